@@ -641,7 +641,7 @@ MUTANTS = [
            "logs: Floats = -np.log(left).sum(axis=1)", "logs: Floats = 0 * left.sum(axis=1)",
            "test_rank_errors.py::test_tails_of_weighted_sums_are_bounded"),
     Mutant(29, "all of what may fail for each", "privacy/mechanisms/rank_errors.py",
-           "if tails.beyond(middle).sum() <= failure:", "if tails.beyond(middle).max() <= failure:",
+           "tails.beyond(middle).sum() <= failure", "tails.beyond(middle).max() <= failure",
            "test_rank_errors.py::test_the_parts_of_what_may_fail_add_up"),
     Mutant(29, "a released count is taken for the rows", "release/answers/records.py",
            "beside._noisy, beside._law, 1 - share)", "beside._noisy, beside._law, share)",

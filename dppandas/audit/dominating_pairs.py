@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -56,11 +57,8 @@ class Law:
 
     def above(self, formula: Callable[[Fraction, int], Enclosure], epsilon: Fraction) -> float:
         """A float that is no less than a probability at ε: the least such one, or the next."""
-        fixed = self.digits(epsilon)
-        if fixed is None:
-            found = tight(lambda digits: formula(epsilon, digits), _PLACES).high
-        else:
-            found = formula(epsilon, fixed).high
+        at, fixed = partial(formula, epsilon), self.digits(epsilon)
+        found = (at(fixed) if fixed else tight(at, _PLACES)).high
         if found <= 0:
             return 0.0
         near = float(found)
@@ -124,9 +122,7 @@ class LaplaceLaw(Law):
         return found
 
 
-@lru_cache(maxsize=4096)
-def _tail(sigma2: Fraction, m: int, digits: int) -> Enclosure:
-    return gaussian.discrete_gaussian_tail(sigma2, m, digits)
+_tail = lru_cache(maxsize=4096)(gaussian.discrete_gaussian_tail)
 
 
 @dataclass(frozen=True)
@@ -211,43 +207,28 @@ class ResponseLaw(Law):
     def said(self) -> str:  # type: ignore[override]
         return self.of or f"randomised response of {self.keys} answers at ε = {briefly(self.most)}"
 
-    def _shares(self, digits: int) -> tuple[Enclosure, Enclosure]:
-        """The probabilities of the true answer, and of each other one."""
-        e = Enclosure.of(self.most, digits).exp()
-        left = 1 - self.revealed
-        return e / (e + (self.keys - 1)) * left, Enclosure.of(left, digits) / (e + (self.keys - 1))
+    def _answers(self, digits: int) -> list[tuple[Fraction, Enclosure, Enclosure]]:
+        """The losses of the answers that may be false, with their chances for both neighbours: of
+        the true answer of one, of those that are true of neither, and of that of the other."""
+        e, left = Enclosure.of(self.most, digits).exp(), 1 - self.revealed
+        whole = e + (self.keys - 1)
+        true, other = e / whole * left, Enclosure.of(left, digits) / whole
+        rest = other * (self.keys - 2)
+        return [(self.most, true, other), (Fraction(0), rest, rest), (-self.most, other, true)]
 
     def beyond(self, epsilon: Fraction, digits: int) -> Enclosure:
-        true, other = self._shares(digits)
-        found = Enclosure.of(self.revealed, digits)
-        if epsilon < self.most:
-            found = found + true
-        if epsilon < 0:
-            found = found + other * (self.keys - 2)
-        if epsilon < -self.most:
-            found = found + other
-        return found
+        chances = [here for loss, here, _ in self._answers(digits) if epsilon < loss]
+        return sum(chances, Enclosure.of(self.revealed, digits))
 
     def delta(self, epsilon: Fraction, digits: int) -> Enclosure:
-        true, other = self._shares(digits)
-        e = Enclosure.of(epsilon, digits).exp()
-        found = Enclosure.of(self.revealed, digits)
-        if epsilon < self.most:
-            found = found + true - e * other
-        if epsilon < 0:
-            found = found + (other - e * other) * (self.keys - 2)
-        if epsilon < -self.most:
-            found = found + other - e * true
-        return found
+        e, answers = Enclosure.of(epsilon, digits).exp(), self._answers(digits)
+        gains = [here - e * there for loss, here, there in answers if epsilon < loss]
+        return sum(gains, Enclosure.of(self.revealed, digits))
 
     def atoms(self) -> dict[float, float]:
-        true, other = map(_middle, self._shares(50))
-        found = {
-            float(self.most): true,
-            0.0: (self.keys - 2) * other,
-            math.inf: float(self.revealed),
-        }
-        found[-float(self.most)] = found.get(-float(self.most), 0.0) + other
+        found = defaultdict(float, {math.inf: float(self.revealed)})
+        for loss, here, _ in self._answers(50):
+            found[float(loss)] += _middle(here)
         return {loss: probability for loss, probability in found.items() if probability}
 
     def reach(self) -> float:

@@ -74,9 +74,8 @@ class ClopperPearson:
     def high(self, counts: Counts) -> Floats:
         """Probabilities that are at least the true ones."""
         k = np.minimum(counts, self.runs - 1)
-        return np.where(
-            counts == self.runs, 1.0, _beta_quantile(k + 1, self.runs - k, 1 - self.error)
-        )
+        found = _beta_quantile(k + 1, self.runs - k, 1 - self.error)
+        return np.where(counts == self.runs, 1.0, found)
 
     def epsilon(self, more: Counts, less: Counts, delta: float) -> Floats:
         """ln((P_low - δ) / P'_high), for counts of an event on one data set and on the other."""
@@ -179,23 +178,23 @@ def _shift(name: str, first: Sample, second: Sample) -> float:
     """How far the middle shifts, in interquartile ranges; quartiles stand infinities."""
     quartiles = []
     for sample in (first, second):
-        values, present = sample.number(name)
-        values = values[present & ~np.isnan(values)]
+        values = _known(*sample.number(name))
         if not len(values):
             return 0.0
         quartiles.append(np.quantile(np.clip(values, -1e300, 1e300), [0.25, 0.5, 0.75]))
     a, b = quartiles
     width = max(a[2] - a[0], b[2] - b[0])
-    mean_a, mean_b = a.sum() / 3, b.sum() / 3
-    return float((mean_b - mean_a) / (width or 1.0))
+    return float((b.sum() / 3 - a.sum() / 3) / (width or 1.0))
+
+
+def _known(values: Floats, present: Hits) -> Floats:
+    """The values of the runs that have one."""
+    return values[present & ~np.isnan(values)]
 
 
 def _numbers(projection: Projection, first: Sample, second: Sample) -> Iterator[Family]:
     """NaN, repeated values, and the tails on both sides of some cuts."""
-    sides = []
-    for sample in (first, second):
-        values, present = projection.of(sample)
-        sides.append(np.sort(values[present & ~np.isnan(values)]))
+    sides = [np.sort(_known(*projection.of(sample))) for sample in (first, second)]
     cuts, atoms = _cuts(sides[0], sides[1])
     events = [_event(projection, f"== {value:.6g}", partial(np.equal, value)) for value in atoms]
     yield _either([_event(projection, "is NaN", np.isnan), *events], first, second)
@@ -203,8 +202,7 @@ def _numbers(projection: Projection, first: Sample, second: Sample) -> Iterator[
     above = [len(side) - under for side, under in zip(sides, below, strict=True)]
     if len(cuts):
         for sign, reaches, counts in (("<=", np.greater_equal, below), (">", np.less, above)):
-            tail = partial(_tail, projection, cuts, sign, reaches)
-            yield tail, counts[0], counts[1]
+            yield partial(_tail, projection, cuts, sign, reaches), counts[0], counts[1]
 
 
 def _cuts(one: Floats, other: Floats) -> tuple[Floats, list[float]]:

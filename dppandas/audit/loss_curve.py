@@ -86,11 +86,9 @@ class PrivacyLoss:
     @hide_internals
     def over(self, epsilons: Iterable[Any]) -> pd.DataFrame:
         """δ(ε) and P[loss > ε] for each of these ε: a DataFrame with columns delta and beyond."""
-        at = pd.Index(
-            [float(real(e, "epsilon")) for e in epsilons], name="epsilon", dtype="float64"
-        )
+        at = [float(real(e, "epsilon")) for e in epsilons]
         curve = {"delta": [self.delta(e) for e in at], "beyond": [self.beyond(e) for e in at]}
-        return pd.DataFrame(curve, index=at)
+        return pd.DataFrame(curve, index=pd.Index(at, name="epsilon", dtype="float64"))
 
     @cached_property
     def distribution(self) -> pd.Series[float]:
@@ -105,8 +103,7 @@ class PrivacyLoss:
                 "only δ is bounded here: for noise on several numbers at once, no pair of "
                 "neighbours is proven to be the worst. Use .curve and .delta() instead."
             )
-        atoms = self._law.atoms()
-        found = atoms if atoms is not None else _lumped(self._law)
+        found = self._law.atoms() or _lumped(self._law)
         series = pd.Series(found, dtype="float64", name="probability").sort_index()
         return series.rename_axis("loss")
 
@@ -173,23 +170,6 @@ def _draw(ax: Any, loss: PrivacyLoss) -> None:
     ax.fill_between(at, np.maximum(delta, low), top, color=FILL, alpha=0.16, linewidth=0,
                     label="(ε, δ) that hold")  # fmt: skip
     ax.plot(at, np.where(delta > 0, delta, low), color=FILL, linewidth=2, label="δ(ε)", zorder=3)
-    if not curve["beyond"].isna().all():
-        beyond = curve["beyond"].to_numpy()
-        style = "default" if loss._law.atoms() is None else "steps-post"  # it jumps at atoms alone
-        ax.plot(at, np.where(beyond > 0, beyond, low), color="#c2571a", linestyle="--",
-                linewidth=1.5, drawstyle=style, label="P[loss > ε]")  # fmt: skip
-    if not is_bounded:
-        ax.set_yscale("log")
-    ax.set_ylim(low, top)
-    ax.set_xlim(0, at[-1])
-    ax.set_xlabel("ε")
-    ax.set_ylabel("δ")
-    ax.grid(alpha=0.3)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    ax.legend(frameon=True, fontsize=9, loc="upper right")
-    title = "\n".join(textwrap.wrap(f"privacy loss of {loss.what}", 70))
-    ax.set_title(plain(title), fontsize="medium")
     kind = "Exact for these neighbours" if loss.exact else "A bound for all neighbours"
     said = (
         f"{loss.neighbours[0].upper()}{loss.neighbours[1:]}. {kind}, rounded up. Shaded: "
@@ -200,4 +180,16 @@ def _draw(ax: Any, loss: PrivacyLoss) -> None:
             " P[loss > ε] is never less than δ(ε): (ε, δ)-differential privacy doesn't mean that "
             "the loss stays within ε except with probability δ."
         )
+        beyond = curve["beyond"].to_numpy()
+        style = "default" if loss._law.atoms() is None else "steps-post"  # it jumps at atoms alone
+        ax.plot(at, np.where(beyond > 0, beyond, low), color="#c2571a", linestyle="--",
+                linewidth=1.5, drawstyle=style, label="P[loss > ε]")  # fmt: skip
+    if not is_bounded:
+        ax.set_yscale("log")
+    ax.set(ylim=(low, top), xlim=(0, at[-1]), xlabel="ε", ylabel="δ")
+    ax.grid(alpha=0.3)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=True, fontsize=9, loc="upper right")
+    title = "\n".join(textwrap.wrap(f"privacy loss of {loss.what}", 70))
+    ax.set_title(plain(title), fontsize="medium")
     write_below(ax, said)

@@ -86,13 +86,10 @@ class Sample:
         texts.append(text)
 
     def _number(self, name: str, value: float) -> None:
-        if name not in self._numbers:
-            if len(self._numbers) >= WIDEST:
-                return
-            self._numbers[name] = (array("q"), array("d"))
-        at, values = self._numbers[name]
-        at.append(self.runs)
-        values.append(value)
+        if name in self._numbers or len(self._numbers) < WIDEST:
+            at, values = self._numbers.setdefault(name, (array("q"), array("d")))
+            at.append(self.runs)
+            values.append(value)
 
     def _add(self, name: str, outcome: Any) -> str:
         """Keep the numbers and labels of an outcome under names. Returns its kind."""
@@ -120,9 +117,7 @@ class Sample:
             return shape + self._parts(name, enumerate(outcome.ravel().tolist()))
         if isinstance(outcome, list | tuple):
             return self._parts(name, enumerate(outcome))
-        if isinstance(outcome, Mapping):
-            return self._parts(name, outcome.items())
-        return ""
+        return self._parts(name, outcome.items()) if isinstance(outcome, Mapping) else ""
 
     def _parts(self, name: str, pairs: Iterable[tuple[Any, Any]]) -> str:
         kinds = [f"{key!r}: {self._add(f'{name}[{key!r}]', part)}" for key, part in pairs]

@@ -179,8 +179,7 @@ def _hostile(pool: Pool, rng: Random) -> Pair:
 def _drawn(pool: Pool, rng: Random, most: int) -> tuple[list[Row], list[Row]]:
     """Rows of some units, and of one that joins; its rows may be repeated."""
     count = rng.randint(0, min(most, len(pool.units) - 1)) if most > 1 else most
-    chosen = rng.sample(range(len(pool.units)), min(count + 1, len(pool.units)))
-    joins, *stay = chosen
+    joins, *stay = rng.sample(range(len(pool.units)), min(count + 1, len(pool.units)))
     joining = pool.rows(pool.units[joins][:JOINING])
     if pool.unit is not None and rng.random() < 0.5:
         joining = [list(rng.choice(joining)) for _ in range(rng.randint(1, JOINING))]

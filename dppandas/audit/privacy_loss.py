@@ -108,8 +108,7 @@ def _asked(query: Query, mechanism: Any) -> PrivacyLoss:
         rho = mechanism.rho(sensitivity.l2_squared)
         said = f"discrete Gaussian noise on several numbers, ρ = {laws.briefly(rho)}"
         return _loss(what, laws.ConcentratedLaw(rho, said), False)
-    loss = mechanism.cost(Measure.PURE, sensitivity)
-    return _bound(what, loss, str(mechanism.name))
+    return _bound(what, mechanism.cost(Measure.PURE, sensitivity), str(mechanism.name))
 
 
 def _bound(what: str, loss: Loss, how: str) -> PrivacyLoss:
@@ -148,9 +147,7 @@ def _named(name: str, said: dict[str, object]) -> PrivacyLoss:
     if key not in _NAMES:
         near = difflib.get_close_matches(key, _NAMES, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise QueryError(
-            f"no mechanism is called {quoted(name)}.{hint} There are {', '.join(_NAMES)}."
-        )
+        raise QueryError(f"no mechanism is {quoted(name)}.{hint} There are {', '.join(_NAMES)}.")
     _only(said, _NAMES[key], f"{key!r}")
     if key.endswith("laplace"):
         return _laplace(key, said)
@@ -173,13 +170,10 @@ def _named(name: str, said: dict[str, object]) -> PrivacyLoss:
 
 
 def _laplace(key: str, said: dict[str, object]) -> PrivacyLoss:
-    _one_of(said, ("epsilon", "scale"), key)
+    way = _one_of(said, ("epsilon", "scale"), key)
     is_discrete = key == "laplace"
     shift = _shift(said, is_discrete)
-    is_scale = "scale" in said
-    scale = (
-        _positive(said["scale"], "scale") if is_scale else shift / parse_epsilon(said["epsilon"])
-    )
+    scale = shift / parse_epsilon(said[way]) if way == "epsilon" else _positive(said[way], way)
     continuous = laws.ContinuousLaplaceLaw(shift / scale)
     law = laws.LaplaceLaw(scale, int(shift)) if is_discrete else continuous
     return _loss(law.said.split(",")[0], law, True)
@@ -187,12 +181,9 @@ def _laplace(key: str, said: dict[str, object]) -> PrivacyLoss:
 
 def _gaussian(key: str, said: dict[str, object]) -> PrivacyLoss:
     is_discrete = key == "gaussian"
-    ways = ("sigma", "rho", "epsilon") if is_discrete else ("sigma", "epsilon")
-    way = _one_of(said, ways, key)
+    way = _one_of(said, ("sigma", "rho", "epsilon") if is_discrete else ("sigma", "epsilon"), key)
     if ("delta" in said) != (way == "epsilon"):
-        raise MissingArgument(
-            "epsilon= and delta= together decide how much Gaussian noise: give both, or sigma=."
-        )
+        raise MissingArgument("epsilon= and delta= decide together: give both, or sigma=.")
     shift = _shift(said, is_discrete)
     square = shift * shift
     if way == "sigma":

@@ -183,17 +183,15 @@ def _shown(result: Any) -> str:
         columns = [_shown(result[column]) for column in result.columns]
         return f"{kind} {_shown(result.columns)}: {', '.join(columns)}"
     if isinstance(result, pd.Series):
-        values = result.tolist()
-        return f"{kind} {result.name!r} {result.dtype} {_shown(result.index)}: {values!r}"
+        labels = f"{result.name!r} {result.dtype} {_shown(result.index)}"
+        return f"{kind} {labels}: {result.tolist()!r}"
     if isinstance(result, pd.Index):
         return f"{kind} {list(result.names)!r} {result.dtype} {result.tolist()!r}"
     if isinstance(result, list | tuple):
         return f"{kind}({', '.join(map(_shown, result))})"
     if isinstance(result, dict):
         return f"{kind}({', '.join(f'{k!r}: {_shown(v)}' for k, v in result.items())})"
-    if result is None or isinstance(result, int | float | str):
-        return f"{kind} {result!r}"
-    return kind
+    return f"{kind} {result!r}" if isinstance(result, int | float | str | None) else kind
 
 
 class _Findings:
@@ -209,12 +207,11 @@ class _Findings:
         """Note everything that differs between the runs of a pair but must not."""
         self.errors |= {one.error, other.error}
         self._same("another error", one.error, other.error, what)
-        for text in ("result", "warnings"):
-            if not (one.error or other.error):
-                self._same(f"another {text}", getattr(one, text), getattr(other, text), what)
-        if len(one.releases) != len(other.releases):
-            counts = f"{len(one.releases)} and {len(other.releases)}"
-            self._problem("another number of releases", f"{counts}, for {what}")
+        if not (one.error or other.error):
+            self._same("another result", one.result, other.result, what)
+            self._same("another warnings", one.warnings, other.warnings, what)
+        counts = [str(len(each.releases)) for each in (one, other)]
+        self._same("another number of releases", counts[0], counts[1], what)
         for a, b in zip_longest(one.releases, other.releases):
             if a and b:
                 self.releases += 1
@@ -222,7 +219,8 @@ class _Findings:
                 if _alike(a.query.statistic, b.query.statistic):
                     self._compare_distance(a, b, what)
                 elif a.asked == b.asked:
-                    self._problem("another query", f"two of the name {a.asked}, for {what}")
+                    text = f"another query: two of the name {a.asked}, for {what}"
+                    self._problem("another query", text)
 
     def _compare_distance(self, a: Release, b: Release, what: str) -> None:
         query = a.query
@@ -241,7 +239,8 @@ class _Findings:
 
     def _same(self, kind: str, one: object, other: object, what: str) -> None:
         if one != other:
-            self._problem(kind, f"{_short(one)} on one, {_short(other)} on the other, for {what}")
+            text = f"{kind}: {_short(one)} on one, {_short(other)} on the other, for {what}"
+            self._problem(kind, text)
 
     def _problem(self, kind: str, text: str) -> None:
         """Note a problem, unless there is one of this kind."""
@@ -253,11 +252,7 @@ class _Findings:
         if not self.releases:
             why = "; ".join(sorted(filter(None, self.errors))) or "it never asked"
             self._problem("nothing", f"no release was made on both frames of any pair: {why}")
-        problems = [
-            text if kind.startswith(("sens", "dire", "noth")) else f"{kind}: {text}"
-            for kind, text in self.problems.items()
-        ]
-        _, distance, declared, query = self.worst
+        problems, (_, distance, declared, query) = list(self.problems.values()), self.worst
         return SensitivityReport(distance, declared, query, pairs, self.releases, problems)
 
 
@@ -267,9 +262,7 @@ def _alike(one: Statistic, other: Statistic) -> bool:
     if type(one) is not type(other):
         return False
     both = ((getattr(one, f.name), getattr(other, f.name)) for f in fields(one) if f.compare)
-    return all(
-        a == b or (isinstance(a, CallerFunction) and isinstance(b, CallerFunction)) for a, b in both
-    )
+    return all(a == b or all(isinstance(x, CallerFunction) for x in (a, b)) for a, b in both)
 
 
 def _short(value: object) -> str:

@@ -126,9 +126,7 @@ def _cell(value: Any) -> str:
     """The text of a cell with its length before it: the same for identical cells and no others."""
     cell = canonical(value)
     if cell == OPAQUE or (cell == MISSING and not is_missing(value)):
-        raise NoCanonicalText(
-            f"a {type(value).__name__} beyond the limits of cells has no canonical text"
-        )
+        raise NoCanonicalText(f"a {type(value).__name__} is beyond the limits of cells")
     said = name(cell)
     return f"{len(said)}:{said}"
 

@@ -65,7 +65,7 @@ def _start(ledger: Snapshot) -> tuple[int, ParallelComposition, tuple[Step, ...]
     since = ParallelComposition().plus(((e.source, e.path), e.loss) for e in ledger.charges(FIRST))
     now = ledger.spending.losses
     before = {place: loss - since.losses.get(place, Loss()) for place, loss in now.items()}
-    return ledger.count - FIRST, ParallelComposition(before), ()
+    return ledger.count - FIRST, ParallelComposition().plus(before.items()), ()
 
 
 def cell_of(ledger: Snapshot, entry: Entry) -> str:

@@ -10,6 +10,7 @@ from . import report
 from .snapshot import Snapshot
 from .statement import Statement, as_csv, as_json, table
 from .storage import locks
+from .storage.paths import folder_fault
 
 
 def written(ledger: Snapshot, path: object) -> None:
@@ -39,13 +40,8 @@ def _checked(ledger: Snapshot, path: object) -> File:
             f"path={quoted(str(path))} must end in .html (for readers), .json (for programs) or "
             ".csv (a table)."
         )
-    if file.is_dir():
-        raise StoreError(f"path={str(file)!r} is a folder: name a file in it.")
-    if not file.parent.is_dir():
-        raise StoreError(
-            f"path={str(file)!r} can't be made: there is no folder {str(file.parent)!r}. Make it "
-            "first."
-        )
+    if fault := folder_fault(file):
+        raise StoreError(f"path={str(file)!r} {fault}.")
     if locks.is_held(locks.identity(file)) or ledger.store.is_at(file):
         raise StoreError(f"path={str(file)!r} is the ledger itself: choose another file.")
     return file

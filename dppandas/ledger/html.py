@@ -83,8 +83,8 @@ def _row(ledger: Snapshot, entry: Entry) -> tuple[str, ...]:
     failed = "" if entry.status == "released" else f" ({entry.status}, no answer)"
     source = f"{entry.source} ({entry.lineage})"
     loss = in_short(entry.epsilon) if _counted(ledger) == "ε" else entry.loss.in_short
-    error = entry.known_error
-    return str(entry.number), _cell(ledger, entry), source, loss, error, entry.what + failed
+    number, cell = str(entry.number), _cell(ledger, entry)
+    return number, cell, source, loss, entry.known_error, entry.what + failed
 
 
 def _cell(ledger: Snapshot, entry: Entry) -> str:

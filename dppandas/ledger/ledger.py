@@ -66,7 +66,7 @@ class Ledger:
         self._terms = terms or PrivacyBudget()
         self._store: Store = store or MemoryStore()
         self._replays: list[Entry] = []
-        self._observers: list[Observer] = []
+        self._observers: dict[Observer, None] = {}  # in the order in which they came
         self._closed = False
 
     @property
@@ -136,13 +136,11 @@ class Ledger:
         known = self._store.registered(source) if isinstance(source, str) else None
         if known is None:
             raise QueryError(
-                f"the ledger knows no source {quoted(source)}. dp.ledger().by_source() lists those "
-                "that were asked."
+                f"the ledger knows no source {quoted(source)}: see dp.ledger().by_source()."
             )
-        names = pd.Index([name for name, _, _ in known.kinds], name="column", dtype=object)
-        said = ["declared" if declared else "asserted" for _, _, declared in known.kinds]
-        kinds = [kind for _, kind, _ in known.kinds]
-        return pd.DataFrame({"kind": kinds, "said": said}, index=names, dtype=object)
+        rows = [(name, kind, "declared" if d else "asserted") for name, kind, d in known.kinds]
+        heads = ["column", "kind", "said"]
+        return pd.DataFrame(rows, columns=heads, dtype=object).set_index("column")
 
     def for_group(self, k: int) -> Loss:
         """The loss of all answers so far for a group of k units, such as a family or a team.
@@ -319,8 +317,7 @@ programs) or .csv (a table). Nothing was computed or charged.
     def _refuse_if_closed(self) -> None:
         if self._closed:
             raise SessionError(
-                "dp.reset() ended the session of this ledger. Start another with "
-                "dp.session(epsilon=…)."
+                "dp.reset() ended this ledger's session. Start another with dp.session(epsilon=…)."
             )
 
     def _refuse(self, drafts: Sequence[Entry], after: Loss, limit: Loss) -> NoReturn:
@@ -358,13 +355,11 @@ programs) or .csv (a table). Nothing was computed or charged.
 
     def _observe(self, observer: Observer) -> None:
         """Call ``observer(ledger)`` after each change."""
-        if observer not in self._observers:
-            self._observers.append(observer)
+        self._observers.setdefault(observer)
 
     def _unobserve(self, observer: Observer) -> None:
         """Stop calling it."""
-        if observer in self._observers:
-            self._observers.remove(observer)
+        self._observers.pop(observer, None)
 
     def _notify(self) -> None:
         for observer in list(self._observers):

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from html import escape
 
 from ..privacy.accounting.losses import NO_EPSILON, Epsilon, Loss
 from ..privacy.accounting.measures import Measure
-from .statement import Statement, moment, part, version
+from .statement import AskedSource, Statement, moment, part, version
 from .storage.store import Entry
 
 _SYMBOLS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 _OUTCOMES = {
-    "released": "released",
     "charged": "charged; no answer is known",
     "failed": "charged; failed without an answer",
     "recorded": "charged; used in an audit, without an answer",
@@ -54,7 +53,7 @@ def _list(items: Iterable[str]) -> str:
     return "<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>"
 
 
-def _opening(said: Statement) -> list[str]:
+def _opening(said: Statement) -> Iterator[str]:
     count = len(said.entries)
     answers = "one release" if count == 1 else f"{count} releases"
     when, ledger = "", f"The ledger {escaped(said.file)}" if said.file else "A ledger in memory"
@@ -65,38 +64,36 @@ def _opening(said: Statement) -> list[str]:
         f"{ledger} records {answers}{when}. Each is listed below with the privacy that it cost. "
         f"Dates are in UTC. Written by dppandas {version()}."
     )
-    return ["<h1>Privacy statement</h1>", _p(text, "lead")]
+    yield "<h1>Privacy statement</h1>"
+    yield _p(text, "lead")
 
 
 # --- what is promised -----------------------------------------------------------------------------
 
 
-def _promise(said: Statement) -> list[str]:
-    return [
-        '<h2 id="promise">What is promised</h2>',
-        *_measure(said),
-        _p(
-            "<strong>Neighbours</strong> are two datasets that differ by one unit: all of its rows "
-            "are added or removed. The table of sources gives the unit of each source. If a unit "
-            "has “at most” so many rows, its other rows were left out before anything was computed."
-        ),
-        _p(
-            "The losses of all sources add up, so the promise also holds for a person who is a "
-            "unit in each of them. Releases from different parts of one partition use different "
-            "rows: of these only the costliest count that one unit can have rows in, not the sum."
-        ),
-    ]
+def _promise(said: Statement) -> Iterator[str]:
+    yield '<h2 id="promise">What is promised</h2>'
+    yield from _measure(said)
+    yield _p(
+        "<strong>Neighbours</strong> are two datasets that differ by one unit: all of its rows "
+        "are added or removed. The table of sources gives the unit of each source. If a unit "
+        "has “at most” so many rows, its other rows were left out before anything was computed."
+    )
+    yield _p(
+        "The losses of all sources add up, so the promise also holds for a person who is a "
+        "unit in each of them. Releases from different parts of one partition use different "
+        "rows: of these only the costliest count that one unit can have rows in, not the sum."
+    )
 
 
-def _measure(said: Statement) -> list[str]:
+def _measure(said: Statement) -> Iterator[str]:
     terms, limit = said.terms, said.terms.limit
     if limit is None:
-        return [
-            _p(
-                "<strong>No budget was fixed beforehand.</strong> The losses below add up to "
-                f"{escaped(said.spent)}, and nothing kept them from growing."
-            )
-        ]
+        yield _p(
+            "<strong>No budget was fixed beforehand.</strong> The losses below add up to "
+            f"{escaped(said.spent)}, and nothing kept them from growing."
+        )
+        return
     epsilon, delta = terms.epsilon or NO_EPSILON, terms.all_delta
     figure, groups = {
         Measure.PURE: (
@@ -116,15 +113,13 @@ def _measure(said: Statement) -> list[str]:
         ),
     }[terms.measure]
     slack = ", and at least one over that" if terms.measure is Measure.PURE else f", plus {delta}"
-    return [
-        _p(figure, "figure"),
-        _p(
-            "Whatever anybody concludes from all releases together, and whatever else they know, "
-            f"its probability is at most {_factor(epsilon)} times what it would be if any one unit "
-            f"had been left out of the data{slack}."
-        ),
-        _p(groups),
-    ]
+    yield _p(figure, "figure")
+    yield _p(
+        "Whatever anybody concludes from all releases together, and whatever else they know, "
+        f"its probability is at most {_factor(epsilon)} times what it would be if any one unit "
+        f"had been left out of the data{slack}."
+    )
+    yield _p(groups)
 
 
 def _factor(epsilon: Fraction) -> str:
@@ -171,61 +166,54 @@ def _sums(said: Statement, loss: Loss) -> list[str]:
     return [f"{s} <small>≈ {float(s):.6g}</small>" if "/" in str(s) else str(s) for s in sums]
 
 
-def _spent(said: Statement) -> list[str]:
+def _spent(said: Statement) -> Iterator[str]:
     symbols = [_SYMBOLS[name] for name in said.counted]
     limit, left = said.terms.limit, said.left
     rows = [["spent", *_sums(said, said.spent)]]
+    yield '<h2 id="budget">What was spent</h2>'
     if limit is not None and left is not None:
         rows = [["budget", *_sums(said, limit)], *rows, ["left", *_sums(said, left)]]
-    bar, table = _bar(said), _table("Budget", ["sum", *symbols], rows, symbols)
-    parts = ['<h2 id="budget">What was spent</h2>', *bar, table]
+        yield _bar(said, limit)
+    yield _table("Budget", ["sum", *symbols], rows, symbols)
     if said.sources:
         heads = ["source", "unit", "version", "lineage", "releases", *symbols]
-        sources = [
-            [
-                escaped(source.name), *(escaped(", ".join(filter(None, each))) or "none" for each in
-                (source.units, source.versions, source.lineages)),
-                str(source.releases), *_sums(said, source.spent),
-            ]
-            for source in said.sources
-        ]  # fmt: skip
-        parts.append(_table("Sources", heads, sources, ["releases", *symbols]))
+        sources = (_source(said, source) for source in said.sources)
+        yield _table("Sources", heads, sources, ["releases", *symbols])
     if said.replays:
         again = "answer was" if said.replays == 1 else "answers were"
-        text = (
-            f"Besides, {said.replays} {again} repeated for the same question about the same data."
+        yield _p(
+            f"Besides, {said.replays} {again} repeated for the same question about the same data. "
+            "That reveals nothing new, costs nothing and is not counted."
         )
-        parts.append(_p(f"{text} That reveals nothing new, costs nothing and is not counted."))
-    return parts
 
 
-def _bar(said: Statement) -> list[str]:
-    limit, name = said.terms.limit, said.counted[0]
-    if limit is None:
-        return []
+def _source(said: Statement, source: AskedSource) -> list[str]:
+    facts = (", ".join(filter(None, f)) for f in (source.units, source.versions, source.lineages))
+    texts = [escaped(source.name), *(escaped(text) or "none" for text in facts)]
+    return [*texts, str(source.releases), *_sums(said, source.spent)]
+
+
+def _bar(said: Statement, limit: Loss) -> str:
+    name = said.counted[0]
     spent, whole = getattr(said.spent, name), getattr(limit, name)
     share = 100 * float(spent / whole)
-    label = f"{_SYMBOLS[name]}: {spent} of {whole} is spent"
-    return [
-        f'<div class="bar" role="img" aria-label="{escaped(label)}">'
-        f'<div style="width:{share:.4g}%"></div></div>'
-    ]
+    label = escaped(f"{_SYMBOLS[name]}: {spent} of {whole} is spent")
+    bar = f'<div style="width:{share:.4g}%"></div>'
+    return f'<div class="bar" role="img" aria-label="{label}">{bar}</div>'
 
 
-def _releases(said: Statement) -> list[str]:
-    parts = ['<h2 id="releases">Releases</h2>']
+def _releases(said: Statement) -> Iterator[str]:
+    yield '<h2 id="releases">Releases</h2>'
     if not said.entries:
-        return [*parts, _p("Nothing has been released.")]
+        yield _p("Nothing has been released.")
+        return
     symbols = [_SYMBOLS[name] for name in said.counted]
     heads = ["release", "date", "query", "source", "lineage", *symbols, "error (95 %)"]
     heads += ["mechanism", "outcome"]
     rows = ([str(e.number), *_row(said, e)] for e in said.entries)
-    return [
-        *parts,
-        _table("Every release, in the order of charges", heads, rows, ["release", *symbols]),
-        _p("How to read the table:"),
-        _list(_WORDS),
-    ]
+    yield _table("Every release, in the order of charges", heads, rows, ["release", *symbols])
+    yield _p("How to read the table:")
+    yield _list(_WORDS)
 
 
 def _row(said: Statement, entry: Entry) -> list[str]:
@@ -264,7 +252,7 @@ _WORDS = (
 # --- what it rests on -----------------------------------------------------------------------------
 
 
-def _rests(said: Statement) -> list[str]:
+def _rests(said: Statement) -> Iterator[str]:
     asserted = sum(not entry.lineage.startswith("verified") for entry in said.entries)
     lineage = "Every release has verified lineage."
     if asserted:
@@ -272,43 +260,37 @@ def _rests(said: Statement) -> list[str]:
             f"{asserted} of {len(said.entries)} releases have asserted lineage: before the "
             "question, no unit had changed the rows of others."
         )
-    return [
-        '<h2 id="rests">What the promise rests on</h2>',
-        _p("dppandas computes losses and noise. The publisher vouches for what it can't check:"),
-        _list(
-            [
-                "Bounds, keys and other public facts in the queries were known without the data.",
-                "The unit is right: all rows of one person belong to one unit.",
-                lineage,
-                "Nothing else that was made of the same data was published, neither exactly nor "
-                "under another budget.",
-            ]
-        ),
-    ]
+    yield '<h2 id="rests">What the promise rests on</h2>'
+    yield _p("dppandas computes losses and noise. The publisher vouches for what it can't check:")
+    yield _list((
+        "Bounds, keys and other public facts in the queries were known without the data.",
+        "The unit is right: all rows of one person belong to one unit.",
+        lineage,
+        "Nothing else that was made of the same data was published, neither exactly nor under "
+        "another budget.",
+    ))  # fmt: skip
 
 
-def _check(said: Statement) -> list[str]:
-    title, head = '<h2 id="check">How to check it</h2>', escaped(said.head)
+def _check(said: Statement) -> Iterator[str]:
+    yield '<h2 id="check">How to check it</h2>'
     if not said.head:
-        text = (
+        yield _p(
             "This ledger was kept in memory, so there is no file to compare this statement with. "
             "<code>dp.session(…, store=…)</code> keeps one."
         )
-        return [title, _p(text)]
-    return [
-        title,
-        _p(
-            "The entries of the ledger's file are chained: each carries the hash of the one before "
-            f'it. At the time of this statement the last hash is <code class="hash">{head}</code>. '
-            "Whoever has the file can compare it with"
-        ),
-        f"<pre><code>dppandas verify {escaped(said.file)} --head {head}</code></pre>",
-        _p(
-            "which also computes all totals anew. That shows that the file continues from what is "
-            "stated here. It can't show that the file was honest in the first place: whoever can "
-            "write a whole file can write all of its hashes."
-        ),
-    ]
+        return
+    head = escaped(said.head)
+    yield _p(
+        "The entries of the ledger's file are chained: each carries the hash of the one before "
+        f'it. At the time of this statement the last hash is <code class="hash">{head}</code>. '
+        "Whoever has the file can compare it with"
+    )
+    yield f"<pre><code>dppandas verify {escaped(said.file)} --head {head}</code></pre>"
+    yield _p(
+        "which also computes all totals anew. That shows that the file continues from what is "
+        "stated here. It can't show that the file was honest in the first place: whoever can "
+        "write a whole file can write all of its hashes."
+    )
 
 
 _STYLE = """

@@ -135,17 +135,15 @@ def as_json(said: Statement) -> str:
         "spent": exact(said.spent, counted),
         "left": None if said.left is None else exact(said.left, counted),
         "replays": said.replays,
-        "sources": [
-            {
-                **vars(source),
-                "versions": list(filter(None, source.versions)),
-                "spent": exact(source.spent, counted),
-            }
-            for source in said.sources
-        ],
+        "sources": [_source(source, counted) for source in said.sources],
         "releases": [_release(entry, counted) for entry in said.entries],
     }
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+
+
+def _source(source: AskedSource, counted: Sequence[str]) -> dict[str, Any]:
+    versions = list(filter(None, source.versions))
+    return {**vars(source), "versions": versions, "spent": exact(source.spent, counted)}
 
 
 def _release(entry: Entry, counted: Sequence[str]) -> dict[str, Any]:
@@ -215,8 +213,7 @@ def as_csv(table: pd.DataFrame) -> str:
 def inert(text: str) -> str:
     """A text with an apostrophe before it if a spreadsheet would take it for a formula; that is how
     spreadsheets mark text."""
-    is_formula = _FORMULA.match(text) and not _NUMBER.fullmatch(text)
-    return f"'{text}" if is_formula else text
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
 def moment(time: float) -> datetime:

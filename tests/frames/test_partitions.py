@@ -92,7 +92,8 @@ def test_a_unit_pays_the_most_that_its_rows_can_reach(tree: Tree, rows: int, ran
         before = one_by_one.total
         one_by_one = one_by_one.plus([(place, half)]).plus([(place, half)])
         assert before.within(one_by_one.total)
-    assert one_by_one.total == at_once.total == ParallelComposition(at_once.losses).total
+    again = ParallelComposition().plus(at_once.losses.items())
+    assert one_by_one.total == at_once.total == again.total
     assert one_by_one.losses == at_once.losses
 
 
@@ -155,7 +156,7 @@ def test_what_a_part_may_still_ask_is_exactly_what_is_told(make: Callable[[], St
         ledger = Ledger(TERMS, make())
         for (_, path), loss in charges(tree, rows):
             if ledger._terms.limit and loss.epsilon <= Fraction(1, 3):
-                so_far = ParallelComposition(ledger._store.spending.losses)
+                so_far = ParallelComposition().plus(ledger._store.spending.losses.items())
                 with_room = so_far.plus([(at(*path), loss)])
                 if with_room.total.within(ledger._terms.limit):
                     ledger._charge(draft(loss.epsilon, *path))

@@ -52,8 +52,7 @@ class View:
         self._copy.display(self._shown)
         model = {"version_major": 2, "version_minor": 0, "model_id": self._widget.model_id}
         # a front end that doesn't know widgets shows nothing, not a box
-        nothing = {"text/html": "<span></span>", "text/plain": ""}
-        display({WIDGET_VIEW: model, **nothing}, raw=True)
+        display({WIDGET_VIEW: model, "text/html": "<span></span>", "text/plain": ""}, raw=True)
 
     def update(self) -> None:
         self._shown = self._drawn()

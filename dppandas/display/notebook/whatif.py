@@ -96,8 +96,7 @@ def forecast(ledger: Ledger, query: Query, value: object, rows: float) -> str:
         error = in_words(query.statistic, mechanism)
         if takes_rows(query):
             found = query.statistic.error_before(mechanism, CONFIDENCE, rows)
-            error = query.statistic.in_short(found)
-            error = f"about ± {error} over {format_number(rows)} rows"
+            error = f"about ± {query.statistic.in_short(found)} over {format_number(rows)} rows"
         is_free = ledger._stored(query.key, 1) is not None
     except DPError as refusal:
         return escape(str(refusal))

@@ -10,7 +10,7 @@ import pandas as pd
 from ...release.answers.records import Record
 from ...statistics import Count, Sum
 from ...statistics.layout import format_number
-from .base import FILL, Floats, Panel, PlotTable, label_keys, setting, text_of
+from .base import FILL, Floats, Panel, PlotTable, label_keys, named, setting, text_of
 
 #: Above so many entries, intervals have no caps.
 CAPPED = 40
@@ -33,12 +33,12 @@ def is_bars(record: Record) -> bool:
     return record._layout.integer or isinstance(record._statistic, Count | Sum)
 
 
-def whiskers(ax: Any, at: Floats, low: Floats, high: Floats, **more: Any) -> None:
+def whiskers(ax: Any, at: Floats, low: Floats, high: Floats) -> None:
     """Draw intervals, which need not hold the value: those of counts are cut at 0."""
     ax.errorbar(
         at, (low + high) / 2, yerr=(high - low) / 2, fmt="none", ecolor=setting("text.color"),
         elinewidth=1.2 if len(at) <= CAPPED else 0.8, capsize=3 if len(at) <= CAPPED else 0,
-        zorder=3, label="_interval", **more,
+        zorder=3, label="_interval",
     )  # fmt: skip
 
 
@@ -53,10 +53,8 @@ def _alone(ax: Any, table: PlotTable) -> None:
     ax.errorbar([middle], [0], xerr=[half], fmt="none", ecolor=ink, capsize=4, zorder=3)
     said = f"{format_number(value)}, from {format_number(low)} to {format_number(high)}"
     ax.text(0.01, 0.97, said, transform=ax.transAxes, va="top", fontsize=9)
-    ax.set_ylim(-0.5, 0.9)
     ax.margins(x=0.08)
-    ax.set_yticks([])
-    ax.set_xlabel(_quantity(table))
+    ax.set(ylim=(-0.5, 0.9), yticks=[], xlabel=_quantity(table))
     tidy(ax, grid="x")
 
 
@@ -73,8 +71,7 @@ def _categories(ax: Any, table: PlotTable) -> None:
         ax.plot(at, values, "o", color=FILL, markersize=5 if len(at) <= CAPPED else 3, zorder=4)
     whiskers(ax, at, low, high)
     label_keys(ax, [text_of(label) for label in table.places.index])
-    ax.set_ylabel(_quantity(table))
-    ax.set_xlabel(", ".join(text_of(n) for n in table.places.index.names if n is not None))
+    ax.set(ylabel=_quantity(table), xlabel=named(table.places.index))
     tidy(ax)
 
 
@@ -99,9 +96,7 @@ def _histogram(ax: Any, table: PlotTable) -> None:
     ax.bar(left, values, width=width, align="edge", color=FILL, edgecolor=edge, linewidth=narrow)
     whiskers(ax, left + width / 2, low, high)
     ax.axhline(0, color=setting("text.color"), linewidth=0.8)
-    ax.set_ylabel(_quantity(table))
-    names = [n for n in table.places.index.names if n is not None]
-    ax.set_xlabel(text_of(names[0]) if names else "")
+    ax.set(ylabel=_quantity(table), xlabel=named(table.places.index))
     tidy(ax)
 
 
@@ -112,11 +107,10 @@ def _quantity(table: PlotTable) -> str:
     if isinstance(record._statistic, Count):
         return "share"
     names = [n for n in table.places.columns if isinstance(n, str) and n]
-    return f"{text_of(names[0])}" if len(names) == 1 else "noisy answer"
+    return text_of(names[0]) if len(names) == 1 else "noisy answer"
 
 
 def tidy(ax: Any, grid: str = "y") -> None:
     ax.grid(axis=grid, alpha=0.3, zorder=0)
     ax.set_axisbelow(True)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["top", "right"]].set_visible(False)

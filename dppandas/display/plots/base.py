@@ -33,8 +33,7 @@ class PlotTable:
     confidence: float
 
     def _as_array(self, flat: Sequence[Any]) -> Floats:
-        found: Floats = np.array(flat, dtype="float64")[self.places.to_numpy()]
-        return found
+        return np.asarray(np.array(flat, dtype="float64")[self.places.to_numpy()])
 
     @property
     def values(self) -> Floats:
@@ -65,9 +64,8 @@ def placed(record: Record, result: Any) -> pd.DataFrame:
         return pd.DataFrame([[0]], index=[""])
     columns = pd.Index([layout.name]) if layout.columns is None else layout.columns
     size = len(layout.index) * len(columns) if layout.index is not None else 0
-    whole = pd.DataFrame(
-        np.arange(size).reshape(-1, len(columns)), index=layout.index, columns=columns
-    )
+    numbers = np.arange(size).reshape(-1, len(columns))
+    whole = pd.DataFrame(numbers, index=layout.index, columns=columns)
     if result is None:
         order = layout.places(record._statistic.estimate(record._noisy))
         return whole if order is None or layout.columns is not None else whole.iloc[order]
@@ -114,6 +112,11 @@ def plain(text: str) -> str:
     return text.replace("\\$", "$").replace("$", r"\$")
 
 
+def named(index: pd.Index) -> str:
+    """The names of an index's levels."""
+    return ", ".join(text_of(name) for name in index.names if name is not None)
+
+
 def label_keys(ax: Any, labels: Sequence[str], axis: str = "x") -> None:
     """Label the keys at 0, 1, 2, …: long labels are turned, and of many only some are written."""
     number, longest = len(labels), max(map(len, labels), default=1)
@@ -124,14 +127,12 @@ def label_keys(ax: Any, labels: Sequence[str], axis: str = "x") -> None:
     needed = 12.0 if axis == "y" or not upright else longest * 5.6 + 4
     every = max(1, int(np.ceil(needed / room)))
     kept = list(range(0, number, every))
-    named: dict[str, Any] = {"labels": [labels[i] for i in kept], "fontsize": 9}
     if axis == "y":
-        ax.set_yticks(kept, **named)
+        ax.set_yticks(kept, labels[::every], fontsize=9)
         return
-    turned: dict[str, Any] = {} if upright else {"rotation": 90 if room < 20 else 40}
-    if turned.get("rotation") == 40:
-        turned |= {"ha": "right", "rotation_mode": "anchor"}
-    ax.set_xticks(kept, **named, **turned)
+    slanted = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
+    turned = {} if upright else {"rotation": 90} if room < 20 else slanted
+    ax.set_xticks(kept, labels[::every], fontsize=9, **turned)
     ax.set_xlim(-0.6, number - 0.4)
 
 
@@ -149,10 +150,9 @@ def percent(confidence: float) -> str:
 def said_of(record: Record, confidence: float, what: str = "Bars") -> str:
     """What the bars are, in words."""
     number = len(record._layout.labels())
+    together = f"all {number} hold together" if number > 1 else "of this one number"
     if record._statistic.each:
         together = "each label by itself, not all together"
-    else:
-        together = f"all {number} hold together" if number > 1 else "of this one number"
     return (
         f"{what}: {percent(confidence)} intervals, {together}; of the noise only, not of clipping "
         f"or of a unit's row limit. {made_by(record)}"

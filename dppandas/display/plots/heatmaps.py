@@ -13,7 +13,7 @@ from ...release.answers.records import Record
 from ...statistics import Contingency
 from ...statistics.layout import format_number
 from ...statistics.moments.covariance_tables import CovarianceTable
-from .base import Floats, PlotTable, label_keys, percent, pyplot, setting, text_of
+from .base import Floats, PlotTable, label_keys, named, percent, pyplot, setting, text_of
 
 #: Up to so many rows and columns, numbers are written into their cells.
 WRITTEN = 20, 12
@@ -39,8 +39,7 @@ def drawn(table: PlotTable) -> tuple[Callable[[Any], None], tuple[float, float],
     labels = [len(text_of(label)) for label in table.places.index]
     wide = min(16.0, max(6.4, 2.4 + 0.062 * max(labels) + 0.78 * columns))
     high = min(10.0, max(3.0, 1.8 + 0.42 * rows))
-    mark = "Hatched" if rows * columns <= HATCHED else "Grey"
-    said = [f"{mark} cells: the interval includes 0."]
+    said = [f"{'Hatched' if rows * columns <= HATCHED else 'Grey'} cells: the interval includes 0."]
     if rows <= WRITTEN[0] and columns <= WRITTEN[1]:
         said.append("Written: the answer, and how far the noise may have moved it.")
     if _sums(table).any():
@@ -73,9 +72,7 @@ def _draw(ax: Any, table: PlotTable) -> None:
     label_keys(ax, [text_of(label) for label in table.places.columns])
     ax.set_xlim(-0.5, values.shape[1] - 0.5)
     label_keys(ax, [text_of(label) for label in table.places.index], axis="y")
-    for side, index in (("x", table.places.columns), ("y", table.places.index)):
-        named = ", ".join(text_of(name) for name in index.names if name is not None)
-        getattr(ax, f"set_{side}label")(named)
+    ax.set(xlabel=named(table.places.columns), ylabel=named(table.places.index))
     ax.tick_params(length=0)
     _bar(ax, table, image, errors[~sums] if (~sums).any() else errors)
 
@@ -118,8 +115,8 @@ def _write(ax: Any, image: Any, values: Floats, errors: Floats, coloured: Any) -
     effects = importlib.import_module("matplotlib.patheffects")
     for (row, column), value in np.ndenumerate(values):
         ink = _ink(image, coloured, (row, column))
-        hidden = plain[row, column]
-        behind = setting("axes.facecolor") if hidden else image.cmap(image.norm(value))
+        colour = image.cmap(image.norm(value))
+        behind = setting("axes.facecolor") if plain[row, column] else colour
         around = [effects.withStroke(linewidth=2.5, foreground=behind)]
         told, noise = _said(value, float(errors[row, column]))
         for text, down, size in ((told, -0.12, 9), (noise, 0.24, 7)):

@@ -71,13 +71,11 @@ def plot(
     """
     confidence = expected.parse_confidence(confidence)
     rows = expected.parse_rows(expected_rows)
-    pieces = _pieces(result)
-    panels = [p for name, r, part in pieces for p in _panels(name, r, part, confidence, rows)]
+    panels = [p for piece in _pieces(result) for p in _panels(*piece, confidence, rows)]
     if len(panels) > MOST_PANELS:
         raise RecordError(
-            f"this would take {len(panels)} panels, and a plot has {MOST_PANELS} at most. Draw "
-            "fewer columns, as in dp.plot(result[['a', 'b']]), or one of "
-            "dp.record(result).components."
+            f"this takes {len(panels)} panels, and a plot has {MOST_PANELS} at most. Draw fewer "
+            "columns, as dp.plot(result[['a', 'b']]), or one of dp.record(result).components."
         )
     axes = _axes(ax, panels)
     for panel, each in zip(panels, axes, strict=True):
@@ -101,8 +99,7 @@ def _pieces(result: Any) -> list[tuple[str, Record, Any]]:
     record = result if isinstance(result, RecordBundle) else results.record(result)
     if isinstance(record, RecordBundle):
         return [(name, each, None) for name, each in record.components.items()]
-    part = result if isinstance(result, pd.Series | pd.DataFrame) else None
-    return [("", record, part)]
+    return [("", record, result if isinstance(result, pd.Series | pd.DataFrame) else None)]
 
 
 def _panels(
@@ -113,22 +110,20 @@ def _panels(
     if rows is not None and not isinstance(statistic, Quantiles):
         raise QueryError("expected_rows= is for quantiles, which err in ranks. Leave it out.")
     table = PlotTable(record, placed(record, part), confidence)
+    title, caption = titled(name, record), said_of(record, confidence)
     if isinstance(statistic, Quantiles):
-        return quantile_plots.panels(name, table, rows)
-    caption = said_of(record, confidence)
+        return quantile_plots.panels(statistic, table, title, rows)
     columns = record._layout.columns
-    title = titled(name, record)
     if isinstance(statistic, Moments):
         return _by_figure(table, title, caption)
     if columns is None or table.is_empty:
         return [row_of(table, title, caption)]
     if not isinstance(statistic, Sparse) and heatmaps.is_table(record):
         draw, size, more = heatmaps.drawn(table)
-        caption = said_of(record, confidence, "± and marks")
-        return [Panel(title, draw, f"{caption} {more}", size)]
+        return [Panel(title, draw, f"{said_of(record, confidence, '± and marks')} {more}", size)]
     number = len(table.places.columns)
     return [
-        row_of(table.part(slice(None), [i]), f"{title}\n{text_of(column)}" if number > 1 or i
+        row_of(table.part(slice(None), [i]), f"{title}\n{text_of(column)}" if number > 1
                 else title, caption if i == number - 1 else "")
         for i, column in enumerate(table.places.columns)
     ]  # fmt: skip
@@ -163,15 +158,12 @@ def _by_figure(table: PlotTable, title: str, caption: str) -> list[Panel]:
     columns, panels = len(table.places.columns), []
     for column, of in enumerate(table.places.columns):
         for figure in dict.fromkeys(labels):
-            rows = [i for i, label in enumerate(labels) if label == figure]
-            part = table.part(rows, [column])
+            part = table.part([i for i, label in enumerate(labels) if label == figure], [column])
             index = part.places.index
             keys = index.droplevel(-1) if index.nlevels > 1 else pd.Index([""])  # type: ignore[arg-type]
             places = part.places.set_axis(keys, axis=0).set_axis([figure], axis=1)
             what = f"{figure} of {text_of(of)}" if columns > 1 else figure
-            panels.append(
-                row_of(PlotTable(part.record, places, part.confidence), f"{title}\n{what}", "")
-            )
+            panels.append(row_of(replace(part, places=places), f"{title}\n{what}", ""))
     return [*panels[:-1], replace(panels[-1], caption=caption)]
 
 

@@ -17,18 +17,7 @@ from ...rows.facts.bounds import Bounds
 from ...statistics import Quantiles
 from ...statistics.layout import format_number
 from .bars import tidy
-from .base import (
-    FILL,
-    Floats,
-    Panel,
-    PlotTable,
-    label_keys,
-    made_by,
-    percent,
-    setting,
-    text_of,
-    titled,
-)
+from .base import FILL, Floats, Panel, PlotTable, label_keys, made_by, percent, setting, text_of
 
 MARKS = "osD^vP*X"
 COLOURS = (FILL, "#c2571a", "#5b5fc7", "#8a6d1d", "#ad3f75", "#3f7d2e", "#5f7182", "#c04040")
@@ -47,11 +36,9 @@ class Curve:
     rows: float | None
 
 
-def panels(name: str, table: PlotTable, rows: float | None) -> list[Panel]:
+def panels(statistic: Quantiles, table: PlotTable, title: str, rows: float | None) -> list[Panel]:
     """A panel for each column."""
-    record, statistic = table.record, table.record._statistic
-    if not isinstance(statistic, Quantiles):
-        return []
+    record = table.record
     shape = len(statistic.cells), len(statistic.quantiles), len(statistic.operands)
     kept = np.zeros(np.prod(shape), dtype=bool)
     kept[table.places.to_numpy().reshape(-1)] = True
@@ -69,7 +56,6 @@ def panels(name: str, table: PlotTable, rows: float | None) -> list[Panel]:
             named, known = [groups[cell] for cell in cells], rows if shape[0] == 1 else None
             curve = Curve(some, off, shares, named, statistic.bounds[i], known)
             curves.append((columns[i], curve))
-    title = titled(name, record)
     return [
         _panel(table, curve, title if len(curves) == 1 else f"{title}\n{column}", at == len(curves))
         for at, (column, curve) in enumerate(curves, 1)
@@ -136,8 +122,8 @@ def _draw_curve(ax: Any, curve: Curve) -> None:
     else:
         ax.plot(values, shares, linestyle=":", color=FILL, linewidth=1, zorder=2)
     ax.plot(values, shares, "o", color=FILL, zorder=4, clip_on=False)
-    ax.set_xlim(low - 0.01 * (high - low), high + 0.01 * (high - low))
-    ax.set_ylim(-0.02, 1.02)
+    room = 0.01 * (high - low)
+    ax.set(xlim=(low - room, high + room), ylim=(-0.02, 1.02))
     ax.set_ylabel("share of values at or below")
     ax.set_xlabel(f"value, clipped to {format_number(low)} … {format_number(high)}")
     tidy(ax)

@@ -43,18 +43,15 @@ def append(
     last = db.execute("SELECT number, hash FROM events ORDER BY number DESC LIMIT 1").fetchone()
     number, before = (last[0] + 1, last[1]) if last else (1, "")
     text = json.dumps(body, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
-    link = linked(before, number, kind, release, key, text)
-    db.execute(
-        "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", (number, kind, release, key, text, link)
-    )
+    said = number, kind, release, key, text
+    db.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", (*said, linked(before, *said)))
 
 
 def linked(
     before: str, number: int, kind: str, release: int | None, key: str | None, body: str
 ) -> str:
     """The hash of an event: of all that it says, and of the hash before it."""
-    said = json.dumps([before, number, kind, release, key, body])
-    return sha256(said.encode()).hexdigest()
+    return sealed([before, number, kind, release, key, body])
 
 
 def source(db: sqlite3.Connection, name: str) -> str | None:
@@ -78,9 +75,9 @@ def count(db: sqlite3.Connection) -> None:
     append(db, "counted", {"spent": spent, "rests_on": rests_on}, None, None)
 
 
-def sealed(hashes: Iterable[str]) -> str:
-    """One hash of several."""
-    return sha256(json.dumps([*hashes]).encode()).hexdigest()
+def sealed(values: Sequence[Any]) -> str:
+    """One hash of several values, such as other hashes."""
+    return sha256(json.dumps(values).encode()).hexdigest()
 
 
 def _fixed(db: sqlite3.Connection, end: int = 2**63 - 1) -> list[str]:
@@ -94,29 +91,24 @@ def _fixed(db: sqlite3.Connection, end: int = 2**63 - 1) -> list[str]:
 
 def digest(rows: Iterable[Sequence[str]]) -> str:
     """One hash of what is spent at each place where anything is."""
-    said = sorted([*row] for row in rows if any(map(exact, row[2:])))
-    return sha256(json.dumps(said).encode()).hexdigest()
+    return sealed(sorted([*row] for row in rows if any(map(exact, row[2:]))))
 
 
 def is_followed(db: sqlite3.Connection) -> bool:
     """Whether the table of what is spent follows from the events. Read within a transaction."""
     try:
-        return _is_followed(db)
+        start, text = db.execute(_MARK).fetchone() or (1, "{}")
+        fixed = sealed(_fixed(db, start))
+        if json.loads(text).get("rests_on", fixed) != fixed:  # counts of older files don't say it
+            return False
+        counted, since = _since(db, start)
+        rest = {(source, path): losses for source, path, *losses in db.execute(_TABLE)}
+        for place, losses in since.items():
+            pairs = zip(rest[place], losses, strict=True)
+            rest[place] = [exact_text(exact(told) - loss) for told, loss in pairs]
+        return digest([*place, *losses] for place, losses in rest.items()) == counted
     except UNREADABLE:
         return False
-
-
-def _is_followed(db: sqlite3.Connection) -> bool:
-    start, text = db.execute(_MARK).fetchone() or (1, "{}")
-    fixed = sealed(_fixed(db, start))
-    if json.loads(text).get("rests_on", fixed) != fixed:  # counts of older files don't say it
-        return False
-    counted, since = _since(db, start)
-    rest = {(source, path): losses for source, path, *losses in db.execute(_TABLE)}
-    for place, losses in since.items():
-        pairs = zip(rest[place], losses, strict=True)
-        rest[place] = [exact_text(exact(told) - loss) for told, loss in pairs]
-    return digest([*place, *losses] for place, losses in rest.items()) == counted
 
 
 def _since(db: sqlite3.Connection, start: int) -> tuple[str, dict[tuple[str, str], list[Fraction]]]:

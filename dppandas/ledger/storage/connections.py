@@ -135,8 +135,7 @@ class Connected:
             return kept
         if not self.path.exists():
             raise StoreError(
-                f"the ledger {str(self.path)!r} is gone. Put it back, or end the session with "
-                "dp.reset()."
+                f"the ledger {str(self.path)!r} is gone. Put it back, or call dp.reset()."
             )
         db = self._connected()
         self._file = self._file or identity(self.path)
@@ -260,9 +259,7 @@ def _opened(path: File, reading: bool = False) -> Connection:
 
 def refuse_database(path: File) -> NoReturn:
     """Refuse a database of another kind."""
-    raise StoreError(
-        f"{str(path)!r} is a database, but no ledger of dppandas. Choose another file."
-    )
+    raise StoreError(f"{str(path)!r} is a database, but no ledger of dppandas. Choose another.")
 
 
 def _connection_to(uri: str) -> Connection:
@@ -287,9 +284,7 @@ def opened_to_read(path: File) -> Connection:
         if db is not None:
             db.execute("PRAGMA query_only = ON")
             return db
-    raise StoreError(
-        f"the ledger {str(path)!r} changes faster than it can be read: read a copy of the file."
-    )
+    raise StoreError(f"the ledger {str(path)!r} changes too fast to be read: read a copy of it.")
 
 
 def _opened_to_read(path: File) -> Connection | None:

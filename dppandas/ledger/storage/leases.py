@@ -53,7 +53,6 @@ class Claim:
         would wait for itself."""
         if self._is_open and self._thread == threading.get_ident():
             raise SessionError(
-                "this thread is already answering the same query: something that runs while its "
-                "rows are read asks it again."
+                "this thread is already answering this query: what reads its rows asks it again."
             )
         return self._is_open

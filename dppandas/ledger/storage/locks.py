@@ -261,8 +261,7 @@ def _flock(descriptor: int, path: File) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         raise StoreError(
-            f"another program has locked the whole ledger {str(path)!r}. Wait until it is done, or "
-            "end it."
+            f"another program has locked the whole ledger {str(path)!r}. Wait for it, or end it."
         ) from None
     except OSError as error:
         if error.errno not in _UNKNOWN:

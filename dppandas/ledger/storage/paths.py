@@ -19,18 +19,23 @@ def checked_path(path: object) -> File:
         )
     try:
         file = File(path).expanduser()
-        wrong = ""
-        if file.is_dir():
-            wrong = "is a folder: name a file in it"
-        elif file.exists() and not file.is_file():  # a device, a pipe, a socket
+        wrong = folder_fault(file)
+        if not wrong and file.exists() and not file.is_file():  # a device, a pipe, a socket
             wrong = "is no regular file: name one on a disk"
-        elif not file.parent.is_dir():
-            wrong = f"can't be made: there is no folder {str(file.parent)!r}. Make it first"
     except (OSError, ValueError, RuntimeError) as error:  # too long a name, or no home folder
         wrong = f"can't be a path here: {error}"
     if wrong:
         raise StoreError(f"store={quoted(str(path))} {wrong}.")
     return file.absolute()
+
+
+def folder_fault(file: File) -> str:
+    """Why no file can be at a path as far as folders tell; "" where one can."""
+    if file.is_dir():
+        return "is a folder: name a file in it"
+    if not file.parent.is_dir():
+        return f"can't be made: there is no folder {str(file.parent)!r}. Make it first"
+    return ""
 
 
 def is_writable(path: File) -> bool:

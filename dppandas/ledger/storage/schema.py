@@ -80,8 +80,7 @@ def create(db: sqlite3.Connection, terms: PrivacyBudget) -> None:
     create_tables(db)
     db.execute(f"PRAGMA application_id = {APPLICATION}")
     db.execute(f"PRAGMA user_version = {VERSION}")
-    body = {**terms_body(terms), "id": entropy.identifier()}
-    chain.append(db, "opened", body, None, None)
+    chain.append(db, "opened", {**terms_body(terms), "id": entropy.identifier()}, None, None)
 
 
 def create_tables(db: sqlite3.Connection) -> None:
@@ -109,7 +108,7 @@ def spending_kept(db: sqlite3.Connection) -> ParallelComposition:
         if json.dumps(place[1]) != path or place in losses:
             raise ValueError("a place is written in another way, or twice")
         losses[place] = _loss(*parts)
-    return ParallelComposition(losses)
+    return ParallelComposition().plus(losses.items())
 
 
 def spent_rows(losses: Mapping[Place, Loss]) -> list[tuple[str, ...]]:
@@ -130,24 +129,26 @@ def _path(said: Any) -> tuple[Part, ...]:
     return tuple(Part(*part) for part in said)
 
 
+#: The fields of an entry that the event of its charge says as they are.
+_AS_THEY_ARE = (
+    "time", "source", "version", "unit", "lineage", "mechanism", "scale", "error", "cell", "key",
+    "kernel",
+)  # fmt: skip
+
+
 def charge_body(entry: Entry) -> dict[str, Any]:
     """What the event of a charge says, for JSON; `entry_of` reads it."""
-    return {
-        "time": entry.time, "source": entry.source, "version": entry.version, "unit": entry.unit,
-        "lineage": entry.lineage, "query": entry.what, "loss": _loss_texts(entry.loss),
-        "mechanism": entry.mechanism, "scale": entry.scale, "error": entry.error,
-        "cell": entry.cell, "path": list(entry.path), "key": entry.key, "kernel": entry.kernel,
-    }  # fmt: skip
+    said = {name: getattr(entry, name) for name in _AS_THEY_ARE}
+    return {**said, "query": entry.what, "loss": _loss_texts(entry.loss), "path": list(entry.path)}
 
 
 def entry_of(number: int, body: dict[str, Any], status: str, released_error: str = "") -> Entry:
     """The entry of a `charge_body`, with its outcome."""
+    said: dict[str, Any] = {name: body[name] for name in _AS_THEY_ARE}
+    loss, path = _loss(*body["loss"]), _path(body["path"])
     return Entry(
-        number=number, time=body["time"], source=body["source"], lineage=body["lineage"],
-        what=body["query"], loss=_loss(*body["loss"]), mechanism=body["mechanism"],
-        scale=body["scale"], error=body["error"], cell=body["cell"], status=status,
-        version=body["version"], unit=body["unit"], path=_path(body["path"]), key=body["key"],
-        kernel=body["kernel"], released_error=released_error,
+        number=number, what=body["query"], loss=loss, path=path, status=status,
+        released_error=released_error, **said,
     )  # fmt: skip
 
 
@@ -190,20 +191,15 @@ def terms_of(body: dict[str, Any]) -> PrivacyBudget:
 # --- older files ----------------------------------------------------------------------------------
 
 
-def _to_2(db: sqlite3.Connection) -> None:
-    """Schema 1 had no table of what is spent: each charge added up all before it."""
-    db.execute(_SPENDING.rstrip().rstrip(";"))
-    spent = ParallelComposition().plus(((e.source, e.path), e.loss) for e in entries(db))
-    db.executemany(PUT, spent_rows(spent.losses))
-
-
-def _to_3(db: sqlite3.Connection) -> None:
-    """Schema 2 had no leases, and never recorded a count."""
-    db.execute(_LEASES.rstrip().rstrip(";"))
-
-
 def migrate(db: sqlite3.Connection, version: int) -> None:
-    """Bring an older file up to this schema."""
-    for old in range(version, VERSION):
-        {1: _to_2, 2: _to_3}[old](db)
-        db.execute(f"PRAGMA user_version = {old + 1}")
+    """Bring an older file up to this schema.
+
+    Schema 1 had no table of what is spent: each charge added up all before it. Schema 2 had no
+    leases, and never recorded a count.
+    """
+    if version < 2:
+        db.execute(_SPENDING)
+        spent = ParallelComposition().plus(((e.source, e.path), e.loss) for e in entries(db))
+        db.executemany(PUT, spent_rows(spent.losses))
+    db.execute(_LEASES)
+    db.execute(f"PRAGMA user_version = {VERSION}")

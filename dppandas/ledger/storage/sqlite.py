@@ -126,8 +126,7 @@ class SqliteStore(Connected):
         draw = self._write(settled)
         # So that the file has every answer without the log beside it: if the file is copied, or the
         # kernel is killed.
-        checkpoint = "PRAGMA wal_checkpoint(PASSIVE)"
-        self._read(lambda db: db.execute(checkpoint).fetchall(), alone=True)
+        self._read(lambda db: db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall(), alone=True)
         return draw
 
     def stored(self, key: str, draw: int) -> StoredRelease | None:
@@ -210,9 +209,8 @@ class SqliteStore(Connected):
         found = self._read(schema.version_of)
         if self._reading and found < schema.READABLE:
             raise StoreError(
-                f"the ledger {str(self.path)!r} was written by an older dppandas (schema {found}; "
-                f"this one writes {schema.VERSION}). Open it once by dp.session(store=…), which "
-                "brings it up to date."
+                f"the ledger {str(self.path)!r} was written by an older dppandas (schema {found}, "
+                f"now {schema.VERSION}). Open it once by dp.session(store=…): that updates it."
             )
         schema.refuse_newer(self.path, found)
         if found < schema.READABLE:
@@ -318,6 +316,5 @@ def _lease(db: Connection, entries: Sequence[Entry], claim: Claim) -> None:
             continue
         if wanted and (_kept(db, entry.key, wanted) or _is_taken(db, entry.key, wanted)):
             raise Taken(entry.key, wanted)
-        draw = wanted or _next_draw(db, entry.key)
-        lease = entry.key, draw, entry.number
+        lease = entry.key, wanted or _next_draw(db, entry.key), entry.number
         db.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?)", lease)

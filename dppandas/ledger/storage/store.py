@@ -174,9 +174,9 @@ class MemoryStore:
     def add(self, drafts: Sequence[Entry], check: Check, claim: Claim | None = None) -> list[Entry]:
         if os.getpid() != _PROCESS or multiprocessing.parent_process() is not None:
             raise WorkerProcessError(
-                "this is a forked or worker process, and a ledger in memory belongs to the main "
-                "process: each copy of it would grant the whole budget again. Release in the main "
-                'process, or keep the ledger in a file: dp.session(epsilon=…, store="my.ledger").'
+                "this is a forked or worker process, and each copy of a ledger in memory would "
+                "grant the whole budget again. Release in the main process, or keep the ledger in "
+                'a file: dp.session(epsilon=…, store="my.ledger").'
             )
         # Blocks with a lock are written in one line, here and below: an interrupt between the last
         # line of a block and its end, where Python unlocks, would leave it locked for good.

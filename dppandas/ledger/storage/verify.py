@@ -11,7 +11,7 @@ import math
 import os
 import re
 import sqlite3
-from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Any
@@ -111,20 +111,15 @@ def verified(path: str | os.PathLike[str], noted: str | None = None) -> Verdict:
         verdict = _read(file, noted)
         if was_shared or stamp(file) == before:  # else somebody began to write meanwhile
             return verdict
-    raise StoreError(
-        f"the ledger {str(file)!r} changes faster than it can be read: verify a copy of the file."
-    )
+    raise StoreError(f"the ledger {str(file)!r} changes too fast to be read: verify a copy of it.")
 
 
 def _read(file: File, noted: str | None) -> Verdict:
     reader = _Reader(file)
     try:
-        db = connections.opened_to_read(file)
-        try:
+        with closing(connections.opened_to_read(file)) as db:
             db.begin()  # the file as it is now, whatever others write
             reader.read_all(db)
-        finally:
-            db.close()
     except StoreError:
         raise
     except (sqlite3.Error, OSError) as error:
@@ -206,7 +201,7 @@ class _Reader:
         for row in db.execute(f"{chain.ROWS} ORDER BY number"):
             self.events += 1
             number, kind, release, key, body, link = row
-            if not _is_event(row):
+            if not all(isinstance(each, kind) for each, kind in zip(row, _TYPES, strict=True)):
                 self.is_whole = False
                 self.note(number if isinstance(number, int) else None, "its types are wrong")
                 continue
@@ -307,10 +302,8 @@ class _Reader:
         if beyond is not None:
             release = [*self.charges][beyond]
             spent = ParallelComposition().plus(charges[: beyond + 1]).total
-            self.note(
-                self.charged_by[release],
-                f"release {release} brings what is spent to {spent}, over the budget of {limit}",
-            )
+            said = f"release {release} brings what is spent to {spent}, over the budget of {limit}"
+            self.note(self.charged_by[release], said)
         if self.schema >= 3:
             self._leases(db)
         if self.schema >= 2:
@@ -328,11 +321,8 @@ class _Reader:
             if kept.get(place) != follows.get(place):
                 source, path = place
                 named = repr(source) + "".join(f", {part.partition} = {part.key}" for part in path)
-                self.note(
-                    None,
-                    f"the table of what is spent says {kept.get(place, Loss())} of {named}, and "
-                    f"the charges add up to {follows.get(place, Loss())}",
-                )
+                said = f"the table of what is spent says {kept.get(place, Loss())} of {named}"
+                self.note(None, f"{said}, and the charges add up to {follows.get(place, Loss())}")
 
 
 _PARTS = {
@@ -355,11 +345,8 @@ def _unless(right: bool, said: str) -> None:
         raise _Wrong(said)
 
 
-def _is_event(row: Sequence[Any]) -> bool:
-    number, kind, release, key, body, link = row
-    said = all(isinstance(each, str) for each in (kind, body, link))
-    is_numbered = isinstance(number, int) and isinstance(release, int | None)
-    return said and is_numbered and isinstance(key, str | None)
+#: The types of an event's columns.
+_TYPES: tuple[Any, ...] = int, str, int | None, str | None, str, str
 
 
 def _readable(entry: Entry) -> None:

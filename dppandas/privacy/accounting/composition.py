@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import zip_longest
@@ -42,13 +42,9 @@ Steps = Sequence[Fraction]
 class ParallelComposition:
     """The losses charged at each place. Immutable: `plus` returns a new one."""
 
-    losses: dict[Place, Loss]
-    _trees: dict[str, _Node]
-
-    def __init__(self, losses: Mapping[Place, Loss] | None = None) -> None:
-        self.losses, self._trees = {}, {}
-        if losses:
-            vars(self).update(vars(self.plus(losses.items())))
+    def __init__(self) -> None:
+        self.losses: dict[Place, Loss] = {}
+        self._trees: dict[str, _Node] = {}
 
     def plus(self, charges: Iterable[tuple[Place, Loss]]) -> ParallelComposition:
         """The same with more charges. Subtrees without new charges are shared, not copied."""

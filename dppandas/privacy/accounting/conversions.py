@@ -4,10 +4,10 @@
 α > 1 between neighbours is at most αρ (Bun and Steinke, "Concentrated Differential Privacy",
 TCC 2016).
 
-Results are rationals. Irrational numbers are computed as an `Enclosure` and rounded to 15
-significant digits on the safe side: ε, δ, ρ and σ² up, and what may be spent down. Where a bound
-holds for every value of a parameter, floats search for the best value, and the bound is then proven
-at the value they found: a bad search would cost accuracy, never privacy.
+Results are rationals. Irrational numbers are computed as an `Enclosure` and rounded on the safe
+side: ε, δ and ρ up to 15 significant digits; σ² up, and what `rho_for` says may be spent down, to
+12. Where a bound holds for every value of a parameter, floats search for the best value, and the
+bound is then proven at the value they found: a bad search would cost accuracy, never privacy.
 """
 
 from __future__ import annotations

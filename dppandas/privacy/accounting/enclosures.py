@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 
 Interval = tuple[Decimal, Decimal]
 
@@ -29,11 +29,8 @@ TINIEST = 5000
 @lru_cache
 def contexts(digits: int) -> tuple[decimal.Context, decimal.Context]:
     """Arithmetic that rounds down, and arithmetic that rounds up."""
-    down, up = (
-        decimal.Context(digits, rounding, decimal.MIN_EMIN, decimal.MAX_EMAX, traps=[])
-        for rounding in (decimal.ROUND_FLOOR, decimal.ROUND_CEILING)
-    )
-    return down, up
+    make = partial(decimal.Context, digits, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX, traps=[])
+    return make(rounding=decimal.ROUND_FLOOR), make(rounding=decimal.ROUND_CEILING)
 
 
 def exp_interval(gamma: Fraction, digits: int) -> Interval:
@@ -126,10 +123,9 @@ def tight(formula: Callable[[int], Enclosure], places: int) -> Enclosure:
     while True:
         found = formula(digits)
         down, up = contexts(digits)
-        if up.subtract(found.high, found.low) <= down.scaleb(found.high.copy_abs(), -places):
-            return found
-        if digits >= MOST_DIGITS:  # wider than asked for, and still an enclosure
-            return found
+        width = up.subtract(found.high, found.low)
+        if width <= down.scaleb(found.high.copy_abs(), -places) or digits >= MOST_DIGITS:
+            return found  # with the most digits perhaps wider than asked for
         digits *= 2
 
 
@@ -141,14 +137,14 @@ def rounded(value: Decimal, places: int, up: bool) -> Fraction:
     """
     if value and value.adjusted() < -TINIEST:
         return Fraction(1 if up else -1, 10**TINIEST) if up == (value > 0) else Fraction(0)
-    rounding = decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR
-    context = decimal.Context(places, rounding, decimal.MIN_EMIN, decimal.MAX_EMAX, traps=[])
-    return Fraction(context.plus(value))
+    return Fraction(contexts(places)[up].plus(value))
 
 
-def upper(formula: Callable[[int], Enclosure]) -> Fraction:
-    """What a formula comes to, rounded up to `PLACES` significant digits."""
-    return rounded(tight(formula, PLACES + 3).high, PLACES, up=True)
+def upper(formula: Callable[[int], Enclosure], digits: int | None = None) -> Fraction:
+    """What a formula comes to, rounded up to `PLACES` significant digits; computed with so many
+    digits, else with as many as that takes."""
+    found = formula(digits) if digits else tight(formula, PLACES + 3)
+    return rounded(found.high, PLACES, up=True)
 
 
 def shortened(value: Fraction, up: bool) -> Fraction:

@@ -9,17 +9,7 @@ from functools import lru_cache
 
 from ...errors import QueryError, quoted
 from .conversions import LARGE_DIGITS, _positive, _probability, _root, delta_of, rho_for
-from .enclosures import (
-    PLACES,
-    SHORT,
-    Enclosure,
-    contexts,
-    normal_tail,
-    pi,
-    rounded,
-    shortened,
-    upper,
-)
+from .enclosures import SHORT, Enclosure, contexts, normal_tail, pi, shortened, upper
 
 #: Up to this σ², tails are summed term by term; above, the normal law encloses them closely.
 SUMMED = 10**5
@@ -76,10 +66,8 @@ def _integrated(sigma2: Fraction, m: int, digits: int) -> Enclosure:
         below = above = Enclosure.of(Fraction(1, 6), digits) / sigma
     low, high = (area - below).low, (area + above).high
     whole = (pi(digits) * 2).sqrt() * sigma
-    up = contexts(digits)[1]
-    return Enclosure(max(low, Decimal(0)), high, digits) / Enclosure(
-        whole.low, up.next_plus(whole.high), digits
-    )
+    whole = Enclosure(whole.low, contexts(digits)[1].next_plus(whole.high), digits)
+    return Enclosure(max(low, Decimal(0)), high, digits) / whole
 
 
 def delta_of_gaussian(
@@ -110,9 +98,7 @@ def delta_of_gaussian(
         here, beyond = (discrete_gaussian_tail(sigma2, k, digits) for k in (m, m + shift))
         return here - Enclosure.of(epsilon, digits).exp() * beyond
 
-    if sigma2 <= SUMMED:
-        return min(Fraction(1), upper(delta))
-    return min(Fraction(1), rounded(delta(LARGE_DIGITS).high, PLACES, up=True))
+    return min(Fraction(1), upper(delta, None if sigma2 <= SUMMED else LARGE_DIGITS))
 
 
 def gaussian_rho(sigma2: Fraction, sensitivity2: Fraction | int) -> Fraction:

@@ -109,14 +109,10 @@ def with_options_named(function: Callable[P, R]) -> Callable[P, R]:
     kinds, signature = inspect.Parameter, inspect.signature(function)
     known = [*(LossOptions if "LossOptions" in str(signature) else ReleaseOptions).__annotations__]
     known[:0] = ["epsilon"] if "AskOptions" in str(signature) else []
-    named: list[inspect.Parameter] = []
-    for parameter in signature.parameters.values():
-        if parameter.name == "said":
-            continue
-        if parameter.kind is not kinds.VAR_KEYWORD:
-            named.append(parameter)
-            continue
-        options = [each for each in known if each not in signature.parameters]
+    given = signature.parameters
+    named = [p for n, p in given.items() if n != "said" and p.kind is not kinds.VAR_KEYWORD]
+    if any(p.kind is kinds.VAR_KEYWORD for p in given.values()):
+        options = [n for n in known if n not in given]
         named += [kinds(n, kinds.KEYWORD_ONLY, default=None, annotation="object") for n in options]
     function.__signature__ = signature.replace(parameters=named)  # type: ignore[attr-defined]
     return function
@@ -200,8 +196,7 @@ def in_short(value: Fraction, down: bool = False) -> str:
     exact = str(value)
     if "/" not in exact and len(exact.replace(".", "").strip("-0")) <= 6:
         return exact
-    rounding = decimal.ROUND_DOWN if down else decimal.ROUND_HALF_EVEN
-    context = decimal.Context(4, rounding)
+    context = decimal.Context(4, decimal.ROUND_DOWN if down else decimal.ROUND_HALF_EVEN)
     return f"≈ {context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize():f}"
 
 
@@ -214,7 +209,7 @@ def parse_epsilon(value: object, name: str = "epsilon") -> Epsilon:
     >>> parse_epsilon(0.1) * 3 == parse_epsilon("0.3")
     True
     """
-    exact = _parse_positive(value, name)
+    exact = parse_budget(value, name)
     if not SMALLEST <= exact <= LARGEST:
         raise QueryError(
             f"{name}={quoted(value)} is outside [2^-20, 64]. Below, noise drowns every answer; "
@@ -225,12 +220,17 @@ def parse_epsilon(value: object, name: str = "epsilon") -> Epsilon:
 
 def parse_budget(value: object, name: str = "epsilon") -> Epsilon:
     """The exact ε of a whole session: any positive number, parsed as `parse_epsilon` does."""
-    return _parse_positive(value, name)
+    if value is None:
+        raise MissingArgument(f"{name}= is needed. Give a positive number such as {name}=0.1.")
+    exact = _parse(value, name)
+    if exact <= 0:
+        raise QueryError(f"{name}={quoted(value)} must be greater than 0.")
+    return exact
 
 
 def parse_rho(value: object, name: str = "rho") -> Rho:
     """An exact ρ: any positive number, parsed as `parse_epsilon` does."""
-    return Rho(_parse_positive(value, name))
+    return Rho(parse_budget(value, name))
 
 
 def parse_delta(value: object, name: str = "delta") -> Delta:
@@ -239,22 +239,12 @@ def parse_delta(value: object, name: str = "delta") -> Delta:
     >>> parse_delta(1e-6)
     1e-06
     """
-    exact = Delta(_parse_positive(value, name))
+    exact = Delta(parse_budget(value, name))
     if exact > LARGEST_DELTA:
         raise QueryError(
-            f"{name}={quoted(value)} is above 0.01: with that probability a release could reveal "
-            "everything about somebody. Give much less than one over the number of people, such as "
-            f"{name}=1e-6."
+            f"{name}={quoted(value)} is above 0.01: a release may tell all with that probability. "
+            f"Give much less than one over the number of people, such as {name}=1e-6."
         )
-    return exact
-
-
-def _parse_positive(value: object, name: str) -> Epsilon:
-    if value is None:
-        raise MissingArgument(f"{name}= is needed. Give a positive number such as {name}=0.1.")
-    exact = _parse(value, name)
-    if exact <= 0:
-        raise QueryError(f"{name}={quoted(value)} must be greater than 0.")
     return exact
 
 

@@ -12,18 +12,8 @@ from enum import Enum
 from typing import ClassVar
 
 from ...errors import MissingArgument, QueryError, SessionError, is_one_of, quoted
-from . import conversions
-from .losses import (
-    NO_DELTA,
-    Delta,
-    Epsilon,
-    Loss,
-    Rho,
-    parse_budget,
-    parse_delta,
-    parse_epsilon,
-    parse_rho,
-)
+from . import conversions, losses
+from .losses import NO_DELTA, Delta, Epsilon, Loss, Rho
 
 
 class Measure(Enum):
@@ -118,7 +108,14 @@ class PrivacyBudget:
         if not is_zcdp:
             if delta_releases is not None:
                 raise SessionError("delta_releases= is for sessions that count ρ. Give rho= too.")
-            return cls._of_epsilon(epsilon, delta)
+            if epsilon is None:
+                if delta is not None:
+                    raise MissingArgument("epsilon= is needed beside delta=, such as epsilon=2.")
+                return None
+            limit = losses.parse_budget(epsilon)
+            if delta is None:
+                return cls(Measure.PURE, Loss(limit))
+            return cls(Measure.APPROXIMATE, Loss(limit, losses.parse_delta(delta)))
         if accounting == "basic":
             raise SessionError("accounting='basic' can't count rho=. Leave accounting= out.")
         if (rho is None) == (epsilon is None):
@@ -128,26 +125,12 @@ class PrivacyBudget:
             )
         if delta is None:
             raise MissingArgument("delta= is needed to state ρ as an ε. Write delta=1e-6.")
-        at = parse_delta(delta)
-        spare = (
-            NO_DELTA if delta_releases is None else parse_delta(delta_releases, "delta_releases")
-        )
-        if rho is not None:
-            limit = parse_rho(rho)
-        else:
-            limit = Rho(conversions.rho_for(parse_budget(epsilon), at))
-        return cls(Measure.ZCDP, Loss(rho=limit, delta=spare), at)
-
-    @classmethod
-    def _of_epsilon(cls, epsilon: object, delta: object) -> PrivacyBudget | None:
-        if epsilon is None:
-            if delta is not None:
-                raise MissingArgument("epsilon= is needed beside delta=, such as epsilon=2.")
-            return None
-        limit = parse_budget(epsilon)
-        if delta is None:
-            return cls(Measure.PURE, Loss(limit))
-        return cls(Measure.APPROXIMATE, Loss(limit, parse_delta(delta)))
+        at = losses.parse_delta(delta)
+        known = delta_releases is not None
+        spare = losses.parse_delta(delta_releases, "delta_releases") if known else NO_DELTA
+        if epsilon is not None:
+            rho = conversions.rho_for(losses.parse_budget(epsilon), at)
+        return cls(Measure.ZCDP, Loss(rho=losses.parse_rho(rho), delta=spare), at)
 
     @property
     def epsilon(self) -> Epsilon | None:
@@ -186,33 +169,25 @@ class PrivacyBudget:
             raise QueryError(f"mechanism={quoted(mechanism)} must be 'laplace' or 'gaussian'.")
         if rho is not None and self.measure is not Measure.ZCDP:
             raise QueryError(
-                "this session counts ε, not rho=. Give epsilon=, or start a session that counts ρ: "
-                "dp.session(rho=…, delta=…)."
+                "this session counts ε, not rho=. Give epsilon=, or dp.session(rho=…, delta=…)."
             )
         if fresh is not None and not isinstance(fresh, bool):
             raise QueryError(f"fresh={quoted(fresh)} must be True or False.")
         share = NO_DELTA if delta is None else self._delta(delta)
-        usual = "laplace" if rho is None else "gaussian"
-        noise = usual if mechanism is None else str(mechanism)
-        if rho is None and noise == "gaussian":
+        noise = str(mechanism or ("laplace" if rho is None else "gaussian"))
+        draw, chosen = 0 if fresh else 1, mechanism is not None
+        if rho is not None:
+            exact = losses.parse_rho(rho)
+            return LossRequest(self.measure, None, share, exact, noise, draw, chosen)
+        if noise == "gaussian":
             self._check_gaussian(share)
-        return LossRequest(
-            self.measure,
-            parse_epsilon(epsilon) if rho is None else None,
-            share,
-            None if rho is None else parse_rho(rho),
-            noise,
-            draw=0 if fresh else 1,
-            chosen=mechanism is not None,
-        )
+        loss = losses.parse_epsilon(epsilon)
+        return LossRequest(self.measure, loss, share, None, noise, draw, chosen)
 
     def _delta(self, delta: object) -> Delta:
-        parsed = parse_delta(delta)
-        if self.limit is None:
-            has_some = self.measure is Measure.APPROXIMATE  # in audits
-        else:
-            has_some = self.limit.delta > 0
-        if not has_some:
+        parsed = losses.parse_delta(delta)
+        is_audit = self.limit is None and self.measure is Measure.APPROXIMATE
+        if not (is_audit or (self.limit and self.limit.delta)):
             is_zcdp = self.measure is Measure.ZCDP
             way = "rho=…, delta=…, delta_releases=1e-6" if is_zcdp else "epsilon=2, delta=1e-6"
             raise QueryError(

@@ -5,18 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from .losses import (
-    NO_DELTA,
-    NO_EPSILON,
-    NO_RHO,
-    Delta,
-    Epsilon,
-    Loss,
-    Rho,
-    parse_budget,
-    parse_delta,
-    parse_rho,
-)
+from .losses import Delta, Epsilon, Loss, Rho, parse_budget, parse_delta, parse_rho
 
 
 @dataclass(frozen=True)
@@ -38,16 +27,13 @@ class SharedLoss:
 
     def fraction(self, share: Fraction) -> SharedLoss:
         """An exact part of it."""
-        return SharedLoss(
-            None if self.epsilon is None else Epsilon(self.epsilon * share),
-            None if self.delta is None else Delta(self.delta * share),
-            None if self.rho is None else Rho(self.rho * share),
-        )
+        parts = vars(self).values()
+        return SharedLoss(*(None if x is None else type(x)(x * share) for x in parts))
 
     @property
     def loss(self) -> Loss:
         """The same as a loss."""
-        return Loss(self.epsilon or NO_EPSILON, self.delta or NO_DELTA, self.rho or NO_RHO)
+        return Loss(**{name: part for name, part in vars(self).items() if part is not None})
 
     def __str__(self) -> str:
         return str(self.loss)

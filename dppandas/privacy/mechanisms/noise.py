@@ -147,18 +147,6 @@ class DiscreteGaussian(AdditiveNoise):
         """The least noise for a squared ℓ2 sensitivity; none for one of 0."""
         return cls(gaussian.gaussian_sigma2(rho, sensitivity2))
 
-    @classmethod
-    def for_approximate(
-        cls,
-        sensitivity2: Fraction | int,
-        epsilon: Fraction,
-        delta: Fraction,
-        one_dimensional: bool = False,
-    ) -> DiscreteGaussian:
-        """The least noise proven to be (ε, δ)-DP: see `gaussian.gaussian_sigma2_for`."""
-        found = gaussian.gaussian_sigma2_for(epsilon, delta, sensitivity2, one_dimensional)
-        return cls(found, epsilon, one_dimensional)
-
     @property
     def scale(self) -> Fraction:
         """σ to float precision, for display: nothing is computed from it."""
@@ -170,10 +158,8 @@ class DiscreteGaussian(AdditiveNoise):
             return Loss(rho=Rho(self.rho(sensitivity.l2_squared)))
         if not self.sigma2:
             return Loss()
-        delta = gaussian.delta_of_gaussian(
-            self.sigma2, sensitivity.l2_squared, self.epsilon, self.alone
-        )
-        return Loss(Epsilon(self.epsilon), Delta(delta))
+        noise = self.sigma2, sensitivity.l2_squared, self.epsilon, self.alone
+        return Loss(Epsilon(self.epsilon), Delta(gaussian.delta_of_gaussian(*noise)))
 
     def rho(self, sensitivity2: Fraction | int) -> Fraction:
         """The exact ρ of one release; integers that can't differ cost nothing."""
@@ -232,5 +218,6 @@ def additive(asked: LossRequest, sensitivity: Sensitivity, alone: bool) -> Mecha
         return DiscreteLaplace.calibrate(sensitivity.l1, asked.epsilon)
     if asked.rho is not None:
         return DiscreteGaussian.calibrate(sensitivity.l2_squared, asked.rho)
-    epsilon = asked.epsilon or Epsilon(0)
-    return DiscreteGaussian.for_approximate(sensitivity.l2_squared, epsilon, asked.delta, alone)
+    epsilon, l2_squared = asked.epsilon or Epsilon(0), sensitivity.l2_squared
+    sigma2 = gaussian.gaussian_sigma2_for(epsilon, asked.delta, l2_squared, alone)
+    return DiscreteGaussian(sigma2, epsilon, alone)

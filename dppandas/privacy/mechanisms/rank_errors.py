@@ -135,8 +135,6 @@ def _largest(tails: Tails, failure: float) -> float:
     low, high = 0.0, float(tails.errors(failure / len(tails.known)).max())
     for _ in range(40):
         middle = (low + high) / 2
-        if tails.beyond(middle).sum() <= failure:
-            high = middle
-        else:
-            low = middle
+        is_kept = tails.beyond(middle).sum() <= failure
+        low, high = (low, middle) if is_kept else (middle, high)
     return high

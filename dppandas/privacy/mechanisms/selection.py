@@ -138,28 +138,20 @@ DEEPEST = 80
 WEIGHT = decimal.Context(prec=110, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX, traps=[])
 
 
-def selection_weights(
-    scores: Sequence[int], rate: Fraction, counts: Sequence[int] | None = None
-) -> list[int]:
-    """Integer weights ∝ count · exp(rate · score), for runs of `counts` candidates that tie.
+def selection_weights(scores: Sequence[int], rate: Fraction) -> list[int]:
+    """Integer weights ∝ exp(rate · score).
 
     Exponents use rate · (1 - 2^-40). The rest of the rate pays for rounding the weights, many times
     over (docs/proofs/exponential.md). Their cap depends on the number of candidates only.
     """
-    total = len(scores) if counts is None else sum(counts)
-    deepest = DEEPEST + math.ceil(math.log(total))
+    deepest = DEEPEST + math.ceil(math.log(len(scores)))
     slower, top = rate * (1 - Fraction(1, 2**40)), max(scores)
-    weights: dict[int, decimal.Decimal] = {}
+    weights: dict[int, int] = {}
     for score in set(scores):
         depth = min(slower * (top - score), Fraction(deepest))
         n, d = decimal.Decimal(depth.numerator), decimal.Decimal(depth.denominator)
-        weights[score] = WEIGHT.scaleb(WEIGHT.exp(WEIGHT.divide(n, d).copy_negate()), 90)
-    if counts is None:
-        return [int(weights[score]) for score in scores]
-    return [
-        int(WEIGHT.multiply(weights[score], decimal.Decimal(count)))
-        for score, count in zip(scores, counts, strict=True)
-    ]
+        weights[score] = int(WEIGHT.scaleb(WEIGHT.exp(WEIGHT.divide(n, d).copy_negate()), 90))
+    return [weights[score] for score in scores]
 
 
 #: The mechanisms that select labels rather than add noise to numbers.

@@ -151,19 +151,18 @@ def least_threshold(rows: int, scale: Fraction, delta: Fraction) -> int:
     """
     if not 0 < delta < Fraction(1, 4):
         raise QueryError(f"delta={delta} must lie between 0 and 1/4. Write delta=1e-6.")
+
+    def keeps(threshold: int) -> bool:
+        splits = {(1, rows), (rows, 1)}
+        return all(_stays_below(threshold - n, labels, scale, delta) for labels, n in splits)
+
     # at T = rows a label of so many rows passes with probability 1/(1+a), which is more than 1/2
-    return least_from(rows, lambda least: _keeps(least, rows, scale, delta))
-
-
-def _keeps(threshold: int, rows: int, scale: Fraction, delta: Fraction) -> bool:
-    """Whether both worst splits stay within δ. e to a rational power is transcendental, so no
-    probability equals δ, and enough digits decide."""
-    splits = {(1, rows), (rows, 1)}
-    return all(_stays_below(threshold - n, labels, scale, delta) for labels, n in splits)
+    return least_from(rows, keeps)
 
 
 def _stays_below(tail: int, labels: int, scale: Fraction, delta: Fraction) -> bool:
-    """Whether 1 - (1 - P[Z ≥ tail])^labels ≤ δ, for tail ≥ 1: by logarithms of both sides."""
+    """Whether 1 - (1 - P[Z ≥ tail])^labels ≤ δ, for tail ≥ 1: by logarithms of both sides. e to a
+    rational power is transcendental, so both differ, and enough digits decide."""
     digits = 40 + len(str(labels)) + len(str(delta.denominator))
     while True:
         beyond = Enclosure.of(-tail / scale, digits).exp()

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate, repeat
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ class InverseCdf:
     def __init__(self, cuts: Callable[[int], list[Interval]], word: int = WORD) -> None:
         self._cuts = cuts
         self._word = word
-        self.floors = np.array(self.floors_at(word), dtype=np.uint64)
+        self.floors = np.array(_proven_floors(cuts, word), dtype=np.uint64)
         self._rest = word - min(LEADING, word // 2)
         self._guide = self._by_leading_bits()
 
@@ -60,16 +61,13 @@ class InverseCdf:
         while True:
             prefix = prefix << self._word | int(bits.words(1)[0])
             length += self._word
-            floors = self.floors_at(length)
+            floors = _proven_floors(self._cuts, length)
             if prefix not in floors:
                 return bisect_right(floors, prefix)
 
-    def floors_at(self, length: int) -> list[int]:
-        """floor(cut 2^length) for each cut, proven by an interval of decimals."""
-        return _proven_floors(self._cuts, length)
-
 
 def _proven_floors(cuts: Callable[[int], list[Interval]], length: int) -> list[int]:
+    """floor(cut 2^length) for each cut, proven by an interval of decimals."""
     digits = length // 3 + 30
     while True:
         down, up = contexts(digits)
@@ -90,12 +88,9 @@ def _digit_cuts(rate: Fraction, base: int, closed: bool) -> Callable[[int], list
 
     def cuts(digits: int) -> list[Interval]:
         down, up = contexts(digits)
-        one = Decimal(1)
-        low, high = exp_interval(rate, digits)
-        powers = [(one, one)]
-        for _ in range(base):
-            powers.append((down.multiply(powers[-1][0], low), up.multiply(powers[-1][1], high)))
-        below = [(down.subtract(one, h), up.subtract(one, lo)) for lo, h in powers[1:]]
+        low, high = (repeat(end, base) for end in exp_interval(rate, digits))
+        powers = zip(accumulate(low, down.multiply), accumulate(high, up.multiply), strict=True)
+        below = [(down.subtract(1, h), up.subtract(1, lo)) for lo, h in powers]
         if not closed:
             return below
         whole_low, whole_high = below.pop()

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dppandas.privacy.accounting import conversions
-from dppandas.privacy.accounting.measures import Measure
+from dppandas.privacy.accounting.losses import Delta, Epsilon
+from dppandas.privacy.accounting.measures import LossRequest, Measure
 from dppandas.privacy.mechanisms.base import Sensitivity
-from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
+from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, additive
 from dppandas.privacy.sampling import entropy, samplers
 
 EPSILONS = st.fractions(Fraction(1, 2**20), 64, max_denominator=2**21)
@@ -137,7 +138,9 @@ def test_gaussian_loses_exactly_what_is_asked(squared: int, rho: Fraction) -> No
 
 
 def test_the_variance_for_an_epsilon_and_a_delta_is_the_least() -> None:
-    approximate = DiscreteGaussian.for_approximate(1, Fraction(1), Fraction(1, 10**5))
+    asked = LossRequest(Measure.APPROXIMATE, Epsilon(1), Delta(1, 10**5), noise="gaussian")
+    approximate = additive(asked, Sensitivity(1, 1, 1, monotone=True), alone=False)
+    assert isinstance(approximate, DiscreteGaussian)
     assert float(approximate.sigma2) == pytest.approx(3.740485**2, rel=1e-6)
 
 

@@ -159,7 +159,7 @@ def test_laplace_tables_are_exact(scale: Any, base: int, digits: int, monkeypatc
     assert len(tables._digits) == digits
     chances = {}
     for table in (tables._sign, *tables._digits, tables._top):
-        cuts = [0, *table.floors_at(400), 2**400]
+        cuts = [0, *inverse_cdf._proven_floors(table._cuts, 400), 2**400]
         chances[table] = [Fraction(b - a, 2**400) for a, b in itertools.pairwise(cuts)]
 
     def draw(table: inverse_cdf.InverseCdf, n: int, bits: Any) -> Any:
