@@ -389,7 +389,7 @@ def test_of_two_sources_no_lineage_is_at_fault() -> None:
     df = ops.letters()
     own = dp.protect(df, "own").count(epsilon=1)
     part = dp.protect(df.head(3), "part").count(epsilon=1)  # made by pandas: asserted
-    refused("'count' is of source 'own', and 'count' of 'part': other data", own, part)
+    refused("'count' is about source 'own', and 'count' about 'part': other data", own, part)
 
 
 def test_other_versions_and_ledgers_are_refused(tmp_path: Path) -> None:
