@@ -16,7 +16,7 @@ from ...ledger import statement
 from ...ledger.ledger import Ledger
 from ...ledger.storage.store import Entry, StoredRelease
 from ...privacy.accounting.composition import ParallelComposition
-from ...privacy.accounting.losses import Delta, Epsilon, Loss, Rho
+from ...privacy.accounting.losses import NO_DELTA, NO_EPSILON, NO_RHO, Epsilon, Loss
 from ...privacy.mechanisms.base import Mechanism
 from .. import context
 from ..answers.records import PREVIEW, Record
@@ -136,7 +136,8 @@ class Preview:
     def missing(self) -> Loss:
         """How much more the block needs, for each of ε, δ and ρ; nothing if the budget can pay."""
         more = Loss() if self.left is None else self.loss - self.left
-        return Loss(Epsilon(max(0, more.epsilon)), Delta(max(0, more.delta)), Rho(max(0, more.rho)))
+        each = max(NO_EPSILON, more.epsilon), max(NO_DELTA, more.delta), max(NO_RHO, more.rho)
+        return Loss(*each)
 
     @property
     def fits(self) -> bool:
