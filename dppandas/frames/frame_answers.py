@@ -42,7 +42,7 @@ class FrameAggregations(Transformations, CrosstabMethods):
 
     @property
     def _each(self) -> Self:
-        return self._with(self._columns, self._where, selected=True)
+        return self._with(self._columns, self._where, is_selection=True)
 
     def _column(self, name: Any) -> PrivateSeries:
         return PrivateSeries(self._table, name, lookup(name, self._columns), self._where)
@@ -63,7 +63,7 @@ class FrameAggregations(Transformations, CrosstabMethods):
         if weights is None or isinstance(weights, PrivateSeries):
             return self
         others = {name: e for name, e in self._columns.items() if name != weights}
-        return self._with(others, self._where, self._selected)
+        return self._with(others, self._where)
 
     @release_method
     def count(

@@ -184,7 +184,7 @@ def selected(record: Record) -> pd.Series[Any]:
 
 
 def found(record: Record) -> pd.Index:
-    """The labels that are shown. pandas' Index can't hold a record; the ledger lists the release."""
+    """The labels that are shown. An Index can't hold a record; the ledger lists the release."""
     return cast(pd.Index, record._layout.index)
 
 
