@@ -107,9 +107,9 @@ class FrameAggregations(Transformations, CrosstabMethods):
         weights, weight_bounds : as in `count`; each value is multiplied by its weight.
         norm : the most that the absolute values of a row may add up to, or ("l2", norm). Rows
             beyond are scaled down, and the noise grows with the norm. See `PrivateSeries.sum`.
-        at_most : counts at most so many True values of a row. The noise then grows with this
-            number, not with the number of columns. Which ones count in a row with more is decided
-            by keyed hashes of that row, which is about as good as a random choice.
+        at_most : the most True values of a row that count. The noise then grows with this number,
+            not with the number of columns. If a row has more, keyed hashes of the row decide which
+            ones count, which is about as good as a random choice.
 
         *Guarantee*: differential privacy of the unit; the ℓ1 sensitivity is the most that one row
         can add to all columns together, or the norm (docs/proofs/sums.md), or at_most
@@ -125,7 +125,10 @@ class FrameAggregations(Transformations, CrosstabMethods):
         is_bounded = bounds is not None or any(isinstance(d, Bounds | Span) for d in declared)
         if is_bounded or any(x is not None for x in (weights, weight_bounds, norm)):
             if at_most is not None:
-                raise QueryError("at_most= is for True and False, without bounds or weights.")
+                raise QueryError(
+                    "at_most= is for True and False, and bounds=, weights= and norm= are for "
+                    "numbers. Leave at_most= out."
+                )
             return super().sum(
                 bounds=bounds, weights=weights, weight_bounds=weight_bounds, norm=norm
             )  # fmt: skip
@@ -177,8 +180,7 @@ class FrameAggregations(Transformations, CrosstabMethods):
                 )
             return self._name_of(largest=True)
         scores = self.sum(bounds=bounds)
-        is_asked = said.give_loss or split.answers_now(depth=1)
-        if not is_asked:
+        if not (said.give_loss or split.answers_now(depth=1)):
             return scores
         return replace(scores._selecting(1, "idxmax"), kind=UnreleasedLabel)
 

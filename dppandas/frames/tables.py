@@ -20,7 +20,7 @@ from ..rows.expressions import Column, Expression
 from ..rows.facts import kinds
 from ..rows.facts.declared import Facts
 from ..rows.facts.units import Unit
-from .transformations import Branch, Transformations
+from .transformations import Transformations
 
 V = TypeVar("V", bound=Transformations)
 
@@ -158,14 +158,7 @@ def concat(frames: Sequence[V]) -> V:
             "not be protected. Concatenate the plain tables, and protect the result: "
             "dp.protect(pd.concat([a, b]), …)."
         )
-    parts: list[Branch] = [
-        (
-            {name: e.at(i) for name, e in frame._columns.items()},
-            None if frame._where is None else frame._where.at(i),
-        )
-        for frame in given
-        for i in range(frame._table.branches)
-    ]
+    parts = [branch for frame in given for branch in frame._branches()]
     if len(parts) > MOST_BRANCHES:
         raise QueryError(
             f"concat makes {len(parts)} branches of each row, and at most {MOST_BRANCHES} are "

@@ -151,14 +151,20 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         self._not_the_unit(column)
         operand = query_string.lookup(column, self._columns)
         parts: list[Branch] = []
-        for branch in range(self._table.branches):
+        for branch, (columns, where) in enumerate(self._branches()):
             here = operand.at(branch)
-            columns = {name: e.at(branch) for name, e in self._columns.items()}
-            where = None if self._where is None else self._where.at(branch)
             for i in range(max_items):
                 has_it = expressions.both(where, expressions.HasElement(here, i)) if i else where
                 parts.append(({**columns, column: expressions.Element(here, i)}, has_it))
         return self._branched(parts, (*self._table.grown, max_items))
+
+    def _branches(self) -> list[Branch]:
+        """The columns and the condition of each row that a row of the source becomes."""
+        where = self._where
+        return [
+            ({n: e.at(i) for n, e in self._columns.items()}, None if where is None else where.at(i))
+            for i in range(self._table.branches)
+        ]
 
     def _branched(
         self, parts: Sequence[Branch], grown: tuple[Any, ...], path: Path | None = None

@@ -49,11 +49,6 @@ class Table:
         return replace(self, source=replace(self.source, domain=domain))
 
 
-_INSTEAD = dict.fromkeys(
-    ("[…]=", "del"), "it is never changed in place; frame.assign(…) and .drop(…) give new frames"
-)
-
-
 def _refusing(what: str, shows: bool = False) -> Callable[..., Any]:
     """A method that refuses an operator, or what ``shows`` private values."""
 
@@ -112,8 +107,10 @@ class Private:
         return repr(self)
 
     def _no_operator(self, symbol: str) -> NoReturn:
-        instead = _INSTEAD.get(symbol, "choose a column, as in frame['age'] > 30")
-        raise PrivateValueError(f"{symbol} of a private object: {instead}.")
+        instead = "Use one of its columns, as in frame['age'] > 30."
+        if symbol in ("[…]=", "del"):
+            instead = "Make a new frame with .assign(…) or .drop(…)."
+        raise PrivateValueError(f"{symbol} of a private object isn't possible. {instead}")
 
     # Without these, Python's own errors wouldn't say what to do, and == would silently be False.
     __hash__ = object.__hash__

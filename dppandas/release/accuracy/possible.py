@@ -11,9 +11,10 @@ include it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from ...rows.facts.bounds import Bounds
@@ -25,8 +26,6 @@ from . import expected
 Rounding = Callable[[Fraction], int]
 #: A release, and the position of one of its numbers.
 Place = tuple[Any, int]
-#: A released number: the name of its figure, its column, its cell, and its place.
-Found = tuple[str, Any, int, Place]
 
 
 @dataclass
@@ -70,26 +69,20 @@ def _at(numbers: Mapping[Any, Sequence[float]], place: Place) -> float:
 def _gathered(
     records: Mapping[Any, Record], columns: Mapping[Any, Sequence[Any]]
 ) -> dict[tuple[Any, int], Figures]:
+    """The figures of each column and cell."""
     found: dict[tuple[Any, int], Figures] = {}
     for name, record in records.items():
-        for what, column, cell, place in _found(name, record._statistic, columns[name]):
+        statistic: Any = record._statistic
+        # numbers lie in this order
+        rows = product(range(len(statistic.cells)), _called(statistic), enumerate(columns[name]))
+        for entry, (cell, what, (position, column)) in enumerate(rows):
             figures = found.setdefault((column, cell), Figures())
+            figures.places[what] = place = (name, entry)
             if what.startswith("quantile"):
                 figures.quantiles.append(place)
-            figures.places[what] = place
-            if not isinstance(record._statistic, Count):
-                bounds: Sequence[Bounds] = record._statistic.bounds  # type: ignore[attr-defined]
-                figures.bounds = bounds[list(columns[name]).index(column)]
+            if not isinstance(statistic, Count):
+                figures.bounds = statistic.bounds[position]
     return found
-
-
-def _found(name: Any, statistic: Statistic, columns: Sequence[Any]) -> Iterator[Found]:
-    """The numbers of a release that have a place in the order."""
-    called = _called(statistic)
-    for entry in range(len(columns) * len(called) * len(statistic.cells)):
-        row, column = divmod(entry, len(columns))
-        cell, what = divmod(row, len(called) or 1)
-        yield called[what], columns[column], cell, (name, entry)
 
 
 def _called(statistic: Statistic) -> list[str]:

@@ -100,16 +100,13 @@ class RecordBundle:
     def _placed(self, values: list[Any]) -> Any:
         """The numbers of all components, in order, under the labels of the answer."""
 
-        def found(place: Any) -> Any:
-            return math.nan if place != place else values[int(place)]
+        def found(places: Any) -> list[Any]:
+            return [math.nan if place != place else values[int(place)] for place in places]
 
         if isinstance(self._places, pd.Series):
-            told = [found(place) for place in self._places]
-            return pd.Series(told, index=self._places.index, name=self._places.name)
-        columns = {
-            i: [found(place) for place in self._places.iloc[:, i]]
-            for i in range(self._places.shape[1])
-        }
+            each = found(self._places)
+            return pd.Series(each, index=self._places.index, name=self._places.name)
+        columns = {i: found(places) for i, (_, places) in enumerate(self._places.items())}
         table = pd.DataFrame(columns, index=self._places.index)
         return table.set_axis(self._places.columns, axis=1)
 

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from types import TracebackType
 from typing import Any, NamedTuple, Unpack
 
 from ...errors import MissingArgument, QueryError, SessionError, hide_internals, quoted
@@ -100,9 +99,7 @@ class Batch:
         return self
 
     @hide_internals
-    def __exit__(
-        self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *raised: object) -> None:
         self._is_open = False
         if kind is not None or not self._promised:
             return
@@ -128,7 +125,9 @@ class Batch:
         low, high = 0, int(self._epsilon / STEP)
         while low < high:
             middle = (low + high + 1) // 2
-            if self._cost_at(Epsilon(middle * STEP)).within(Loss(self._epsilon, self._delta)):
+            queries = [self._query(each, Epsilon(middle * STEP))[0] for each in self._promised]
+            cost = composed([(query, query.mechanism()) for query in queries], self._delta)
+            if cost.within(Loss(self._epsilon, self._delta)):
                 low = middle
             else:
                 high = middle - 1
@@ -138,10 +137,6 @@ class Batch:
                 f"{float(STEP):g}. Ask fewer, or give the batch a larger epsilon=."
             )
         return Epsilon(low * STEP)
-
-    def _cost_at(self, each: Epsilon) -> Loss:
-        queries = [self._query(promised, each)[0] for promised in self._promised]
-        return composed([(query, query.mechanism()) for query in queries], self._delta)
 
     def _shares(self, asked: Sequence[tuple[Query, Mechanism]]) -> list[Loss]:
         """What the ledger is charged for each: the common cost, shared in proportion to losses."""
@@ -226,7 +221,9 @@ class _Law(NamedTuple):
 
 def composed(asked: Sequence[tuple[Query, Mechanism]], delta: Delta) -> Loss:
     """The most that some releases cost together: the sum, or their composition at δ if smaller."""
-    _refuse_several_places([query for query, _ in asked])
+    # a person may be in one of two sources or branches only, and would pay more than a share
+    if len({(query.source.id, query.path) for query, _ in asked}) > 1:
+        raise QueryError("a batch asks one source, in one part. Start a batch for each.")
     losses = [query.loss(mechanism) for query, mechanism in asked]
     added = sum(losses, Loss())
     laws = Counter(_law(query, mechanism) for query, mechanism in asked)
@@ -245,12 +242,6 @@ def composed(asked: Sequence[tuple[Query, Mechanism]], delta: Delta) -> Loss:
     if added.epsilon <= steps * STEP and added.delta <= delta:
         return added
     return Loss(Epsilon(steps * STEP), delta)
-
-
-def _refuse_several_places(queries: Sequence[Query]) -> None:
-    """Refuse two sources or branches: a person in one of them would pay more than a share."""
-    if len({(query.source.id, query.path) for query in queries}) > 1:
-        raise QueryError("a batch asks one source, in one part. Start a batch for each.")
 
 
 def _law(query: Query, mechanism: Mechanism) -> _Law:
