@@ -234,8 +234,8 @@ def _weights(other: Any, names: Sequence[Any]) -> np.ndarray[Any, Any]:
         weights = np.empty(0)
     if weights.ndim not in (1, 2) or len(weights) != len(names) or not np.isfinite(weights).all():
         raise QueryError(
-            f"dot needs a finite public number (or a row of them) for each of the {len(names)} "
-            "columns: a list, an array, or a Series or DataFrame with these columns as its index."
+            f"dot needs a finite public number, or a row of them, for each of the {len(names)} "
+            "columns. Give a list, an array, or a Series or DataFrame with these columns as index."
         )
     return weights
 

@@ -123,8 +123,7 @@ class CrosstabMethods(Covariances):
         query_string.lookup(named[0], self._columns)
         as_list = isinstance(values, list | pd.Index)
         if not is_one_of(aggfunc, AGGREGATES):
-            offered = ", ".join(AGGREGATES)
-            raise QueryError(f"aggfunc={quoted(aggfunc)} must be one of {offered}.")
+            raise QueryError(f"aggfunc={quoted(aggfunc)} must be one of {', '.join(AGGREGATES)}.")
         method = getattr(Pivot(self, sides, keys, named[0], as_list), aggfunc)
         if "bounds" in parameters(method):
             return method(bounds=bounds)

@@ -1,4 +1,4 @@
-"""The answers of private frames, besides those that columns and groups share."""
+"""The answers of private frames that columns and groups don't share."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ class FrameAggregations(Transformations, CrosstabMethods):
         if is_along_rows(axis):
             if bounds is not None or said.give_loss:
                 raise QueryError(
-                    "idxmax(axis=1) is a private column, and releases nothing by itself. Write "
+                    "idxmax(axis=1) is a private column, which releases nothing yet. Write "
                     ".idxmax(axis=1).value_counts(epsilon=…)."
                 )
             return self._name_of(largest=True)
@@ -209,7 +209,7 @@ class FrameAggregations(Transformations, CrosstabMethods):
         """
         names = list(subset) if isinstance(subset, list | pd.Index) else [subset]
         if not all(isinstance(name, Hashable) for name in names):
-            raise QueryError("subset= must be the name of a column, or a list of names.")
+            raise QueryError("subset= must be a column's name or a list, as in subset=['a', 'b'].")
         if not dropna:
             raise QueryError("dropna=False is for one column. Select it, as in frame['column'].")
         chosen = self if subset is None else self[names]

@@ -119,14 +119,12 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             raise QueryError(f"suffixes={quoted(suffixes)} must be two texts, or None for none.")
         columns = {_suffixed(n, shared, suffixes[0]): e for n, e in self._columns.items()}
         if len(columns) < len(self._columns):
-            raise QueryError(
-                "two columns would get the same name. Set other suffixes=('_x', '_y')."
-            )
+            raise QueryError("two columns would get the same name. Set suffixes=('', '_new').")
         for name, values in table.values.items():
             new = _suffixed(name, shared, suffixes[1])
             if new in columns:
                 raise QueryError(
-                    f"two columns would be called {quoted(new)}. Set other suffixes=('_x', '_y')."
+                    f"two columns would be called {quoted(new)}. Set suffixes=('', '_new')."
                 )
             self._not_the_unit(new)
             columns[new] = expressions.Lookup(by, table.keys, name, values, table.digest)

@@ -132,9 +132,9 @@ class Summaries(Aggregations):
         ['count', 'mean', 'std']
         """
         names: list[Name] = [(None, ", ".join(rows)) for rows in DESCRIBED]
-        fifths = [Fraction(i, 4) for i in range(5)]
-        labels = [*map(float, fifths)]
-        five = self._quantile("min, quartiles, max", fifths, labels, bounds)
+        quarters = [Fraction(i, 4) for i in range(5)]
+        labels = [*map(float, quarters)]
+        five = self._quantile("min, quartiles, max", quarters, labels, bounds)
         parts = dict(zip(names, (self._moments(bounds), five), strict=True))
         shares = {n: Fraction(len(rows), 8) for n, rows in zip(names, DESCRIBED, strict=True)}
 

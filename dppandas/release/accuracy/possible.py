@@ -86,7 +86,7 @@ def _gathered(
 
 
 def _called(statistic: Statistic) -> list[str]:
-    """The names of a statistic's figures for one column in one cell."""
+    """The names of the figures that a statistic has for one column in one cell."""
     if type(statistic) is Moments:
         return ["count", "mean", "std"]
     if type(statistic) is Variance:
@@ -200,7 +200,7 @@ class _FigureOrder:
         return bounds.lower if low is None else low, bounds.upper if high is None else high
 
     def _reach(self, low: float, high: float) -> None:
-        """Move the min down to ``low`` and the max up to ``high``, on their grid."""
+        """Move the min down to ``low``, and the max up to ``high``, on their grid."""
         for what, value, outward, better in (
             ("quantile min", low, math.floor, min), ("quantile max", high, math.ceil, max),
         ):  # fmt: skip

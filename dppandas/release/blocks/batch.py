@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
 from collections import Counter
@@ -227,13 +228,11 @@ def composed(asked: Sequence[tuple[Query, Mechanism]], delta: Delta) -> Loss:
     losses = [query.loss(mechanism) for query, mechanism in asked]
     added = sum(losses, Loss())
     laws = Counter(_law(query, mechanism) for query, mechanism in asked)
-    whole = None
-    for law, number in laws.items():
-        one = law.distribution()
-        several = one.self_compose(number) if number > 1 else one
-        whole = several if whole is None else whole.compose(several)
-    if whole is None:
-        return added
+    each = (
+        law.distribution().self_compose(number) if number > 1 else law.distribution()
+        for law, number in laws.items()
+    )
+    whole = functools.reduce(lambda one, other: one.compose(other), each)
     # the accounting rounds up; a step is far larger than the errors of its floats
     found = whole.get_epsilon_for_delta(float(delta) * (1 - 1e-9))
     if not math.isfinite(found):  # the releases' own δ is more than the batch's

@@ -149,5 +149,4 @@ def by_row(values: Mapping[tuple[Any, str], Any], columns: Sequence[Any]) -> pd.
     rows = list(dict.fromkeys(statistic for _, statistic in values))
     found = {c: [values.get((c, row), float("nan")) for row in rows] for c in columns}
     table = pd.DataFrame(list(zip(*found.values(), strict=True)), index=pd.Index(rows))
-    table.columns = pd.Index(list(columns), tupleize_cols=False)
-    return table
+    return table.set_axis(pd.Index(list(columns), tupleize_cols=False), axis=1)
