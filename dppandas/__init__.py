@@ -1,6 +1,6 @@
 """dppandas: differentially private answers from ordinary DataFrames.
 
-A release is one query: charged once, answered once, noised once. ::
+A release is one query, which is charged, noised and answered exactly once. ::
 
     df.dp ──► Request ──► Plan: sensitivity, mechanism, exact loss ──► ledger.charge (committed)
                                                                               │
@@ -9,14 +9,14 @@ A release is one query: charged once, answered once, noised once. ::
 The rooms of the house. Each imports only rooms above it:
 
 ``errors``      everything that is raised on purpose
-``privacy``     losses, mechanisms, samplers; knows no rows
-``rows``        cells, public facts, expressions of one row; knows no privacy
+``privacy``     losses, mechanisms and samplers; knows no rows
+``rows``        cells, public facts and expressions of one row; knows no privacy
 ``engines``     where rows are read, chunk by chunk
-``statistics``  from rows to integers with a sensitivity; from noisy integers to answers
-``ledger``      what was charged, and the files that keep it
-``release``     the one road: `release_all` in release/release.py, top to bottom (ADR 32)
-``columns``, ``frames``  what users hold: private columns, series, groups and tables
-``local``       answers that each respondent randomises
+``statistics``  from rows to integers with a sensitivity, and from noisy integers to answers
+``ledger``      the charges, and the files that keep them
+``release``     every release, from a request to its record: `release_all` (ADR 32)
+``columns``, ``frames``  what users hold: private columns, series, groups and frames
+``local``       the local model: each respondent randomises an answer
 ``models``      programs made of releases: learning, selection, synthetic rows
 ``display``     plots and the notebook
 ``audit``       tests of privacy, from outside and from inside

@@ -84,6 +84,20 @@ def test_every_statistic_and_mechanism_has_a_row_and_a_proof() -> None:
         assert f"`{each.__module__}.{each.__name__}`" in proofs
 
 
+def test_every_operation_names_its_kernel_and_links_a_proof_of_it() -> None:
+    table = (ROOT / "docs" / "operations.md").read_text().partition("| operation | kernel |")[2]
+    named = set()
+    for row in table.partition("\n\n")[0].splitlines()[2:]:
+        kernel, pages = re.split(r"(?<!\\)\|", row)[2], re.findall(r"proofs/\w+\.md", row)
+        proofs = "".join((ROOT / "docs" / page).read_text() for page in pages)
+        for module, name in re.findall(r"`([\w.]+)` `(\w+)`", kernel):
+            inside = "dppandas" if module.startswith("models") else "dppandas.statistics"
+            assert f"`{inside}.{module}.{name}`" in proofs, row
+            named.add(f"{inside}.{module}.{name}")
+        assert kernel.strip()
+    assert named == {f"{each.__module__}.{each.__name__}" for each in REGISTRY}
+
+
 PROOFS = sorted((ROOT / "docs" / "proofs").glob("*.md"))
 
 

@@ -269,7 +269,7 @@ def warned(ask: Ask, p: Any) -> list[str]:
         warnings.simplefilter("always")
         with contextlib.suppress(QueryError, dp.BudgetExceeded):
             ask(p)
-    return [each.filename for each in seen if "somebody's" in str(each.message)]
+    return [each.filename for each in seen if "belongs to somebody" in str(each.message)]
 
 
 @pytest.mark.parametrize("ask", [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any, Self
@@ -34,15 +35,14 @@ class ColumnTransformations(PrivateTable):
         return names
 
     def _with(
-        self, columns: Mapping[Any, Expression], where: Expression | None, selected: bool
+        self,
+        columns: Mapping[Any, Expression],
+        where: Expression | None,
+        table: Table | None = None,
+        is_selection: bool = False,
     ) -> Self:
-        frame = type(self)(self._table, columns, where)
-        frame._selected = selected
-        return frame
-
-    def _with_table(self, table: Table) -> Self:
-        frame = type(self)(table, self._columns, self._where)
-        frame._selected = self._selected
+        frame = type(self)(table or self._table, columns, where)
+        frame._selected = self._selected or is_selection
         return frame
 
     @hide_internals
@@ -65,7 +65,7 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         for name, value in columns.items():
             self._not_the_unit(name)
             expression = frame._expression_of(value, variables)
-            frame = frame._with({**frame._columns, name: expression}, self._where, self._selected)
+            frame = frame._with({**frame._columns, name: expression}, self._where)
         return frame
 
     def _expression_of(self, value: Any, variables: Callable[[str], Any]) -> Expression:
@@ -101,16 +101,16 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
             if new != name:
                 self._not_the_unit(new)
             renamed[new] = expression
-        return self._with(renamed, self._where, self._selected)
+        return self._with(renamed, self._where)
 
     @release_method
     def drop(self, *, columns: Any) -> Self:
-        """All columns but some. *Stability*: 1."""
+        """All columns except some. *Stability*: 1."""
         names = columns if isinstance(columns, list | tuple | pd.Index) else [columns]
         for name in names:
             query_string.lookup(name, self._columns)
         left = {name: e for name, e in self._columns.items() if name not in list(names)}
-        return self._with(left, self._where, self._selected)
+        return self._with(left, self._where)
 
     @release_method
     def fillna(self, value: Any) -> Self:
@@ -124,7 +124,7 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
 
     @release_method
     def round(self, decimals: Any = 0) -> Self:
-        """Rounded numbers: to so many decimals, or a dict of them by column."""
+        """Numbers rounded to some decimals, or to a dict of decimals by column."""
         return self._columnwise(decimals, lambda column, given: column.round(given))
 
     @release_method
@@ -134,7 +134,10 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
             isinstance(each, Mapping) for each in to_replace.values()
         ):
             if value is not None or not all(isinstance(m, Mapping) for m in to_replace.values()):
-                raise QueryError("replace takes a dict of old to new values, or one by column.")
+                raise QueryError(
+                    "replace takes a dict of old to new values, or a dict of such dicts by column: "
+                    "replace({'a': {1: 2}})."
+                )
             return self._columnwise(to_replace, lambda column, given: column.replace(given))
         return self._columnwise(None, lambda column, _: column.replace(to_replace, value))
 
@@ -160,7 +163,7 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         names = list(other.columns) if isinstance(other, pd.DataFrame) else range(weights.shape[1])
         once(list(names))
         columns = {n: self._weighted(w) for n, w in zip(names, weights.T, strict=True)}
-        return self._with(columns, self._where, selected=True)
+        return self._with(columns, self._where, is_selection=True)
 
     def _weighted(self, weights: np.ndarray[Any, Any]) -> Expression:
         return expressions.Dot(tuple(self._columns.values()), tuple(weights.tolist()))
@@ -207,7 +210,7 @@ computed or charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(
             self._not_the_unit(name)
             column = PrivateSeries(self._table, name, expression, self._where)
             changed[name] = change(column, each)._expression
-        return self._with(changed, self._where, self._selected)
+        return self._with(changed, self._where)
 
 
 def is_along_rows(axis: object) -> bool:
@@ -231,8 +234,8 @@ def _weights(other: Any, names: Sequence[Any]) -> np.ndarray[Any, Any]:
         weights = np.empty(0)
     if weights.ndim not in (1, 2) or len(weights) != len(names) or not np.isfinite(weights).all():
         raise QueryError(
-            f"dot needs a finite public number (or a row of them) for each of the {len(names)} "
-            "columns: a list, an array, or a Series or DataFrame with these columns as its index."
+            f"dot needs a finite public number, or a row of them, for each of the {len(names)} "
+            "columns. Give a list, an array, or a Series or DataFrame with these columns as index."
         )
     return weights
 
@@ -243,8 +246,4 @@ def _is_unit(expression: Expression, table: Table) -> bool:
 
 def variables_of(frame: FrameType) -> Callable[[str], Any]:
     """Looks up the caller's @names."""
-
-    def variables(name: str) -> Any:
-        return frame.f_locals[name] if name in frame.f_locals else frame.f_globals[name]
-
-    return variables
+    return ChainMap(frame.f_locals, frame.f_globals).__getitem__

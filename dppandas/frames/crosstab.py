@@ -7,8 +7,8 @@ from typing import Any, Unpack
 import pandas as pd
 
 from ..columns.private_rows import PrivateTable, listed
-from ..errors import QueryError, hide_internals, is_one_of, parameters, quoted
-from ..privacy.accounting.losses import AskOptions, with_options_named
+from ..errors import QueryError, is_one_of, parameters, quoted
+from ..privacy.accounting.losses import AskOptions
 from ..release.asking import release_method
 from ..release.private import Private
 from ..rows import query_string
@@ -19,6 +19,9 @@ from .groupby import PrivateGroupBy
 
 #: The answers that a pivot table can show: those with one number for each group.
 AGGREGATES = ("count", "sum", "mean", "median", "quantile", "min", "max", "var", "std")
+
+#: The columns that are laid out as rows, and those that are laid out as columns.
+Sides = tuple[list[Any], list[Any]]
 
 
 class CrosstabMethods(Covariances):
@@ -61,7 +64,10 @@ class CrosstabMethods(Covariances):
         if not isinstance(margins, bool):
             raise QueryError(f"margins={quoted(margins)} must be True or False.")
         if not (isinstance(normalize, bool) or is_one_of(normalize, ("all", "index", "columns"))):
-            raise QueryError(f"normalize={quoted(normalize)} is no bool, all, index or columns.")
+            raise QueryError(
+                f"normalize={quoted(normalize)} must be one of False, True, 'all', 'index' and "
+                "'columns'. Write normalize='index' for shares of each row."
+            )
         sides = names_of(index), names_of(columns)
         if not all(sides):
             raise QueryError("crosstab needs both index= and columns=. Name a column for each.")
@@ -116,7 +122,14 @@ class CrosstabMethods(Covariances):
             raise QueryError(f"pivot_table aggregates one column, not {len(named)}. Give values=.")
         query_string.lookup(named[0], self._columns)
         as_list = isinstance(values, list | pd.Index)
-        return Pivot(self, sides, keys, named[0], as_list).of(aggfunc, bounds)
+        if not is_one_of(aggfunc, AGGREGATES):
+            raise QueryError(f"aggfunc={quoted(aggfunc)} must be one of {', '.join(AGGREGATES)}.")
+        method = getattr(Pivot(self, sides, keys, named[0], as_list), aggfunc)
+        if "bounds" in parameters(method):
+            return method(bounds=bounds)
+        if bounds is not None:
+            raise QueryError(f"{aggfunc} takes no bounds=. Leave it out.")
+        return method()
 
 
 def names_of(given: Any) -> list[Any]:
@@ -128,7 +141,7 @@ def names_of(given: Any) -> list[Any]:
         if isinstance(name, Private):
             raise QueryError(
                 "columns are given by name here. Name a private column first, as in "
-                ".assign(old=p['age'] > 60), and use that name."
+                ".assign(old=p['age'] > 60), and use its name."
             )
         if not is_hashable(name):
             raise QueryError(f"{quoted(name)} isn't a column. Give columns by name.")
@@ -136,30 +149,25 @@ def names_of(given: Any) -> list[Any]:
 
 
 def _and_sum(labels: pd.Index, name: object) -> pd.Index:
-    """Labels, and one more for their sum."""
+    """Labels, with one more for their sum."""
     if not isinstance(name, str):
         raise QueryError(f"margins_name={quoted(name)} must be a text.")
-    if isinstance(labels, pd.MultiIndex):
-        last: Any = (name, *[""] * (labels.nlevels - 1))
-        both: pd.Index = pd.MultiIndex.from_tuples([*labels, last], names=labels.names)
-    else:
-        last = name
-        both = pd.Index([*labels.tolist(), name], name=labels.name, tupleize_cols=False)
+    has_levels = isinstance(labels, pd.MultiIndex)
+    last: Any = (name, *[""] * (labels.nlevels - 1)) if has_levels else name
     if last in labels.tolist():
         raise QueryError(f"margins_name={quoted(name)} is a key already. Use another name.")
-    return both
+    both = [*labels.tolist(), last]
+    if has_levels:
+        return pd.MultiIndex.from_tuples(both, names=labels.names)
+    summed: pd.Index = pd.Index(both, name=labels.name, tupleize_cols=False)
+    return summed
 
 
 class Pivot(PrivateGroupBy):
     """Groups whose keys are laid out as rows and columns of the answer."""
 
     def __init__(
-        self,
-        table: PrivateTable,
-        sides: tuple[list[Any], list[Any]],
-        keys: object,
-        values: Any,
-        as_list: bool = False,
+        self, table: PrivateTable, sides: Sides, keys: object, values: Any, as_list: bool
     ) -> None:
         cells, joined = table._crossed(*sides, keys)
         super().__init__(table, [*sides[0], *sides[1]], cells, values)
@@ -181,17 +189,3 @@ class Pivot(PrivateGroupBy):
 
     def _by_group(self, what: str) -> str:
         return f"pivot table: {super()._by_group(what)}"
-
-    @with_options_named
-    @hide_internals
-    def of(self, aggfunc: object, bounds: object) -> Any:
-        """The answer of one aggregate."""
-        offered = [name for name in AGGREGATES if hasattr(PrivateGroupBy, name)]
-        if not is_one_of(aggfunc, offered):
-            raise QueryError(f"aggfunc={quoted(aggfunc)} must be one of {', '.join(offered)}.")
-        method = getattr(self, str(aggfunc))
-        if "bounds" in parameters(method):
-            return method(bounds=bounds)
-        if bounds is not None:
-            raise QueryError(f"{aggfunc} takes no bounds=. Leave it out.")
-        return method()

@@ -19,10 +19,10 @@ from ..rows.values import hashing
 
 
 def is_as_before(dataset: tuple[str, ...], fingerprint: Callable[[bytes], str]) -> bool:
-    """Whether a dataset still has the fingerprint of the first time; True at the first time, and if
-    no file can be written.
+    """Whether a dataset still has its first fingerprint. True the first time, and if no file can be
+    written.
 
-    dataset : the names of the ledger and the dataset. fingerprint : makes one under a key.
+    dataset : the names of the ledger and the dataset. fingerprint : computes one with a key.
     """
     with contextlib.suppress(OSError):
         folder = _folder()
@@ -35,14 +35,13 @@ def is_as_before(dataset: tuple[str, ...], fingerprint: Callable[[bytes], str]) 
 
 def _folder() -> Path:
     """A folder in the user's own configuration."""
-    base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    folder = Path(base) / "dppandas"
+    folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config", "dppandas")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 
 
 def _kept(file: Path, first: Callable[[], str]) -> str:
-    """What a file holds, which is made the first time. It is complete as soon as it exists."""
+    """The contents of a file, which is created the first time. It is complete once it exists."""
     if not file.exists():
         draft = file.with_name(f"{file.name}.{entropy.identifier()}")
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:

@@ -97,7 +97,8 @@ ask .release(epsilon=…)>
         twice = [name for name in parsed[0] if name in parsed[1]]
         if twice:
             raise QueryError(f"declare names {quoted(twice[0])} twice. Name it once.")
-        return self._with_table(self._table.declaring(self._of_source(parsed[0] | parsed[1])))
+        table = self._table.declaring(self._of_source(parsed[0] | parsed[1]))
+        return self._with(self._columns, self._where, table)
 
     def _of_source(self, declared: dict[Any, Declaration]) -> dict[Any, Declaration]:
         """Facts about columns of this frame, as facts about columns of the source."""
@@ -108,10 +109,13 @@ ask .release(epsilon=…)>
                 raise QueryError(
                     f"{quoted(name)} is computed from other columns, so it can't be declared. "
                     "Compute it with .clip(0, 1) to bound it, or with .map({…}) or .cut([…]) to "
-                    "give it keys; or declare the columns that it is computed from."
+                    "give it keys. Or declare the columns that it is computed from."
                 )
             if repr(found.setdefault(column.name, fact)) != repr(fact):
-                raise QueryError(f"declare contradicts itself about column {quoted(name)}.")
+                raise QueryError(
+                    f"declare contradicts itself about column {quoted(name)}, which has two names "
+                    "here. Declare it once."
+                )
         return found
 
     def _headline(self) -> str:
@@ -223,7 +227,7 @@ ask .release(epsilon=…)>
         for given, only, instead in (
             (as_index, True, "as_index=False: call .reset_index() on the result"),
             (sort, False, "sort=True: call .sort_index() on the result, or sort keys="),
-            (observed, False, "observed=True: which keys have rows is private"),
+            (observed, False, "observed=True: which keys have rows is private. Leave it out"),
             (dropna, True, "dropna=False: missing labels are in no group. Use fillna first"),
         ):
             if given is not only:
@@ -305,7 +309,10 @@ charged; ask .release(epsilon=…)>
     for given, name in ((index, "row"), (columns, "col")):
         side = given if isinstance(given, list | tuple) else [given]
         if not side or not all(isinstance(each, PrivateSeries) for each in side):
-            raise QueryError("dp.crosstab takes private columns, or lists of them.")
+            raise QueryError(
+                "dp.crosstab takes private columns, or lists of them. Write dp.crosstab(p['a'], "
+                "p['b'])."
+            )
         sides.append([(f"{name}_{i}" if s.name is None else s.name, s) for i, s in enumerate(side)])
     named = [pair for side in sides for pair in side]
     if len({name for name, _ in named}) < len(named):

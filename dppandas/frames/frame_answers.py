@@ -1,4 +1,4 @@
-"""The answers of private frames, besides those that columns and groups share."""
+"""The answers of private frames that columns and groups don't share."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class FrameAggregations(Transformations, CrosstabMethods):
 
     @property
     def _each(self) -> Self:
-        return self._with(self._columns, self._where, selected=True)
+        return self._with(self._columns, self._where, is_selection=True)
 
     def _column(self, name: Any) -> PrivateSeries:
         return PrivateSeries(self._table, name, lookup(name, self._columns), self._where)
@@ -63,7 +63,7 @@ class FrameAggregations(Transformations, CrosstabMethods):
         if weights is None or isinstance(weights, PrivateSeries):
             return self
         others = {name: e for name, e in self._columns.items() if name != weights}
-        return self._with(others, self._where, self._selected)
+        return self._with(others, self._where)
 
     @release_method
     def count(
@@ -107,9 +107,9 @@ class FrameAggregations(Transformations, CrosstabMethods):
         weights, weight_bounds : as in `count`; each value is multiplied by its weight.
         norm : the most that the absolute values of a row may add up to, or ("l2", norm). Rows
             beyond are scaled down, and the noise grows with the norm. See `PrivateSeries.sum`.
-        at_most : counts at most so many True values of a row. The noise then grows with this
-            number, not with the number of columns. Which ones count in a row with more is decided
-            by keyed hashes of that row, which is about as good as a random choice.
+        at_most : the most True values of a row that count. The noise then grows with this number,
+            not with the number of columns. If a row has more, keyed hashes of the row decide which
+            ones count, which is about as good as a random choice.
 
         *Guarantee*: differential privacy of the unit; the ℓ1 sensitivity is the most that one row
         can add to all columns together, or the norm (docs/proofs/sums.md), or at_most
@@ -125,7 +125,10 @@ class FrameAggregations(Transformations, CrosstabMethods):
         is_bounded = bounds is not None or any(isinstance(d, Bounds | Span) for d in declared)
         if is_bounded or any(x is not None for x in (weights, weight_bounds, norm)):
             if at_most is not None:
-                raise QueryError("at_most= is for True and False, without bounds or weights.")
+                raise QueryError(
+                    "at_most= is for True and False, and bounds=, weights= and norm= are for "
+                    "numbers. Leave at_most= out."
+                )
             return super().sum(
                 bounds=bounds, weights=weights, weight_bounds=weight_bounds, norm=norm
             )  # fmt: skip
@@ -172,13 +175,12 @@ class FrameAggregations(Transformations, CrosstabMethods):
         if is_along_rows(axis):
             if bounds is not None or said.give_loss:
                 raise QueryError(
-                    "idxmax(axis=1) is a private column, and releases nothing by itself. Write "
+                    "idxmax(axis=1) is a private column, which releases nothing yet. Write "
                     ".idxmax(axis=1).value_counts(epsilon=…)."
                 )
             return self._name_of(largest=True)
         scores = self.sum(bounds=bounds)
-        is_asked = said.give_loss or split.answers_now(depth=1)
-        if not is_asked:
+        if not (said.give_loss or split.answers_now(depth=1)):
             return scores
         return replace(scores._selecting(1, "idxmax"), kind=UnreleasedLabel)
 
@@ -207,7 +209,7 @@ class FrameAggregations(Transformations, CrosstabMethods):
         """
         names = list(subset) if isinstance(subset, list | pd.Index) else [subset]
         if not all(isinstance(name, Hashable) for name in names):
-            raise QueryError("subset= must be the name of a column, or a list of names.")
+            raise QueryError("subset= must be a column's name or a list, as in subset=['a', 'b'].")
         if not dropna:
             raise QueryError("dropna=False is for one column. Select it, as in frame['column'].")
         chosen = self if subset is None else self[names]

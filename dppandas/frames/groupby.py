@@ -194,9 +194,9 @@ class PrivateGroupBy(Covariances):
         return self._question(statistic, what)
 
     def _one(self, what: str) -> Any:
-        """The selected column, of which there must be one."""
+        """The selected column. Refuses any other number of columns."""
         if self._selected is None or isinstance(self._selected, list):
-            raise QueryError(f'{what} needs one column: groupby(…)["column"].{what}(…).')
+            raise QueryError(f'{what} needs one column, as in groupby(…)["column"].{what}(…).')
         return self._selected
 
     def _within(self, inner: Cells) -> Cells:
@@ -232,8 +232,8 @@ class UnknownGroups(PrivateGroupBy):
     ) -> Any:
         if type(statistic) not in statistics.BY_LABEL or kind is not Unreleased:
             raise QueryError(
-                f"{what} needs declared keys: groupby(…, keys=[…]). Keys that nobody declared have "
-                "size, count, sum, mean, var and std."
+                f"{what} needs declared keys: groupby(…, keys=[…]). For keys that nobody declared "
+                "there are size, count, sum, mean, var and std."
             )
         return self._over_found_keys(statistic.layout, statistic, what)
 
@@ -260,7 +260,9 @@ class UnknownGroups(PrivateGroupBy):
 
         *Guarantee*: nothing is released.
         """
-        raise QueryError("agg needs declared keys. Give keys=[…], or ask for one statistic.")
+        raise QueryError(
+            "agg needs declared keys. Give keys=[…], or ask for one statistic: .mean(epsilon=…)."
+        )
 
     @hide_internals
     def value_counts(self, *args: Any, **more: Any) -> NoReturn:

@@ -27,7 +27,7 @@ def cells_of(
     """The columns that rows are grouped by, and a cell for each declared key."""
     names = names_of(by)
     if not names:
-        raise QueryError(f"{verb} needs at least one column.")
+        raise QueryError(f"{verb} needs at least one column, as in {verb}('city', keys=[…]).")
     if any(map(is_grouper, names)):
         frame._some_columns()
         names, cells = grouped(frame, names, keys, ranges)
@@ -58,15 +58,10 @@ def parts_of(frame: V, by: Any, keys: object, ranges: object) -> dict[Any, V]:
     divided = table.source.unit.max_rows * table.branches
     parts: dict[Any, V] = {}
     for position, label in enumerate(found.labels):
-        part = Part(name, labels[position], divided)
+        path = (*table.path, Part(name, labels[position], divided))
         inside = expressions.InPart(cells.by, found, name, position)
-        made = type(frame)(
-            replace(table, path=(*table.path, part)),
-            frame._columns,
-            expressions.both(frame._where, inside),
-        )
-        made._selected = frame._selected
-        parts[label] = made
+        where = expressions.both(frame._where, inside)
+        parts[label] = frame._with(frame._columns, where, replace(table, path=path))
     return parts
 
 

@@ -36,6 +36,9 @@ from . import fingerprints
 from .frame import PrivateFrame
 from .series import PrivateSeries
 
+#: The terms of a source, by name: its unit and its version.
+Terms = dict[str, object]
+
 #: The longest name of a source, and of a version.
 LONGEST_NAME = 200
 #: Fingerprints are compared within this process only.
@@ -58,17 +61,18 @@ def protect(
     name : its name in the ledger.
     unit : the column that says whose row it is. Without it every row is one person; state that as
         "row" in a session that holds a source with a unit column.
-    max_rows : needed with a unit column: at most so many rows of each unit are used, and the noise
-        grows with their number. Kept are the rows with the smallest keyed hash of their contents.
-        Rows with a missing unit are dropped.
+    max_rows : needed with a unit column: the most rows of each unit that are used. The noise grows
+        with it. The rows with the smallest keyed hash of their contents are kept. Rows with a
+        missing unit are dropped.
     domain : public facts: a dict of columns to (lower, upper) or to a list of keys. They are never
-        read from the data, and hold where a call gives none. The returned frame knows only these;
+        read from the data, and apply if a call gives none. The returned frame knows only these;
         `PrivateFrame.declare` makes one that knows more.
     version : your name for this state of the data. Change it whenever the data change. A session
         with a store needs it, because there the same query of the same version is answered once,
         and replayed after a restart.
-    kinds : what columns hold, a public fact: a dict such as {"when": "time", "price": "number"}
-        converts cells as `astype` does; else what the dtypes say, which you assert (docs/kinds.md).
+    kinds : the kinds of columns, a public fact. A dict such as {"when": "time", "price": "number"}
+        converts cells as `astype` does. Without it, the dtypes decide, and you assert that they
+        are public (docs/kinds.md).
 
     Frames that are made from the private frame by its own methods are row-wise, and their lineage
     is *verified*. It is *asserted* if plain pandas made ``df`` from the frame of an earlier source.
@@ -94,7 +98,7 @@ ask .release(epsilon=…)>
     token = df.attrs.get(SOURCE_ATTR)
     before = identities.get(str(token))
     _check_owner(owner, unit, token, before, running)
-    terms: dict[str, object] = {"unit": owner, "version": version}
+    terms: Terms = {"unit": owner, "version": version}
     schema = _schema(df, meant, running.strict)
     # a copy that nobody else can change. Not a lazy one: .array writes around pandas' copy-on-write
     own = Columns(df.copy(deep=True))
@@ -114,7 +118,7 @@ ask .release(epsilon=…)>
 
 
 def _refuse_others(
-    running: Session, held: ProtectedSource, terms: dict[str, object], facts: str, kinds: Schema
+    running: Session, held: ProtectedSource, terms: Terms, facts: str, kinds: Schema
 ) -> None:
     """Refuse other terms, data or kinds under the name of a source. New kinds may come later:
     earlier answers were about other columns."""
@@ -173,15 +177,10 @@ def _check_names(df: object, name: object, version: object) -> None:
 
 
 def _held(
-    running: Session,
-    source: Source,
-    own: Columns,
-    terms: dict[str, object],
-    facts: str,
-    kinds: Schema,
+    running: Session, source: Source, own: Columns, terms: Terms, facts: str, kinds: Schema
 ) -> ProtectedSource:
-    """Hold a source with its data. Each ledger has its own key for a source; the name of the key, a
-    keyed hash, doesn't reveal it."""
+    """Hold a source with its data. Each ledger has its own key for a source. The ledger's name, a
+    keyed hash, doesn't reveal the key."""
     key = _registered(running, source, own, kinds)
     engine, named = PandasEngine(own, source.unit, key), hashing.digest("ledger", key)
     mine = ProtectedSource(source, engine, terms, facts, named, kinds=dict(kinds))
@@ -237,7 +236,7 @@ def _check_kinds(running: Session, source: Source, kinds: Schema) -> None:
             )
 
 
-def _difference(before: dict[str, object], now: dict[str, object]) -> str:
+def _difference(before: Terms, now: Terms) -> str:
     """The terms that have changed, in words. It compares texts, because 1 equals True."""
     both = [(term, before.get(term), now.get(term)) for term in {**before, **now}]
     other = [f"{t} was {then}, is {this}" for t, then, this in both if repr(then) != repr(this)]
@@ -248,9 +247,9 @@ def _difference(before: dict[str, object], now: dict[str, object]) -> str:
 def private(df: Any, unit: Any = None, max_rows: int | None = None, kinds: Any = None) -> Any:
     """The same as ``df.dp``, with types, and with a choice of the privacy unit.
 
-    unit : "row" states that every row is one person, where dppandas can't know. A column names the
-        unit, of which at most max_rows= rows are used (see `protect`).
-    kinds : what columns hold, as in `protect`; for a Series its kind.
+    unit : "row" states that every row is one person, if dppandas can't know. A column is the unit;
+        at most max_rows= rows of each are used (see `protect`).
+    kinds : the kinds of columns, as in `protect`; for a Series its kind.
 
     The lineage is *asserted*: you vouch for what pandas did to the frame before.
 
@@ -290,17 +289,15 @@ def _check_owner(
     owner: Unit, unit: Any, token: object, before: SourceIdentity | None, running: Session
 ) -> None:
     """Refuse a frame of a source with a unit column that would come back as one of single rows."""
-    if token is None:
-        if unit is None:
-            running._refuse_nobodys_rows(say='dp.protect(df, …, unit="row")')
-        return
+    if unit is None and token is None:
+        running._refuse_nobodys_rows(say='dp.protect(df, …, unit="row")')
+    elif unit is None and before is None:
+        raise LineageError(
+            "this frame comes from a source that this process never protected, and which may have "
+            'had a unit column. Say whose rows these are with unit= ("row" if each is one person), '
+            "or call df.attrs.clear() first."
+        )
     if before is None:
-        if unit is None:
-            raise LineageError(
-                "this frame comes from a source that this process never protected, and which may "
-                'have had a unit column. Say whose rows these are with unit= ("row" if each is one '
-                "person), or call df.attrs.clear() first."
-            )
         return
     was = before.source.unit.column
     is_live = running._protected(before.source.id) is not None
@@ -311,9 +308,7 @@ def _check_owner(
         )
 
 
-def _frame(
-    df: pd.DataFrame, unit: Any = None, max_rows: int | None = None, kinds: Any = None
-) -> PrivateFrame:
+def _frame(df: pd.DataFrame, unit: Any, max_rows: int | None, kinds: Any) -> PrivateFrame:
     columns = list(df.columns)
     _once(columns)
     declared = parse_kinds(kinds, columns)
@@ -335,7 +330,7 @@ def _frame(
     return PrivateFrame(table, _columns(columns, declared))
 
 
-def _series(series: pd.Series, row_level: bool = False, kinds: Any = None) -> PrivateSeries:
+def _series(series: pd.Series, row_level: bool, kinds: Any) -> PrivateSeries:
     source, refusal = _asserted(series.attrs, [])
     name = "values" if series.name is None else series.name
     declared = parse_kinds({name: kinds} if isinstance(kinds, str) else kinds, [name])

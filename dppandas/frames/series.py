@@ -21,7 +21,7 @@ from ..statistics import Cells, Count, Covariance, Layout, SmoothQuantile, Trimm
 from .answers.arguments import checked_ddof, pearson, quantiles_of, trim_of
 from .answers.frequencies import Frequencies
 
-#: Of a longer expression the ledger shows the column's name and the beginning.
+#: If an expression is longer, the ledger shows the column's name and the beginning.
 LONGEST = 60
 
 
@@ -132,7 +132,7 @@ class PrivateSeries(Frequencies):
     def _smoothly(self, what: builtins.str, q: object, bounds: object) -> Any:
         shares, label = quantiles_of(q)
         if isinstance(label, list):
-            raise QueryError('method="smooth" takes a single q. Ask for one at a time.')
+            raise QueryError('method="smooth" takes a single q, such as q=0.5. Ask for each alone.')
         operands, parsed, layout = self._measured(bounds, bounds_of)
         statistic = SmoothQuantile(self._groups, layout, operands, parsed, shares)
         said = what if what == "median" else f"{what} {label:g}"
@@ -236,7 +236,7 @@ class PrivateSeries(Frequencies):
 
     def _with_other(self, what: builtins.str, other: Any, ddof: object, bounds: object) -> Any:
         if not isinstance(other, PrivateSeries):
-            raise QueryError(f"{what} takes a private column: p['a'].{what}(p['b']).")
+            raise QueryError(f"{what} takes a private column, as in p['a'].{what}(p['b']).")
         operands = (self._expression, self._other(other))
         names = (self.name, other.name)
         parsed = tuple(

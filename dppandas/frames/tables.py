@@ -20,7 +20,7 @@ from ..rows.expressions import Column, Expression
 from ..rows.facts import kinds
 from ..rows.facts.declared import DeclaredFacts
 from ..rows.facts.units import Unit
-from .transformations import Branch, Transformations
+from .transformations import Transformations
 
 V = TypeVar("V", bound=Transformations)
 
@@ -81,9 +81,9 @@ charged; ask .release(epsilon=…)>
         """
         frame = self._frame
         table = frame._table
-        unit = table.source.unit.column
+        unit, facts = table.source.unit.column, table.source.facts
         if unnamed or not columns:
-            raise QueryError('agg needs names for its columns: agg(spend=("amount", "sum")).')
+            raise QueryError('agg needs names for its columns, as in agg(spend=("amount", "sum")).')
         asked: dict[Any, tuple[Expression | None, str]] = {}
         for name, given in columns.items():
             frame._not_the_unit(name)
@@ -93,17 +93,13 @@ charged; ask .release(epsilon=…)>
                     f"{name}={quoted(given)} must be a pair such as ('amount', 'sum'), with one of "
                     f"{', '.join(AGGREGATES)}."
                 )
-            column, how = pair
-            asked[name] = (
-                None if column is None else query_string.lookup(column, frame._columns), str(how)
-            )  # fmt: skip
-        facts = table.source.facts
-        for name, (expression, how) in asked.items():
+            column, how = pair[0], str(pair[1])
+            expression = None if column is None else query_string.lookup(column, frame._columns)
             if expression is not None:
+                wanted = _AGGREGATED.get(how, kinds.ANY)
                 expressions.check(expression, facts)
-                expressions.need(
-                    expression, _AGGREGATED.get(how, kinds.ANY), facts, f"{name}, the {how}"
-                )
+                expressions.need(expression, wanted, facts, f"{name}, the {how}")
+            asked[name] = expression, how
         made = _name_of(table.source.made, frame._where, table.branches, asked)
         schema = {unit: facts.schema.get(unit, kinds.UNKNOWN)}
         schema |= {name: _kind_of(facts, *each) for name, each in asked.items()}
@@ -153,33 +149,25 @@ def concat(frames: Sequence[V]) -> V:
     """
     given = list(frames) if isinstance(frames, Sequence) else []
     if not given or not all(isinstance(frame, Transformations) for frame in given):
-        raise QueryError("dp.concat takes a list of private frames, such as [a, b].")
-    first = given[0]._table
-    for frame in given[1:]:
-        table = frame._table
-        if table.engine is not first.engine or table.source.id != first.source.id:
-            raise LineageError(
-                "these private frames come from different sources or tables, and people in both "
-                "would not be protected. Concatenate the plain tables before dp.protect."
-            )
-    parts: list[Branch] = [
-        (
-            {name: e.at(i) for name, e in frame._columns.items()},
-            None if frame._where is None else frame._where.at(i),
+        raise QueryError("dp.concat takes a list of private frames. Write dp.concat([a, b]).")
+    tables = [frame._table for frame in given]
+    first = tables[0]
+    if any(t.engine is not first.engine or t.source.id != first.source.id for t in tables):
+        raise LineageError(
+            "these private frames come from different sources or tables, and people in both would "
+            "not be protected. Concatenate the plain tables, and protect the result: "
+            "dp.protect(pd.concat([a, b]), …)."
         )
-        for frame in given
-        for i in range(frame._table.branches)
-    ]
+    parts = [branch for frame in given for branch in frame._branches()]
     if len(parts) > MOST_BRANCHES:
         raise QueryError(
             f"concat makes {len(parts)} branches of each row, and at most {MOST_BRANCHES} are "
             "possible. Concatenate fewer frames."
         )
-    tables = [frame._table for frame in given]
     facts = {column: fact for table in tables for column, fact in table.source.domain.items()}
     paths = [table.path for table in tables]
     shared = takewhile(lambda parts: len(set(parts)) == 1, zip(*paths, strict=False))
-    whole = given[0]._with_table(first.knowing(facts))
+    whole = given[0]._with(given[0]._columns, given[0]._where, first.knowing(facts))
     return whole._branched(
         parts, tuple(table.grown for table in tables), tuple(part for part, *_ in shared)
     )

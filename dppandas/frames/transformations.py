@@ -44,17 +44,17 @@ class Transformations(ColumnTransformations):
         <class 'tuple'>
         """
         condition = query_string.parse(expr, self._columns, variables_of(caller(sys._getframe())))
-        return self._with(self._columns, expressions.both(self._where, condition), self._selected)
+        return self._with(self._columns, expressions.both(self._where, condition))
 
     @hide_internals
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, PrivateSeries):
-            return self._with(self._columns, kept(self, key), self._selected)
+            return self._with(self._columns, kept(self, key))
         if isinstance(key, list | pd.Index):
             names = list(key)
             chosen = {name: query_string.lookup(name, self._columns) for name in names}
             once(names)
-            return self._with(chosen, self._where, selected=True)
+            return self._with(chosen, self._where, is_selection=True)
         if not isinstance(key, Hashable) or isinstance(key, slice):
             raise QueryError(
                 "a private frame can be indexed by a column name, a list of names, or a private "
@@ -77,7 +77,7 @@ class Transformations(ColumnTransformations):
         if not there:
             raise QueryError("subset= is empty. Name at least one column.")
         joined = functools.reduce(expressions.And if how == "any" else expressions.Or, there)
-        return self._with(self._columns, expressions.both(self._where, joined), self._selected)
+        return self._with(self._columns, expressions.both(self._where, joined))
 
     @release_method
     def merge(
@@ -119,20 +119,22 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             raise QueryError(f"suffixes={quoted(suffixes)} must be two texts, or None for none.")
         columns = {_suffixed(n, shared, suffixes[0]): e for n, e in self._columns.items()}
         if len(columns) < len(self._columns):
-            raise QueryError("two columns would get the same name. Set suffixes=.")
+            raise QueryError("two columns would get the same name. Set suffixes=('', '_new').")
         for name, values in table.values.items():
             new = _suffixed(name, shared, suffixes[1])
             if new in columns:
-                raise QueryError(f"two columns would be called {quoted(new)}. Set suffixes=.")
+                raise QueryError(
+                    f"two columns would be called {quoted(new)}. Set suffixes=('', '_new')."
+                )
             self._not_the_unit(new)
             columns[new] = expressions.Lookup(by, table.keys, name, values, table.digest)
         matched = expressions.InTable(by, table.keys, table.digest)
         where = expressions.both(self._where, matched) if how == "inner" else self._where
-        return self._with(columns, where, self._selected)
+        return self._with(columns, where)
 
     @release_method
     def explode(self, column: Any, *, max_items: int) -> Self:
-        """A row for each element of a column of lists, but at most max_items for each list.
+        """A row for each element of a column of lists, and at most max_items for each list.
 
         Later elements are dropped. A value that isn't a list stays one row, and so does an empty
         list, with a missing value. *Stability*: max_items, which the noise grows with.
@@ -147,14 +149,20 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         self._not_the_unit(column)
         operand = query_string.lookup(column, self._columns)
         parts: list[Branch] = []
-        for branch in range(self._table.branches):
+        for branch, (columns, where) in enumerate(self._branches()):
             here = operand.at(branch)
-            columns = {name: e.at(branch) for name, e in self._columns.items()}
-            where = None if self._where is None else self._where.at(branch)
             for i in range(max_items):
                 has_it = expressions.both(where, expressions.HasElement(here, i)) if i else where
                 parts.append(({**columns, column: expressions.Element(here, i)}, has_it))
         return self._branched(parts, (*self._table.grown, max_items))
+
+    def _branches(self) -> list[Branch]:
+        """The columns and the condition of each row that a row of the source becomes."""
+        where = self._where
+        return [
+            ({n: e.at(i) for n, e in self._columns.items()}, None if where is None else where.at(i))
+            for i in range(self._table.branches)
+        ]
 
     def _branched(
         self, parts: Sequence[Branch], grown: tuple[Any, ...], path: Path | None = None
@@ -170,9 +178,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         where = None if keeps_all else expressions.by_branch(keeps)
         path = self._table.path if path is None else path
         table = replace(self._table, branches=len(parts), grown=grown, path=path, data=object())
-        frame = type(self)(table, columns, where)
-        frame._selected = self._selected
-        return frame
+        return self._with(columns, where, table)
 
     @release_method
     def sample(self, *, frac: float) -> Self:
@@ -188,7 +194,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         unit = self._table.source.unit.column
         names = self._table.engine.columns if unit is None else (unit,)
         chosen = expressions.Sampled(float(frac), tuple(names), expressions.samples(self._where))
-        return self._with(self._columns, expressions.both(self._where, chosen), self._selected)
+        return self._with(self._columns, expressions.both(self._where, chosen))
 
     @hide_internals
     def copy(self, deep: bool = True) -> Self:

@@ -1,4 +1,4 @@
-"""The decorator of methods that release; what a call says of its loss is read in `ways`."""
+"""The decorator of methods that release. `Ways` reads the options that a call gives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .ways import Ways
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Options of pandas' methods, with the one value that asks for nothing else than we do.
+#: Options of pandas' methods, with the value that asks for what we do anyway.
 _HARMLESS = {
     "axis": 0,
     "skipna": True,
@@ -47,11 +47,12 @@ _SHARES = (
 
 
 def release_method(method: Callable[P, R]) -> Callable[P, R]:
-    """A public method that asks, and is answered if the call says what that may cost.
+    """Make a public method that asks a question, which is answered if the call gives a loss.
 
-    The method returns its question: a `Request`, or what waits for a loss. What its signature takes
-    as ``**ways`` is read here and never reaches it. One whose question depends on what they say
-    declares ``said``. Arguments that it doesn't take are refused with advice, as pandas' are.
+    The method returns its question: a `Request`, or an object that waits for a loss. Its ``**ways``
+    are read here and never reach it. A method whose question depends on them declares ``said``.
+    Arguments that the method doesn't take, such as other options of pandas, are refused with
+    advice.
     """
     code = method.__code__
     own = [name for name in parameters(method) if name != "said"]
@@ -101,7 +102,7 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
                 return kind._answered(question.record(read)) if is_asked else kind(question)
             if is_asked and isinstance(question, Private) and question._is_answer:
                 return question._released(read)  # type: ignore[attr-defined]
-            return question  # or what asks nothing, such as a private column
+            return question  # such as a private column, which releases nothing
 
         return ask, given
 

@@ -1,6 +1,6 @@
-"""Where a call runs: its session, and the split, preview or audit around it.
+"""The context of a call: its session, and the split, preview or audit around it.
 
-One variable holds all of it, so that a thread or an async task has either none of these or its own.
+One variable holds all of it, so a thread or an async task has either all of its own or none.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ Watch = Callable[[Any, Any, Any], Sequence[int]]
 
 @dataclass
 class Slot:
-    """Where the running session stands."""
+    """The place of the running session."""
 
     session: Any = None
-    is_scratch: bool = False  # whether what is protected here is forgotten with the session
-    is_over: bool = False  # a context that outlived its scratch session can't open another
-    refused: str = ""  # why the last `session` asked for was not given; "" where it was
+    is_scratch: bool = False  # whether the session's sources are forgotten when it ends
+    is_over: bool = False  # a context that outlives its scratch session can't start another
+    refused: str = ""  # why the last call of `session` was refused; "" if it wasn't
 
 
 @dataclass(frozen=True)
 class Context:
-    """What surrounds a call. Threads start with that of the process, which has a session alone."""
+    """What surrounds a call. A thread starts with the context of the process: only a session."""
 
     slot: Slot = field(default_factory=Slot)
     split: Any = None
-    depth: int = 0  # how many calls of dppandas deep this is, in a split
+    depth: int = 0  # the number of nested calls of dppandas, in a split
     preview: Any = None
-    #: Set by dppandas.audit only, to look at sensitivities. It is handed the query, the mechanism
-    #: and the exact integers, and what it returns stands in for the noisy ones: constants, so that
-    #: no answer shows anything exact.
+    #: Set by dppandas.audit only, to look at sensitivities. It gets the query, the mechanism and
+    #: the exact integers. What it returns replaces the noisy ones: constants, so that no answer
+    #: shows anything exact.
     watch: Watch | None = None
 
 
@@ -47,7 +47,7 @@ def here() -> Context:
 
 
 def put(**changes: Any) -> dict[str, Any]:
-    """Change some of the context; returns what these were, to be put back at the end of a block."""
+    """Change some of the context. Returns the earlier values, to be restored after a block."""
     before = here()
     _context.set(replace(before, **changes))
     return {name: getattr(before, name) for name in changes}
@@ -55,7 +55,7 @@ def put(**changes: Any) -> dict[str, Any]:
 
 @contextmanager
 def within(**changes: Any) -> Iterator[None]:
-    """A block in which some of the context is changed."""
+    """A block with some of the context changed."""
     before = put(**changes)
     try:
         yield
@@ -65,6 +65,6 @@ def within(**changes: Any) -> Iterator[None]:
 
 @contextmanager
 def watching(watch: Watch) -> Iterator[None]:
-    """A block in which releases are handed to a function: see `Context.watch`."""
+    """A block in which a function watches releases: see `Context.watch`."""
     with within(watch=watch):
         yield

@@ -1,7 +1,7 @@
-"""Pickles of answers and records: they name classes of a closed registry, wherever these live.
+"""Pickles of answers and records, which name classes by a closed registry.
 
-`restored` is all of dppandas that such a pickle names as Python does. The rest goes by canonical
-names, so that it can be read after a class was moved or renamed, and names nothing else of ours.
+The only import path of ours in such a pickle is that of `restored`. Classes go by canonical names,
+so a pickle can still be read after a class was moved or renamed, and can name no other class.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from .answers.record_bundle import RecordBundle
 from .answers.records import Record
 from .query import Query, Source, Token, token
 
-#: What records are made of; with each class, those that inherit from it.
+#: The classes that records are made of. Their subclasses are included.
 _KEPT: tuple[type, ...] = (
     Record, RecordBundle, Query, Source, Entry, Loss, Epsilon, Delta, LossRequest, Measure, Part,
     Unit, Statistic, Cells, Layout, CallerFunction, Expression, Calendar, Keys, Bounds, Grid, Span,
@@ -55,25 +55,28 @@ _KEPT: tuple[type, ...] = (
     smooth.Trimmed, thresholds.Threshold, thresholds.KeyedNoise, thresholds.ProposeTestRelease,
     CombinedNoise,
 )  # fmt: skip
-#: How each class is made of what a pickle holds, by canonical name.
+#: The functions that restore instances from a pickle, by canonical name of the class.
 _makers: dict[str, Callable[..., Any]] = {}
 
 
 def restored(name: str, *said: Any) -> Any:
-    """What a pickle holds, by its name in the registry."""
+    """An instance from a pickle, by the name of its class in the registry."""
     if name not in _makers:
-        raise RecordError(f"this pickle names {quoted(name)}, which no release is made of.")
+        raise RecordError(
+            f"this pickle names {quoted(name)}, which is not part of any release record. Only "
+            "load pickles of releases that dppandas wrote."
+        )
     return _makers[name](*said)
 
 
 def register(kind: type, make: Callable[..., Any]) -> None:
-    """Enter a class, and what makes it of what a pickle holds."""
+    """Enter a class, and the function that restores its instances."""
     _makers[canonical_name(kind)] = make
     copyreg.pickle(kind, _reduced)
 
 
 def register_all() -> None:
-    """Enter what records are made of, once all classes are there."""
+    """Enter all classes of records, once they are imported."""
     for kind in _families(_KEPT):
         if issubclass(kind, Enum):
             register(kind, partial(getattr, kind))
@@ -88,7 +91,7 @@ def _families(kinds: Iterable[type]) -> Iterator[type]:
 
 
 def _reduced(value: Any) -> tuple[Any, ...]:
-    """Dataclasses by their fields, without what they remember; others by what makes them."""
+    """A dataclass as its fields, without cached values; others as their arguments."""
     kind = type(value)
     if is_dataclass(kind):
         said: tuple[Any, ...] = ({each.name: getattr(value, each.name) for each in fields(kind)},)
@@ -100,7 +103,7 @@ def _reduced(value: Any) -> tuple[Any, ...]:
 
 
 def _filled(kind: Any, said: dict[str, Any]) -> Any:
-    """An instance with these fields, and nothing else that a pickle says."""
+    """An instance with its fields set, and nothing else that the pickle may hold."""
     value = object.__new__(kind)
     for name in {each.name for each in fields(kind)} & set(said):
         object.__setattr__(value, name, said[name])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NoReturn
 
@@ -28,36 +28,35 @@ class Table:
     levels: tuple[Any, ...] = ()  # what the index of the table is called
     branches: int = 1  # how many rows one row of the source becomes
     grown: tuple[Any, ...] = ()  # and how
-    path: Path = ()  # the parts that all its rows lie in, where what is asked of them is charged
-    facts: DeclaredFacts = field(default_factory=DeclaredFacts, repr=False)  # by all its frames
+    path: Path = ()  # the branches that hold all its rows, where its releases are charged
+    facts: DeclaredFacts = field(
+        default_factory=DeclaredFacts, repr=False
+    )  # what all frames of it declare
 
     def declared(self, expression: Expression) -> Declaration | None:
-        """What the domain says of an expression, or what follows from it."""
+        """What the domain says about an expression, or implies for it."""
         return expression.declared(self.source.domain)
 
     def declaring(self, declared: Mapping[Any, Declaration]) -> Table:
-        """The same table with more facts, which contradict none that were ever declared of it."""
-        if preview.running() is None:  # there an answer, and so a fact, may be made of nothing
+        """The same table with more facts. Refuses those that contradict earlier ones."""
+        if preview.running() is None:  # a preview may make up an answer, and so a fact
             self.facts.add(declared.items(), self.source.name)
         return self.knowing(declared)
 
     def knowing(self, declared: Mapping[Any, Declaration]) -> Table:
-        """The same table with the facts of another frame of it, too."""
+        """The same table, with the facts of another of its frames added."""
         domain = {**self.source.domain, **declared}
         if domain == self.source.domain:
             return self
         return replace(self, source=replace(self.source, domain=domain))
 
 
-_INSTEAD = dict.fromkeys(
-    ("[…]=", "del"), "it is never changed in place; frame.assign(…) and .drop(…) give new frames"
-)
+def _refusing(what: str, shows: bool = False) -> Callable[..., Any]:
+    """A method that refuses an operator, or what ``shows`` private values."""
 
-
-def _refusing(symbol: str) -> Callable[..., Any]:
     @hide_internals
-    def refuse(self: Private, *args: object) -> NoReturn:
-        self._no_operator(symbol)
+    def refuse(self: Private, *args: object, **kwargs: object) -> NoReturn:
+        (self._refuse if shows else self._no_operator)(what)
 
     return refuse
 
@@ -65,10 +64,10 @@ def _refusing(symbol: str) -> Callable[..., Any]:
 class Private:
     """Refuses what would turn private values into plain ones."""
 
-    #: Above that of pandas' objects, whose operators then leave the answer, a refusal, to us.
+    #: Higher than that of pandas' objects, so that their operators leave the refusal to us.
     __pandas_priority__ = 10_000
 
-    #: Whether it is an answer that `release` gives.
+    #: Whether it has a `release` method that answers it.
     _is_answer: ClassVar[bool] = False
 
     def _refuse(self, what: str) -> NoReturn:
@@ -84,21 +83,12 @@ class Private:
         else:
             raise AttributeError(f"private objects can't be changed: {name} was not set.")
 
-    @hide_internals
-    def __len__(self) -> int:
-        self._refuse("the length")
-
-    @hide_internals
-    def __bool__(self) -> bool:
-        self._refuse("the truth value")
-
-    @hide_internals
-    def __iter__(self) -> Iterator[Any]:
-        self._refuse("iteration over the values")
-
-    @hide_internals
-    def __array__(self, *args: object, **kwargs: object) -> NoReturn:
-        self._refuse("an array")
+    __len__ = _refusing("the length", shows=True)
+    __bool__ = _refusing("the truth value", shows=True)
+    __iter__ = _refusing("iteration over the values", shows=True)
+    __array__ = _refusing("an array", shows=True)
+    __dataframe__ = _refusing("an interchange object", shows=True)
+    __arrow_c_stream__ = _refusing("an Arrow stream", shows=True)
 
     @hide_internals
     def __array_ufunc__(self, ufunc: Any, method: str, *args: object, **kwargs: object) -> NoReturn:
@@ -107,14 +97,6 @@ class Private:
     @hide_internals
     def __array_function__(self, func: Any, *args: object) -> NoReturn:
         self._refuse(f"numpy's {func.__name__}")
-
-    @hide_internals
-    def __dataframe__(self, *args: object, **kwargs: object) -> NoReturn:
-        self._refuse("an interchange object")
-
-    @hide_internals
-    def __arrow_c_stream__(self, *args: object) -> NoReturn:
-        self._refuse("an Arrow stream")
 
     @hide_internals
     def __reduce__(self) -> NoReturn:
@@ -127,12 +109,12 @@ class Private:
         return repr(self)
 
     def _no_operator(self, symbol: str) -> NoReturn:
-        if symbol in ("int", "float", "complex"):
-            self._refuse(f"{symbol}()")
-        instead = _INSTEAD.get(symbol, "choose a column, as in frame['age'] > 30")
-        raise PrivateValueError(f"{symbol} of a private object: {instead}.")
+        instead = "Use one of its columns, as in frame['age'] > 30."
+        if symbol in ("[…]=", "del"):
+            instead = "Make a new frame with .assign(…) or .drop(…)."
+        raise PrivateValueError(f"{symbol} of a private object isn't possible. {instead}")
 
-    # Without these, Python's own errors would not say what to do, and == would quietly be False.
+    # Without these, Python's own errors wouldn't say what to do, and == would silently be False.
     __hash__ = object.__hash__
     __eq__ = _refusing("==")
     __ne__ = _refusing("!=")
@@ -160,6 +142,6 @@ class Private:
     __pos__ = _refusing("+…")
     __abs__ = _refusing("abs")
     __round__ = _refusing("round")
-    __int__ = _refusing("int")
-    __float__ = _refusing("float")
-    __complex__ = _refusing("complex")
+    __int__ = _refusing("int()", shows=True)
+    __float__ = _refusing("float()", shows=True)
+    __complex__ = _refusing("complex()", shows=True)

@@ -1,4 +1,4 @@
-"""Sources and queries: frozen descriptions that name their data by id and hold no rows."""
+"""Sources and queries: frozen descriptions, which name their data by id and hold no rows."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ UNNAMED = "unnamed"
 class Token(str):
     """A short string in a frame's ``attrs`` that pandas may copy as it likes.
 
-    It gives identity, never proof. Any object but a string breaks ``to_parquet``; being its own
-    copy makes the deep copies that pandas takes of ``attrs`` cost nothing.
+    It identifies, but proves nothing. It is a string because other objects break ``to_parquet``.
+    It is its own copy because pandas makes deep copies of ``attrs``.
     """
 
     payload: Any = None
@@ -42,7 +42,7 @@ class Token(str):
 
 
 def token(text: str, payload: Any = None) -> Token:
-    """A token, and what it holds."""
+    """A token with its payload."""
     made = Token(text)
     made.payload = payload
     return made
@@ -58,13 +58,13 @@ class Source:
     domain: Mapping[Any, Declaration] = field(default_factory=dict, compare=False)
     version: str | None = None
     verified: bool = False
-    trusted: str = ""  # what else the caller vouches for
-    made: str | None = ""  # of which table of the source: a name of how it was made; None: unknown
+    trusted: str = ""  # what else the caller asserts
+    made: str | None = ""  # how a table of the source was made, as a name; None: unknown
     schema: Schema = field(default_factory=dict, compare=False)
 
     @property
     def facts(self) -> Facts:
-        """What is public about its columns."""
+        """The public facts about its columns."""
         return Facts(self.domain, self.schema)
 
     @property
@@ -74,7 +74,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Query:
-    """What is asked: of whom, of which rows, which statistic, at which privacy loss."""
+    """A statistic of some rows of a source, at a privacy loss."""
 
     source: Source
     where: Expression | None
@@ -83,11 +83,11 @@ class Query:
     what: str
     select: int = 0  # how many labels to select; 0: release the numbers
     branches: int = 1  # how many rows one row of the source becomes
-    path: Path = ()  # the parts in which all rows asked lie: where it is charged
+    path: Path = ()  # the branches that hold all its rows, where it is charged
 
     @cached_property
     def text(self) -> str:
-        """What is asked, in words."""
+        """The question in words."""
         return self.what if self.where is None else f"{self.what} where {self.where}"
 
     def __str__(self) -> str:
@@ -95,13 +95,13 @@ class Query:
 
     @property
     def name(self) -> str:
-        """Of which source, and what: for a list of queries."""
+        """The source and the question, for a list of queries."""
         asserted = "" if self.source.verified else f" ({self.source.lineage})"
         return f"{self.source.name}{asserted}: {self.text}"
 
     @cached_property
     def unit_sensitivity(self) -> Sensitivity:
-        """What one unit moves, by all rows that it can have or become."""
+        """How much one unit can change, with all rows that it can have or become."""
         return self.statistic.sensitivity(self.source.unit.max_rows * self.branches)
 
     @property
@@ -110,28 +110,28 @@ class Query:
         return self.unit_sensitivity.linf if self.select else self.unit_sensitivity.l1
 
     def mechanism(self) -> Mechanism:
-        """The least noise for what is asked."""
+        """The mechanism with the least noise for the loss."""
         if self.select:
             return selecting(self.asked, self.unit_sensitivity, self.select)
         return self.statistic.mechanism(self.asked, self.unit_sensitivity)
 
     @property
     def key(self) -> str:
-        """What equal queries share: of the same version of a source, the same rows, statistic,
-        mechanism and loss, however they are written. "" for one that is always drawn anew: what
-        the caller vouches for, dppandas can't know to be the same."""
+        """A key that equal queries share, however they are written: of the same version of a
+        source, with the same rows, statistic, mechanism and loss. "" for asserted lineage, where
+        rows can't be known to be the same; such a query is drawn anew each time."""
         return self._named(self.asked)
 
     @property
     def question(self) -> str:
-        """What queries share that are equal but for mechanism and loss: releases of them are of the
-        same integers. "" where there is no key."""
+        """A key that queries share if only their mechanism and loss differ, so that their releases
+        are of the same integers. "" for a query without a key."""
         return self._named(None)
 
     @property
     def rows(self) -> str:
-        """What queries share that ask something of the same rows, however these are written: of
-        the same version and table of a source, used alike. "" where that can't be known."""
+        """A key that queries of the same rows share, however these are written. "" if rows can't be
+        known to be the same."""
         return self._of_source(self.where, self.branches)
 
     def _named(self, asked: LossRequest | None) -> str:
@@ -148,5 +148,5 @@ class Query:
             return ""
 
     def loss(self, mechanism: Mechanism) -> Loss:
-        """The exact loss that the mechanism really has on this query."""
+        """The exact loss of the mechanism on this query."""
         return mechanism.cost(self.asked.measure, self.unit_sensitivity)

@@ -1,7 +1,7 @@
-"""The one door. A release is one query: charged once, answered once, noised once.
+"""The only way to a release. A release is one query: charged once, answered once, noised once.
 
-Arguments were checked before a `Query` could be made. Here the mechanism is calibrated, its exact
-loss is compared with what was asked, the ledger commits the charge, and only then rows are read.
+Making a `Query` has checked the arguments. Here the mechanism is calibrated, its exact loss is
+compared with the loss asked for, the ledger commits the charge, and only then rows are read.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from .context import here
 from .query import Query
 from .session import Session, releasing
 
-#: What queries cost together, by query.
+#: The losses that some queries are charged if they are released together, one for each.
 Prices = Callable[[Sequence[tuple[Query, Mechanism]]], list[Loss]]
-#: Asked of each new charge, and of no replay: it raises where that may not be made.
+#: Called with each new charge, but not for a replay; it raises if the charge isn't allowed.
 Allowed = Callable[[Loss], None]
-#: A query, what reads its rows, whether each row was said to be one unit, and what kind of record
-#: the answer becomes.
+#: A query, the engine that reads its rows, whether each row was declared to be one unit, and which
+#: kind of record its answer becomes.
 Asked = tuple[Query, Engine, bool, type[Record]]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A query whose exact loss is known, and how it will be answered: nothing is charged yet."""
+    """A query with its exact loss and its mechanism. Nothing is charged yet."""
 
     query: Query
     engine: Engine
@@ -48,16 +48,16 @@ class Plan:
     mechanism: Mechanism
     scale: Any
     draft: Entry
-    ledger: str  # a name of the ledger; "" where nobody named the source
-    shared: object  # equal for queries that one draw answers
+    ledger: str  # a name of the ledger; "" for a source without a name
+    shared: object  # equal for queries that share one draw
 
     def at(self, loss: Loss) -> Plan:
-        """The same at another price: a share of what it costs together with others."""
+        """The same plan at another loss: its share of a batch."""
         name = f"{self.draft.mechanism}, in a batch"
         return replace(self, draft=replace(self.draft, loss=loss, mechanism=name))
 
     def record(self, answer: StoredRelease) -> Record:
-        """The record of an answer to it."""
+        """The record of an answer."""
         return record_of(
             self.kind, self.query, self.mechanism, self.scale, self.draft, answer, self.ledger
         )
@@ -77,11 +77,12 @@ def release(
 def release_all(
     asked: Sequence[Asked], prices: Prices | None = None, allowed: Allowed | None = None
 ) -> list[Record]:
-    """The same for several queries: all of them are charged, or none; in a preview none. ``prices``
-    says what those that must be paid for cost, where that is less than each by itself. ``allowed``
-    may refuse what they cost, but nothing that was answered before.
+    """The same for several queries: either all are charged, or none; in a preview none is.
+    ``prices`` computes the losses of queries that cost less together. ``allowed`` may refuse a new
+    charge, but never a stored answer.
 
-    Each is planned, looked up, charged and answered, in this order. Equal queries share one draw.
+    Each query is planned, looked up, charged and answered, in this order. Equal queries share one
+    draw.
     """
     running = releasing()
     ledger, previewed = running.ledger, preview.running()
@@ -90,7 +91,7 @@ def release_all(
         running._remember(plan.query)
     while True:
         stored = [ledger._stored(plan.draft.key, plan.query.asked.draw) for plan in plans]
-        due: dict[object, Plan] = {}  # what must be paid for: of equal ones the first
+        due: dict[object, Plan] = {}  # the plans to pay for: the first of equal ones
         for plan, answer in zip(plans, stored, strict=True):
             if answer is None:
                 due.setdefault(plan.shared, plan)
@@ -109,7 +110,7 @@ def release_all(
         try:
             bought = _bought(ledger, due) if due else {}
             break
-        except Taken as taken:  # nothing is held meanwhile, so that nobody waits in a circle
+        except Taken as taken:  # this process holds nothing meanwhile, so there is no deadlock
             _wait(ledger, taken.key, taken.draw)
     unseen, records = dict(bought), []
     for plan, before in zip(plans, stored, strict=True):
@@ -123,13 +124,13 @@ def release_all(
 def _planned(
     running: Session, query: Query, engine: Engine, row_level_declared: bool, kind: type[Record]
 ) -> Plan:
-    """How a query is answered and what that costs, by public facts alone."""
+    """The plan of a query, from public facts alone."""
     source, statistic = query.source, query.statistic
     held = running._admit(query, row_level_declared)
     mechanism = query.mechanism()
     loss = query.loss(mechanism)
     if not query.asked.allows(loss):
-        raise InternalError(f"the mechanism would cost {loss}, more than {query.asked} asked.")
+        raise InternalError(f"the mechanism would cost {loss}, but only {query.asked} was asked.")
     scale = units.scale_of(statistic, mechanism)
     key, draw = query.key if running._replays else "", query.asked.draw
     draft = Entry(
@@ -143,7 +144,7 @@ def _planned(
 
 
 def _bought(ledger: Ledger, due: Mapping[object, Plan]) -> dict[object, StoredRelease | None]:
-    """The answers to what is charged now; None to what another process has overtaken."""
+    """Charge the plans and answer them; None for one that another process has taken over."""
     with Claim([plan.query.asked.draw for plan in due.values()]) as claim:
         process = os.getpid()
         entries = ledger._charge(*(plan.draft for plan in due.values()), claim=claim)
@@ -156,7 +157,7 @@ def _bought(ledger: Ledger, due: Mapping[object, Plan]) -> dict[object, StoredRe
 def _answered(
     ledger: Ledger, plan: Plan, entries: Sequence[Entry], process: int
 ) -> StoredRelease | None:
-    """The answer to the first of some charges, kept before anybody sees it."""
+    """The answer to the first of some charges, stored before anybody sees it."""
     noisy, stopped = None, None
     try:
         noisy = _drawn(plan, process)
@@ -165,8 +166,8 @@ def _answered(
     except BaseException:
         pass
     if stopped is not None:
-        raise stopped  # anew: the traceback of the first holds frames with rows or exact integers
-    _refuse_fork(process)  # before it notes anything
+        raise stopped  # a new one: the first one's traceback holds rows or exact integers
+    _refuse_fork(process)  # before anything is stored
     statistic, entry = plan.query.statistic, entries[0]
     if noisy is None:
         for left in entries:
@@ -174,7 +175,7 @@ def _answered(
         # Raised here and not where it failed, so that no traceback holds a frame with rows.
         raise ReleaseFailed(
             f"reading the data for '{plan.query}' failed. Its charge of {entry.loss} stays. The "
-            f"cause is not shown, for it could quote data.{statistic.on_failure}"
+            f"cause is not shown, because it could quote data.{statistic.on_failure}"
         )
     status, kept, error = "recorded", None, ""
     if here().watch is None:
@@ -187,8 +188,8 @@ def _answered(
     else:
         return None if draw is None else StoredRelease(entry, noisy, draw)
     raise ReleaseFailed(
-        f"'{plan.query}' was charged {entry.loss} and not answered, for an answer that is not kept "
-        f"may not be shown: another could be drawn beside it. {reason}"
+        f"'{plan.query}' was charged {entry.loss} and not answered. An answer that can't be stored "
+        f"isn't shown, because a second one could be drawn for the same charge. {reason}"
     )
 
 
@@ -203,13 +204,13 @@ def _drawn(plan: Plan, process: int) -> Sequence[int]:
 
 @dataclass(frozen=True)
 class RowPass:
-    """What reads all rows once, for a query."""
+    """One pass over all rows, for a query."""
 
     engine: Engine
     query: Query
 
     def __call__(self, branch_kernel: BranchKernel, empty: Callable[[], Accumulator]) -> Any:
-        """What a function makes of the rows that those of each chunk become, put together."""
+        """Apply a kernel to each chunk, with the rows that its rows become, and accumulate."""
         where, branches = self.query.where, range(self.query.branches)
 
         def kernel(chunk: Chunk) -> Any:
@@ -220,18 +221,18 @@ class RowPass:
 
 
 def _refuse_fork(process: int) -> None:
-    """A function of the caller may fork while rows are read. The charge pays for one draw, and that
-    is made by the process that was charged."""
+    """Refuse a forked process. A caller's function may fork while rows are read, but the charge
+    pays for one draw, which the process that was charged makes."""
     if os.getpid() != process:
         raise WorkerProcessError(
-            "this process was forked while a release was being computed, and the process that it "
-            "was forked from goes on with it. Functions that read rows must not start processes "
-            "that return from them."
+            "this process was forked while a release was being computed, and only the process that "
+            "it was forked from may go on with it. Functions that read rows must not start "
+            "processes that return from them."
         )
 
 
 def _wait(ledger: Ledger, key: str, draw: int) -> None:
-    """Until nobody is answering a query any more. An interrupt ends it, and leaves nothing."""
+    """Wait until nobody else is answering a query. An interrupt can end this at any time."""
     pause = 0.001
     while ledger._is_taken(key, draw):
         time.sleep(pause)
@@ -239,13 +240,13 @@ def _wait(ledger: Ledger, key: str, draw: int) -> None:
 
 
 def _successor(ledger: Ledger, plan: Plan) -> StoredRelease:
-    """The answer of who has overtaken this process."""
+    """The answer of the process that took the query over."""
     key, draw = plan.draft.key, plan.query.asked.draw
     _wait(ledger, key, draw)
     answer = ledger._stored(key, draw)
     if answer is None:
         raise ReleaseFailed(
-            f"'{plan.query}' was charged and not answered: another process took it for dead, took "
-            "it over, and has not answered either. Its charge stays. Ask again."
+            f"'{plan.query}' was charged and not answered: another process believed this one dead, "
+            "took the query over, and has not answered either. The charge stays. Ask again."
         )
     return answer

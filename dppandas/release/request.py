@@ -1,4 +1,4 @@
-"""A question of private rows, before anybody says what its answer may cost."""
+"""A question about private rows, before a loss is given."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .ways import Ways
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """Which statistic is asked of which rows of a table. Making one checks all that is asked."""
+    """A statistic of some rows of a table. Making one checks all its arguments."""
 
     table: Table
     where: Expression | None
     statistic: Statistic
     what: str  # in words, for the ledger
-    kind: Any  # what it is until a loss is given: a kind of `Unreleased`
+    kind: Any  # the subclass of `Unreleased` that waits for a loss
     select: int = 0  # how many labels to select; 0: release the numbers
 
     def __post_init__(self) -> None:
@@ -43,12 +43,12 @@ class Request:
             expressions.need(operand, wanted, facts, self.what)
 
     def selecting(self, number: int, what: str) -> Request:
-        """The labels of the largest entries, in place of the numbers."""
+        """A request for the labels of the largest entries, instead of the numbers."""
         comparable = self.statistic.comparable()
         return replace(self, statistic=comparable, what=f"{what} of {self.what}", select=number)
 
     def query(self, asked: LossRequest) -> Query:
-        """The same at a loss."""
+        """The query, at a loss."""
         table, statistic = self.table, self.statistic.adapted_to(asked)
         if table.refusal:
             raise LineageError(table.refusal)
@@ -58,14 +58,14 @@ class Request:
         )  # fmt: skip
 
     def completed(self, ways: Ways) -> Ways:
-        """With the δ that was given when this was asked."""
+        """The options, with the δ that the request was made with."""
         if ways.delta is not None and self.kind._has_delta:
             raise QueryError("delta= was given to groupby already. Leave it out here.")
         delta = getattr(self.statistic, "delta", None)
         return replace(ways, delta=delta) if delta and ways.delta is None else ways
 
     def record(self, ways: Ways) -> Record:
-        """The record of its answer. In a split it takes the next share."""
+        """The record of the answer. In a split it takes the next share."""
         ways = self.completed(ways)
         with nullcontext(ways) if split.running() is None else split.share(ways) as shared:
             if shared.within is not None:
@@ -73,11 +73,11 @@ class Request:
             return release_all([self.asked(shared.loss_request())])[0]
 
     def asked(self, loss: LossRequest) -> Asked:
-        """What is released, and what its answer becomes."""
+        """The query at a loss, the engine that reads its rows, and what its answer becomes."""
         return self.query(loss), self.table.engine, self.table.row_level_declared, refinable.Record
 
     def _near_enough(self, ways: Ways) -> Record:
-        """The record of an answer whose error is small enough."""
+        """The record of an answer that keeps ``within=``."""
         schema = self.table.source.schema
         goal = target_error.parsed(ways, self.statistic, self.what, schema)
         asked = query, *_ = self.asked(goal.solved(self.query, ways))

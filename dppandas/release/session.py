@@ -27,21 +27,23 @@ from .query import UNNAMED, Query, Source
 
 P = ParamSpec("P")
 
-#: So many different queries are remembered, to tell what another of them would cost.
+#: How many different queries are remembered, to show what another of them would cost.
 REMEMBERED = 12
 
 
 @dataclass(frozen=True)
 class ProtectedSource:
-    """A protected source of a session, with its data and what identifies it."""
+    """A protected source of a session, with its data and its identity."""
 
     source: Source
     engine: PandasEngine
     terms: dict[str, object]
     fingerprint: str = field(repr=False)
-    ledger: str = ""  # a name of the ledger that knows it: of no other
-    facts: DeclaredFacts = field(default_factory=DeclaredFacts, repr=False)  # by all its frames
-    kinds: dict[Any, Kind] = field(default_factory=dict)  # all that were declared
+    ledger: str = ""  # a name that only its ledger has
+    facts: DeclaredFacts = field(
+        default_factory=DeclaredFacts, repr=False
+    )  # the facts that its frames declare
+    kinds: dict[Any, Kind] = field(default_factory=dict)  # all declared kinds
 
 
 class Session:
@@ -60,18 +62,18 @@ class Session:
         self.experimental = experimental
         self._replays = replays
         self._sources: dict[str, ProtectedSource] = {}
-        #: The latest different queries that this kernel asked, by name, the last first.
+        #: The latest different queries of this kernel, by name, the latest first.
         self._asked: dict[str, Query] = {}
 
     @property
     def _is_untouched(self) -> bool:
-        """Whether it is a ledger in memory without limit, charge, source or permission."""
+        """Whether its ledger is in memory and has no limit, charge, source or permission."""
         ledger, has_any = self.ledger, self._sources or self.strict or self.experimental
         return ledger.budget is None and not (has_any or ledger._store.identity or ledger._count())
 
     def _remember(self, query: Query) -> None:
-        """Keep what is asked, so that a view can tell what more of it would cost: public facts
-        only, and none of what a caller's function may hold."""
+        """Keep a query, so that a view can show what another one would cost. Only public facts are
+        kept, and nothing that a caller's function may hold."""
         name = query.name
         known = self._asked.get(name)
         if known is None:
@@ -82,7 +84,7 @@ class Session:
         else:
             query = replace(known, asked=query.asked)
         others = [each for each in self._asked.items() if each[0] != name]
-        # in one step, for other threads may be reading it
+        # in one step, because other threads may be reading it
         self._asked = dict([(name, query), *others][:REMEMBERED])
 
     @property
@@ -92,12 +94,12 @@ class Session:
 
     @property
     def _terms(self) -> PrivacyBudget:
-        """What is promised: the measure of losses, and their limit."""
+        """The promise: the measure of losses, and their limit."""
         return self.ledger._terms
 
     @property
     def epsilon(self) -> Epsilon | None:
-        """The ε of the whole budget; in a session that counts ρ the one that it means."""
+        """The ε of the whole budget; in a session that counts ρ, the ε that follows from it."""
         return self._terms.epsilon
 
     @property
@@ -111,19 +113,20 @@ class Session:
         return self.ledger.remaining
 
     def _protected(self, source_id: str) -> ProtectedSource | None:
-        """The protected source of an id."""
+        """The protected source with an id, or None."""
         return next((h for h in self._sources.values() if h.source.id == source_id), None)
 
     def _admit(self, query: Query, row_level_declared: bool) -> str:
-        """A name of the ledger that a query is charged to ("" where nobody named its source).
-        Refuses a source of an ended session, rows that nobody can be told to own, and what isn't
-        proven, unless this session allows that."""
+        """The name of the ledger that a query is charged to, or "" for a source without a name.
+
+        Refuses sources of an ended session, rows whose owners are unknown, and statistics that
+        aren't proven unless this session allows those."""
         source, held = query.source, self._protected(query.source.id)
         if self.strict and not source.verified:
             raise LineageError(
                 "this session is strict, and the lineage here is asserted: what pandas did to this "
-                "frame can't be checked. Work on the private frame that dp.protect returned, by "
-                "its own verbs."
+                "frame can't be checked. Use the private frame that dp.protect returned, and its "
+                "own methods."
             )
         if source.name != UNNAMED and held is None:
             raise SourceError(
@@ -135,21 +138,21 @@ class Session:
         unproven = query.statistic.experimental
         if unproven and not self.experimental:
             raise QueryError(
-                f"{query.what} is experimental: {unproven} If that is good enough for you, allow "
-                "it in this session by dp.session(experimental=True)."
+                f"{query.what} is experimental: {unproven} If you can accept that, allow it in "
+                "this session: dp.session(experimental=True)."
             )
         return "" if held is None else held.ledger
 
     def _refuse_nobodys_rows(self, say: str = 'dp.private(df, unit="row")') -> None:
-        """Refuse rows without a token or unit beside a source that has a unit."""
+        """Refuse rows without a token or unit, in a session that holds a source with a unit."""
         owned = [h.source for h in self._sources.values() if h.source.unit.column is not None]
         if owned:
             names = ", ".join(f"{s.name!r} (unit {s.unit.column!r})" for s in owned)
             raise LineageError(
                 f"this session protects {names}, and this frame doesn't say whether its rows come "
                 "from there: merge, concat, explode and reading a file lose the token that pandas "
-                "keeps in attrs. Work on the private frame that dp.protect returned; or, if each "
-                f"row here really is one person, say so: {say}."
+                "keeps in attrs. Use the private frame that dp.protect returned. Or, if each row "
+                f"here really is one person, say so: {say}."
             )
 
     def __repr__(self) -> str:
@@ -161,25 +164,26 @@ class Session:
 
 @dataclass(frozen=True)
 class SourceIdentity:
-    """What a token tells after the session of its source has ended."""
+    """What a token still identifies after the session of its source has ended."""
 
     source: Source
     fingerprint: str = field(repr=False)
     columns: tuple[Any, ...] = ()
 
 
-#: Every source protected by this process, by token.
+#: Every source that this process protected, by token.
 identities: dict[str, SourceIdentity] = {}
 
-#: Tables made of sources, by the source's id and how they were made, while somebody holds them.
+#: Tables made from sources, by the source's id and how they were made, while they are in use.
 made_tables: WeakValueDictionary[tuple[str, str], Engine] = WeakValueDictionary()
 
 _lock = threading.RLock()
 
 
 def _noted(opens: Callable[P, Session]) -> Callable[P, Session]:
-    """Note what was refused: the next question would go on in another session than was meant, maybe
-    in one without limit. A call without arguments only looks at the running session."""
+    """Note a refusal, because the next question would be asked in another session than the caller
+    meant, maybe in one without limit. A call without arguments only looks at the running session.
+    """
 
     @functools.wraps(opens)
     def opened(*args: P.args, **kwargs: P.kwargs) -> Session:
@@ -213,28 +217,28 @@ def session(
     """Start a session with a budget, or get the running one.
 
     epsilon : the limit on Σε over all releases from all sources: a positive number or string,
-        kept as the exact decimal it prints. Without it, the running session is returned, and one
-        without limit is started where none runs.
-    delta : with epsilon, the limit on Σδ, for what needs a δ (Gaussian noise, keys that nobody
-        declared): approximate differential privacy, by basic composition.
-    rho : in place of epsilon, the limit on Σρ of zero-concentrated differential privacy, in which
-        many small releases cost less. ``delta`` is then the δ at which the whole budget is told as
-        an ε (`Session.epsilon`), and ``delta_releases`` what thresholds may spend besides; the
-        promise is (ε, their sum).
-    accounting : "zcdp" with epsilon and delta fixes the largest ρ that means this ε; "basic" is
+        kept as the exact decimal that it prints. Without it, the running session is returned; if
+        there is none, one without limit is started.
+    delta : with epsilon, the limit on Σδ, for releases that need a δ (Gaussian noise, keys that
+        nobody declared): approximate differential privacy, by basic composition.
+    rho : instead of epsilon, the limit on Σρ of zero-concentrated differential privacy, in which
+        many small releases cost less. ``delta`` is then the δ at which the whole budget is stated
+        as an ε (`Session.epsilon`), and ``delta_releases`` is what thresholds may spend besides.
+        The promise is (ε, the sum of both).
+    accounting : "zcdp" with epsilon and delta sets the largest ρ that implies this ε; "basic" is
         the default.
-    strict : True refuses releases of asserted lineage: then only what starts from `dp.protect` and
-        goes on by the private frame's own verbs is answered. A running session keeps what it has.
+    strict : True refuses releases of asserted lineage. Then only private frames from `dp.protect`
+        answer, and those made from them by their own methods. Later calls can't change it.
     experimental : True allows answers whose guarantee isn't fully proven, such as those with
-        floating-point noise; without it, a refusal says what isn't proven. False takes it back. A
-        running session can be changed too: ``dp.session(experimental=True)``.
-    store : a file that keeps the ledger, on a local disk: it outlives the kernel, and several
-        kernels may share it. A new one needs a budget; one that exists has its own, and another is
-        refused. What was answered is answered again at no cost, after a restart too. Without it
-        the ledger lives in memory.
+        floating-point noise. Without it, a refusal says what isn't proven. Later calls can switch
+        it on and off: ``dp.session(experimental=True)``.
+    store : a file on a local disk that keeps the ledger. It outlives the kernel, and several
+        kernels may share it. A new file needs a budget; an existing one has its own, and another
+        budget is refused. Answers are stored, and returned again at no cost, after a restart too.
+        Without a store the ledger is in memory.
 
-    Called again with the same budget, as when a cell is run again, it returns the running session
-    and resets nothing. A budget given to a session without one counts what was released before.
+    If you call it again with the same budget, as when a cell is run again, it returns the running
+    session and resets nothing. A budget given to a session without one counts earlier releases.
     Another budget raises `SessionError`: call `dp.reset()` first. After a refusal nothing is
     released, not even in the running session, until a call with arguments succeeds (the running
     session's own budget will do) or `dp.reset()` is called.
@@ -252,10 +256,9 @@ def session(
     slot = here().slot
     if slot.is_over:
         raise SessionError("this context belonged to an audit that has ended.")
-    if strict is not None and not isinstance(strict, bool):
-        raise SessionError(f"strict={quoted(strict)} must be True or False.")
-    if experimental is not None and not isinstance(experimental, bool):
-        raise SessionError(f"experimental={quoted(experimental)} must be True or False.")
+    for name, flag in (("strict", strict), ("experimental", experimental)):
+        if flag is not None and not isinstance(flag, bool):
+            raise SessionError(f"{name}={quoted(flag)} must be True or False.")
     terms = PrivacyBudget.parse(epsilon, delta, rho, delta_releases, accounting)
     # One line, or an interrupt could leave the lock behind: see `store`.
     with _lock: return _started(slot, terms, strict, experimental, store)  # noqa: E701  # fmt: skip
@@ -270,7 +273,7 @@ def _started(
 ) -> Session:
     running: Session | None = slot.session
     if running is not None and store is not None and running._is_untouched:
-        running.ledger._close()  # made by looking at the ledger, say: nothing is lost with it
+        running.ledger._close()  # it is empty: looking at the ledger may have started it
         running = slot.session = None
     if running is None:
         file = None if store is None else sqlite.SqliteStore(store, terms)
@@ -281,20 +284,20 @@ def _started(
     if store is not None and not running.ledger._store.is_at(store):
         raise SessionError(
             "a session is running that keeps its ledger elsewhere. End it with dp.reset() before "
-            "you go on with another ledger; or go on with it by dp.session(…) with its own budget."
+            "you use another ledger. To go on with it, call dp.session(…) with its own budget."
         )
     if strict is not None and strict != running.strict:
         raise SessionError(
-            f"a session with strict={running.strict} is running. Go on with it by "
+            f"a session with strict={running.strict} is running. Go on with "
             f"dp.session(strict={running.strict}), or end it for good with dp.reset()."
         )
     if terms is not None and running.budget is None:
         running.ledger._limit(terms)
     elif terms is not None and running._terms != terms:
         raise SessionError(
-            f"a session with a budget of {running._terms} is running, not {terms}. Go on with "
-            "it by dp.session(…) with its own budget, or end it for good with dp.reset(): what it "
-            "released stays released."
+            f"a session with a budget of {running._terms} is running, not {terms}. To go on with "
+            "it, call dp.session(…) with its own budget. Or end it for good with dp.reset(); what "
+            "it released stays released."
         )
     if experimental is not None:
         running.experimental = experimental
@@ -302,7 +305,7 @@ def _started(
 
 
 def releasing() -> Session:
-    """The session that a release is charged to. After a refusal of another there is none."""
+    """The session that a release is charged to. After `session` refused, there is none."""
     slot = here().slot
     found: Session = slot.session or session()
     if slot.refused:
@@ -310,13 +313,13 @@ def releasing() -> Session:
         raise SessionError(
             "the last dp.session(…) was refused, and answers in another session than you asked for "
             f"are refused too. Call dp.session(…) with terms that can be met{runs}, or dp.reset() "
-            f"to begin without. What was refused, and why: {slot.refused}"
+            f"to start without a budget. The refusal was: {slot.refused}"
         )
     return found
 
 
 def current() -> Session:
-    """The running session; one without limit where none runs."""
+    """The running session. If there is none, one without limit is started."""
     found: Session = here().slot.session or session()
     return found
 
@@ -342,9 +345,9 @@ def reset() -> None:
     """End the running session for good.
 
     Nothing is refunded: what was released can't be taken back, and the losses of two sessions on
-    the same people add up. Records of earlier results stay readable; private frames of the ended
-    session answer no more. After a refused `session` this lets releases go on, in a session without
-    limit as long as none is opened.
+    the same people add up. Records of earlier results stay readable, but private frames of the
+    ended session no longer answer. After a refused call of `session`, releases can go on, in a
+    session without limit until you start another.
     """
     with _lock: _end(here().slot)  # noqa: E701  # fmt: skip
 
@@ -362,11 +365,11 @@ def _end(slot: Slot) -> None:
 
 @contextmanager
 def scratch() -> Iterator[Session]:
-    """A session of its own for this context, thrown away at the end. For dppandas.audit only.
+    """A temporary session for this context only. For dppandas.audit only.
 
-    Other threads, and threads that start in the meantime, keep the session of everybody: were it
-    swapped for them too, what they release would be charged to a ledger that nobody reads. What
-    was protected here is forgotten, however the block ends. What is experimental may be audited.
+    Other threads, and threads that start meanwhile, keep the common session. Otherwise their
+    releases would be charged to a ledger that nobody reads. Sources protected here are forgotten,
+    however the block ends. Experimental statistics are allowed.
     """
     terms = PrivacyBudget(Measure.APPROXIMATE)
     slot = Slot(Session(terms, experimental=True, replays=False), is_scratch=True)
@@ -379,5 +382,5 @@ def scratch() -> Iterator[Session]:
 
 
 def is_scratch() -> bool:
-    """Whether this runs in a session that is thrown away: then nothing may be left behind."""
+    """Whether the session is a temporary one, which must leave nothing behind."""
     return here().slot.is_scratch

@@ -1,4 +1,4 @@
-"""Answers that have not been asked for yet."""
+"""Questions that wait for a privacy loss."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Unreleased(Private):
     _request: Request
 
     _is_answer: ClassVar[bool] = True
-    #: How many labels it selects; 0: it answers by numbers.
+    #: How many labels it selects; 0 if it answers with numbers.
     _selects: ClassVar[int] = 0
-    #: What to warn of with the answer, whatever it is.
+    #: A warning that comes with every answer.
     _warning: ClassVar[str] = ""
 
-    #: Whether its δ was given with the keys, and can't be given again.
+    #: Whether its δ was given to groupby, and can't be given again.
     _has_delta: ClassVar[bool] = False
 
     def __init__(self, request: Request) -> None:
@@ -48,12 +48,12 @@ class Unreleased(Private):
     def _of(
         cls, table: Table, where: Expression | None, statistic: Statistic, what: str
     ) -> Request:
-        """A question that waits as this kind."""
+        """A request that waits as this class."""
         return Request(table, where, statistic, what, cls, cls._selects)
 
     @classmethod
     def _ask(cls, request: Request, ways: Ways) -> Any:
-        """The released answer if a loss is given, or is in a split; else what waits for one."""
+        """The released answer if a loss is given or shared by a split, else the question."""
         is_asked = ways.give_loss or split.answers_now()
         return cls._answered(request.record(ways)) if is_asked else cls(request)
 
@@ -66,7 +66,7 @@ class Unreleased(Private):
 
     @staticmethod
     def _shaped(record: Record) -> Any:
-        """The answer that a record holds, as a release gives it."""
+        """The answer of a record, as a release returns it."""
         return results.released_value(record)
 
     @property
@@ -102,10 +102,10 @@ class Unreleased(Private):
     @with_options_named
     @hide_internals
     def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
-        """The noisy answer, shaped as pandas would shape the exact one.
+        """The noisy answer, in the shape of pandas' exact one.
 
-        *Guarantee*: epsilon-differential privacy of the source's unit, by the mechanism that
-        the statistic asks for; noise is exact (docs/proofs/discrete_laplace.md).
+        *Guarantee*: epsilon-differential privacy of the source's unit, by the statistic's
+        mechanism; noise is exact (docs/proofs/discrete_laplace.md).
         """
         return self._released(Ways.read(epsilon, more))
 
@@ -122,14 +122,14 @@ class Unreleased(Private):
         expected_rows: float | None = None,
         **more: Unpack[LossOptions],
     ) -> Any:
-        """The largest error that a release would have, free: public facts decide it.
+        """The largest error that a release would have. It is free: public facts decide it.
 
-        Of counts and sums in their own unit, of times how long it is, of quantiles in ranks, of a
-        mode the gap; by keys that nobody declared, of each label by itself, given that it is told.
-        Of a mean or variance to first order, and only with ``expected_rows``: about how many rows
-        (for a weighted one, what total weight) it is taken over, from public knowledge; of several
-        quantiles fewer ranks with it, if there are no more rows. Of other ratios only the answer
-        knows: `QueryError`.
+        For counts and sums it is in their unit, for times a duration, for quantiles in ranks, for a
+        mode the gap. For keys that nobody declared it holds for each label by itself, given that
+        it is shown. For a mean or variance it is a first-order estimate, and needs
+        ``expected_rows``: about how many rows there are (for a weighted mean, what total weight),
+        from public knowledge. With it the error of several quantiles is smaller, if there are no
+        more rows than that. For other ratios only the answer decides the error: `QueryError`.
 
         *Guarantee*: no row is read and nothing is charged.
 
@@ -152,22 +152,22 @@ class Unreleased(Private):
         return one_label_each and self._statistic.selectable
 
     def _selecting(self, number: int, what: str) -> Request:
-        """The same for the labels of the largest entries."""
+        """A request for the labels of the largest entries."""
         if not self._can_select:
             raise QueryError(
                 f"{what} needs counts or sums under one label each: of several columns, or of one "
-                f"column by keys: {self!r}."
+                f"column by keys. This is {self!r}."
             )
         return self._request.selecting(number, what)
 
     @with_options_named
     @hide_internals
     def idxmax(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
-        """The label of the largest entry, selected by permute-and-flip: no number is told.
+        """The label of the largest entry, selected by permute-and-flip. No number is released.
 
-        Surer than the largest of released numbers, and for overlapping columns its noise doesn't
-        grow with their number. The result is a label with ``.error()``: how far its entry may lie
-        below the largest.
+        It is more reliable than the largest of released numbers, and for overlapping columns its
+        noise doesn't grow with their number. The result is a label with ``.error()``: how far its
+        entry may lie below the largest.
 
         *Guarantee*: epsilon-differential privacy of the source's unit (McKenna and Sheldon,
         NeurIPS 2020; docs/proofs/permute_and_flip.md).
@@ -183,9 +183,9 @@ class Unreleased(Private):
     ) -> Any:
         """The n largest entries.
 
-        Over disjoint keys the whole histogram costs no more than its top: a Series of the n
-        largest noisy counts. Over overlapping columns: an Index of n labels, the largest first,
-        by n rounds of permute-and-flip with epsilon/n each.
+        For disjoint keys, a Series of the n largest noisy counts: the whole histogram costs no more
+        than its top. For overlapping columns, an Index of n labels, the largest first, from n
+        rounds of permute-and-flip with epsilon/n each.
 
         *Guarantee*: epsilon-differential privacy of the source's unit.
         """
@@ -197,7 +197,7 @@ class Unreleased(Private):
             largest = self._selecting(int(n), f"nlargest({n})").record(Ways.read(epsilon, more))
             return pd.Index(largest.estimate())
         if statistic.layout.columns is not None:
-            raise QueryError("nlargest needs a Series of entries; select one column first.")
+            raise QueryError("nlargest needs a Series of entries. Select one column first.")
         return self.release(epsilon=epsilon, **more).nlargest(int(n))
 
     @hide_internals
@@ -218,21 +218,21 @@ class UnreleasedExtreme(Unreleased):
     """A quantile near an end of the values."""
 
     _warning: ClassVar[str] = (
-        "the smallest or largest value is somebody's and can't be told: this answers with a "
-        "quantile near it, or with a point beyond all values where bounds are wider than these. "
+        "the smallest or largest value belongs to somebody and can't be released. This is a "
+        "quantile near it, or a point beyond all values if the bounds are wider than these. "
         ".error() says how many values may lie beyond."
     )
 
 
 class UnreleasedMode(Unreleased):
-    """The most frequent of some keys, not selected yet."""
+    """The most frequent key, not selected yet."""
 
     _selects: ClassVar[int] = 1
 
     @with_options_named
     @hide_internals
     def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
-        """The key selected, as a Series of one, like Series.mode.
+        """The selected key, as a Series with one entry, like Series.mode.
 
         *Guarantee*: epsilon-differential privacy of the source's unit (McKenna and Sheldon,
         NeurIPS 2020; docs/proofs/permute_and_flip.md).
@@ -244,7 +244,7 @@ class UnreleasedMode(Unreleased):
         return results.selected(record)
 
     def _selecting(self, number: int, what: str) -> Request:
-        raise QueryError(f"a mode is one label already: .release(epsilon=…). Not its {what}.")
+        raise QueryError(f"{what} of a mode: it is one label already. Use .release(epsilon=…).")
 
     @with_options_named
     @hide_internals
@@ -267,7 +267,7 @@ class UnreleasedLabel(UnreleasedMode):
 
 
 class UnreleasedKeys(Unreleased):
-    """An answer by keys that nobody declared: which are told is part of the answer."""
+    """An answer by keys that nobody declared. Which keys are shown is part of the answer."""
 
     @property
     def _can_select(self) -> bool:
@@ -275,8 +275,8 @@ class UnreleasedKeys(Unreleased):
 
     def _selecting(self, number: int, what: str) -> Request:
         raise QueryError(
-            f"{what} needs declared keys. Release the answer and take {what} of that, which costs "
-            f"no more: {self!r}."
+            f"{what} needs declared keys. Release the answer and take its {what}, which costs no "
+            f"more: {self!r}."
         )
 
     @with_options_named
@@ -295,12 +295,12 @@ class UnreleasedGroups(UnreleasedKeys):
 
 
 class UnreleasedLabels(UnreleasedKeys):
-    """The labels of a column, none of them told yet."""
+    """The labels of a column, none of them released yet."""
 
     @with_options_named
     @hide_internals
     def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
-        """The labels told, as an Index of objects in the order of labels.
+        """The labels that are shown, as a sorted Index of objects.
 
         *Guarantee*: (epsilon, delta)-differential privacy of the unit
         (docs/proofs/partition_selection.md).

@@ -1,4 +1,4 @@
-"""What a call says of its loss: read here, whoever was asked, and nowhere else."""
+"""The options that a call gives for its loss. They are read here and nowhere else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .session import current
 
 @dataclass(frozen=True)
 class Ways:
-    """What a call says of its loss, as the caller wrote it: see `ReleaseOptions`."""
+    """The options of a release, as the caller wrote them: see `ReleaseOptions`."""
 
     epsilon: object = None
     rho: object = None
@@ -27,8 +27,8 @@ class Ways:
 
     @classmethod
     def read(cls, epsilon: object, more: Mapping[str, object]) -> Ways:
-        """From a call's arguments. Misspelt names are refused: they would be charged for, and do
-        nothing."""
+        """Read a call's arguments. Misspelt names are refused, because they would do nothing while
+        the release is charged."""
         known = list(cls.__dataclass_fields__)
         for name in more:
             if name not in known:
@@ -43,19 +43,19 @@ class Ways:
 
     @property
     def give_loss(self) -> bool:
-        """Whether they say what the call may cost, so that it is answered now."""
+        """Whether they give a loss, so that the call is answered now."""
         return any(each is not None for each in (self.epsilon, self.rho, self.within))
 
     def loss_request(self) -> LossRequest:
-        """What a release may cost in the running session, or why it may not."""
+        """The loss that the running session may charge. Refuses options that don't fit."""
         if self.within is not None:
             raise QueryError(
-                "within= is for a single answer, whose error is one number. Give epsilon=, or ask "
+                "within= is for a single answer, which has a single error. Give epsilon=, or ask "
                 "for each answer by itself."
             )
         for name in ("confidence", "expected_rows", "at_most"):
             if getattr(self, name) is not None:
-                other = " A released answer tells its error at any confidence: .error(0.9)."
+                other = " A released answer has its error at any confidence: .error(0.9)."
                 raise QueryError(
                     f"{name}= goes with within=, as in count(within=20, confidence=0.95)."
                     f"{other if name == 'confidence' else ''}"
@@ -63,12 +63,12 @@ class Ways:
         return self.priced(self.epsilon, self.rho, self.delta)
 
     def priced(self, epsilon: object, rho: object, delta: object) -> LossRequest:
-        """The same at another loss; what else they say stays."""
+        """The same options at another loss."""
         terms = current().ledger._terms
         return terms.asked(
             epsilon, rho=rho, delta=delta, mechanism=self.mechanism, fresh=self.fresh
         )
 
 
-#: What a call says that says nothing of its loss.
+#: The options of a call that gives none.
 UNSAID = Ways()

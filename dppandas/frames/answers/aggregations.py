@@ -171,10 +171,8 @@ class Aggregations(Queryable):
             raise QueryError(
                 "the variance of times has no unit. Ask for .std(), which is a duration."
             )
-        freedom, is_root = checked_ddof(ddof, parsed), what == "std"
-        statistic = statistics.Variance(
-            self._groups, shape, operands, parsed, freedom, root=is_root
-        )
+        of = self._groups, shape, operands, parsed, checked_ddof(ddof, parsed)
+        statistic = statistics.Variance(*of, root=what == "std")
         return self._question(statistic, self._titled(what, parsed))
 
     @release_method
@@ -240,16 +238,15 @@ class Aggregations(Queryable):
         it at most; ``.error()`` says how many there may be.
 
         bounds : as in `quantile`, but narrow. Any point below all values is as good as another, so
-            with bounds much wider than the values the answer can lie anywhere between, and
-            ``quantile(0.01)`` tells more.
+            with bounds much wider than the values the answer can lie anywhere in between, and
+            ``quantile(0.01)`` is more useful.
 
-        A `UserWarning` with the answer says that it isn't the smallest value; `describe`, where
-        this is one of eight figures, doesn't warn.
+        A `UserWarning` says that the answer isn't the smallest value. `describe`, where this is one
+        of eight figures, doesn't warn.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md).
         """
-        kind = UnreleasedExtreme
-        return self._quantile("min", [Fraction(0)], None, bounds, kind=kind)
+        return self._quantile("min", [Fraction(0)], None, bounds, kind=UnreleasedExtreme)
 
     @release_method
     def max(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
@@ -257,8 +254,7 @@ class Aggregations(Queryable):
 
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md).
         """
-        kind = UnreleasedExtreme
-        return self._quantile("max", [Fraction(1)], None, bounds, kind=kind)
+        return self._quantile("max", [Fraction(1)], None, bounds, kind=UnreleasedExtreme)
 
     def _quantile(
         self,
@@ -272,8 +268,7 @@ class Aggregations(Queryable):
         operands, parsed, flat = self._measured(bounds)
         shape = with_levels(flat, labels, self._operands(), self._groups)
         public_step = step_of(step, parsed)
-        statistic = statistics.Quantiles(
-            self._groups, shape, operands, parsed, tuple(shares), public_step
-        )
+        of = self._groups, shape, operands, parsed, tuple(shares), public_step
+        statistic = statistics.Quantiles(*of)
         what = what if public_step is None else f"{what} (step {public_step:g})"
         return self._question(statistic, self._titled(what, parsed), kind)

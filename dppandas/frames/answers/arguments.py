@@ -28,10 +28,10 @@ from ...statistics import Cells, Layout
 #: Each quantile is a selection, which takes time for any data.
 MOST_QUANTILES = 1000
 
-#: The title of an answer names at most so many columns.
+#: The most columns that the title of an answer names.
 MOST_LISTED = 8
 
-#: Rows trimmed at one end: no more than a unit may have.
+#: The most rows trimmed at one end: as many as a unit may have.
 MOST_TRIMMED = 2**31
 
 
@@ -130,8 +130,8 @@ def trim_of(trim: object) -> int:
     """How many rows are left out at each end."""
     if trim is None:
         raise MissingArgument(
-            "trim= is needed: how many of the smallest and how many of the largest values to leave "
-            "out, a public whole number such as trim=25. dppandas never reads it from the data."
+            "trim= is needed: how many of the smallest and of the largest values to leave out. It "
+            "is a public number, never read from the data. Write trim=25, say."
         )
     why = ", not a share: how many rows there are is private"
     return whole_number(trim, "trim", 0, MOST_TRIMMED, why)
@@ -181,19 +181,15 @@ def with_levels(
 
 
 def index(cells: Cells, names: Sequence[Any]) -> pd.Index:
-    """The keys of cells as a pandas index; of one cell the names of columns."""
-    if cells.keys is None:
-        columns: pd.Index[Any] = pd.Index(list(names))
-        return columns
-    keys: pd.Index[Any] = cells.keys.index(names)
+    """The keys of cells as a pandas index; for a single cell the names of columns."""
+    found: pd.Index = pd.Index(list(names)) if cells.keys is None else cells.keys.index(names)
     if cells.missing_cell:
-        missing: pd.Index = pd.Index([np.nan], name=names[0])
-        keys = keys.append(missing)
-    return keys
+        found = found.append(pd.Index([np.nan], name=names[0]))
+    return found
 
 
 def briefly(names: Sequence[Any]) -> str:
-    """Columns as a query would name them; of many the first, and how many there are."""
+    """Columns as a query would name them; if there are many, the first ones and their number."""
     if len(names) <= MOST_LISTED:
         return listed(names)
     return f"{listed(names[: MOST_LISTED - 1])}, … ({len(names)} columns)"

@@ -1,4 +1,4 @@
-"""What a private column answers about its values: their counts, or which occur."""
+"""The answers of a private column about its values: their counts, or which of them occur."""
 
 from __future__ import annotations
 
@@ -134,8 +134,7 @@ class Frequencies(PrivateColumn, Summaries):
         >>> s.dp.value_counts(keys=["a", "b"], sort=False, epsilon=1).index.tolist()
         ['a', 'b']
         """
-        flags = normalize, sort, ascending, dropna
-        return self._value_counts([self.name], keys, *flags, said.delta)
+        return self._value_counts([self.name], keys, normalize, sort, ascending, dropna, said.delta)
 
     @release_method
     def hist(self, bins: Any = 10, range: Any = None, **ways: Unpack[AskOptions]) -> Any:
@@ -182,9 +181,8 @@ class Frequencies(PrivateColumn, Summaries):
         """
         cells = self._cells([self.name], keys)
         ranks = pd.RangeIndex(1, len(cells) + 1, name="rank")
-        statistic = statistics.UnattributedHistogram(
-            cells, Layout(integer=False, index=ranks, name="count")
-        )
+        layout = Layout(integer=False, index=ranks, name="count")
+        statistic = statistics.UnattributedHistogram(cells, layout)
         what = f"unattributed_histogram of {self._expression} ({cells.described})"
         return self._question(statistic, what)
 

@@ -1,4 +1,4 @@
-"""How columns, frames and groups are asked: what each says of itself, and the call that answers."""
+"""The base of columns, frames and groups: what each defines, and how a statistic is asked for."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from .arguments import index
 class Queryable(PrivateTable):
     """Private rows that answer statistics, for each cell (a group) and operand (a column)."""
 
-    # what each says of itself
+    # what each defines
 
     @property
     def _groups(self) -> Cells:
-        """The cells that are answered for: one of all rows, or the groups."""
+        """The cells of an answer: one for all rows, or the groups."""
         return Cells()
 
     def _operands(self) -> dict[Any, Expression]:
-        """The columns that are answered for, by name."""
+        """The columns of an answer, by name."""
         raise NotImplementedError
 
     def _shape(self, integer: bool) -> Layout:
@@ -43,21 +43,21 @@ class Queryable(PrivateTable):
         raise NotImplementedError
 
     def _titled(self, what: str, bounds: Sequence[Bounds] = ()) -> str:
-        """What is asked, in words for the ledger."""
+        """The question in words, for the ledger."""
         raise NotImplementedError
 
     def _beside(self, weights: object) -> Self:
-        """The same without the column of weights, if that was named."""
+        """The same object without the column of weights, if that was named."""
         return self
 
     @property
     def _each(self) -> Self:
-        """The same, answering for each column."""
+        """The same object, with an answer for each column."""
         return self
 
     def _column(self, name: Any) -> Queryable:
-        """The same, answering for one column."""
-        raise QueryError("agg of one column takes a list of names, such as agg(['count', 'mean']).")
+        """The same object, with an answer for one column."""
+        raise QueryError("agg of one column takes a list of names, as in agg(['count', 'mean']).")
 
     def _by_column(self, value: Any) -> dict[Any, Any]:
         """An answer split by column."""
@@ -68,10 +68,10 @@ class Queryable(PrivateTable):
         return value.iloc[place]
 
     def _gathered(self, values: dict[Name, Any], flat: bool) -> Any:
-        """Several statistics of columns, laid out as in pandas; flat: one for each column."""
+        """Several statistics of columns, laid out as in pandas. ``flat``: one for each column."""
         raise NotImplementedError
 
-    # how they are asked
+    # how they are asked for
 
     def _measured(
         self, bounds: object, find: Callable[..., Bounds | Span] = range_of
@@ -88,7 +88,7 @@ class Queryable(PrivateTable):
             if silent and strange:
                 raise MissingArgument(
                     f"bounds= names {strange[0]!r}, which isn't a column, and has no entry for "
-                    f"{silent[0]!r}. Give one for each column."
+                    f"{silent[0]!r}. Give bounds for each column: {{{silent[0]!r}: (0, 100)}}."
                 )
         ranges = [find(self._table, name, e, bounds) for name, e in operands.items()]
         return measured(operands.values(), ranges, self._shape(integer=False))
@@ -96,7 +96,7 @@ class Queryable(PrivateTable):
     def _question(
         self, statistic: Statistic, what: str, kind: type[Unreleased] = Unreleased
     ) -> Request:
-        """What a public method asks, and `release_method` answers if a loss is given."""
+        """The request of a public method, which `release_method` answers if a loss is given."""
         return Request(self._table, self._where, statistic, what, kind, kind._selects)
 
     def _value_counts(
@@ -119,14 +119,14 @@ class Queryable(PrivateTable):
         if normalize:
             raise QueryError(
                 "normalize=True needs declared keys, because only some of the labels are shown. "
-                "Divide the counts by count(epsilon=…)."
+                "Give keys=[…], or divide the counts by .count(epsilon=…)."
             )
         if not dropna:
             raise QueryError(
                 "dropna=False needs declared keys, because a missing value is no label. Count "
-                "missing values by isna()."
+                "missing values with frame[frame['x'].isna()].count(epsilon=…)."
             )
-        # nobody sees this empty index: the answer's is made of the labels that are found
+        # this empty index is never shown: the answer's index has the labels that are found
         layout = Layout(integer=True, index=pd.Index([]), name="count", order=order)
         by = tuple(query_string.lookup(name, self._columns) for name in names)
         statistic = UndeclaredKeys(Cells(), layout, by, tuple(names), parse_delta(delta))
@@ -134,7 +134,7 @@ class Queryable(PrivateTable):
         return self._question(statistic, what, UnreleasedKeys)
 
     def _are_unknown(self, names: Sequence[Any], keys: object, delta: object) -> bool:
-        """Whether a δ pays for finding keys that nobody declared."""
+        """Whether a δ was given to find keys that nobody declared."""
         if keys is not None or delta is None:
             return False
         declared = (self._table.declared(query_string.lookup(n, self._columns)) for n in names)
@@ -143,7 +143,7 @@ class Queryable(PrivateTable):
     def _histogram(
         self, cells: Cells, names: list[Any], normalize: bool, order: str | None, block: int = 0
     ) -> Request:
-        """Counts or shares of rows in cells; block: in blocks of so many cells."""
+        """Counts or shares of rows in cells. ``block``: the number of cells that share a total."""
         name = "proportion" if normalize else "count"
         layout = Layout(not normalize, index(cells, names), name=name, order=order, block=block)
         statistic = Count(cells, layout, share_of=(block or len(cells)) if normalize else 0)

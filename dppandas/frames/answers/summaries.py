@@ -18,10 +18,10 @@ from .aggregations import Aggregations
 from .arguments import checked_ddof, pearson, with_levels
 from .queryable import Queryable
 
-#: What agg offers, as far as an object has it.
+#: The statistics that agg offers.
 AGGREGATED = ("count", "sum", "mean", "var", "std", "median", "min", "max")
 
-#: The figures of describe, as its two releases answer them. Each figure gets an eighth of the loss.
+#: The figures of describe, by its two releases. Each figure gets an eighth of the loss.
 DESCRIBED = (("count", "mean", "std"), ("min", "25%", "50%", "75%", "max"))
 
 
@@ -64,8 +64,8 @@ class Summaries(Aggregations):
         if isinstance(func, str):
             if shares is not None:
                 raise QueryError(
-                    f"shares= divides a loss among several statistics, and {func} is one. Leave "
-                    "shares= out."
+                    f"shares= divides a loss among several statistics, and {func} is only one. "
+                    "Leave shares= out."
                 )
             return self._aggregated(self, func, bounds)
         wanted = self._wanted(func)
@@ -100,13 +100,15 @@ class Summaries(Aggregations):
                 )
             pairs += [(column, name) for name in named]
         if not pairs or len({(c, str(n)) for c, n in pairs}) < len(pairs):
-            raise QueryError("agg needs at least one statistic, and each only once.")
+            raise QueryError(
+                "agg needs at least one statistic, and each only once: agg(['count', 'mean'])."
+            )
         return pairs
 
     def _aggregated(self, face: Queryable, name: Any, bounds: object) -> Request:
-        known = [each for each in AGGREGATED if hasattr(type(face), each)]
-        if not is_one_of(name, known):
-            raise QueryError(f"agg doesn't know {quoted(name)}. Choose from {', '.join(known)}.")
+        if not is_one_of(name, AGGREGATED):
+            offered = ", ".join(AGGREGATED)
+            raise QueryError(f"agg doesn't know {quoted(name)}. Choose from {offered}.")
         ask = getattr(face, name)
         asked: Unreleased = ask(bounds=bounds) if "bounds" in parameters(ask) else ask()
         return asked._request
@@ -130,7 +132,10 @@ class Summaries(Aggregations):
         ['count', 'mean', 'std']
         """
         names: list[Name] = [(None, ", ".join(rows)) for rows in DESCRIBED]
-        parts = dict(zip(names, (self._moments(bounds), self._five(bounds)), strict=True))
+        quarters = [Fraction(i, 4) for i in range(5)]
+        labels = [*map(float, quarters)]
+        five = self._quantile("min, quartiles, max", quarters, labels, bounds)
+        parts = dict(zip(names, (self._moments(bounds), five), strict=True))
         shares = {n: Fraction(len(rows), 8) for n, rows in zip(names, DESCRIBED, strict=True)}
 
         def combined(values: dict[Name, Any]) -> Any:
@@ -153,11 +158,6 @@ class Summaries(Aggregations):
         layout = with_levels(shape, DESCRIBED[0], self._operands(), self._groups)
         statistic = Moments(self._groups, layout, operands, parsed, freedom, root=True)
         return self._question(statistic, self._titled("count, mean, std", parsed))
-
-    def _five(self, bounds: object) -> Any:
-        """Quartiles, and quantiles near both ends, in one release."""
-        shares = [Fraction(i, 4) for i in range(5)]
-        return self._quantile("min, quartiles, max", shares, [*map(float, shares)], bounds, None)
 
 
 class Covariances(Summaries):

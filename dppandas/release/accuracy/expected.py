@@ -1,4 +1,4 @@
-"""Errors of answers: before a release, as public facts decide them, and as answered, in words."""
+"""Errors of answers: those that public facts predict, and those of released answers, in words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def parse_confidence(confidence: object) -> float:
 
 
 def parse_rows(rows: object) -> float | None:
-    """About how many rows there are: a number above 0, or None."""
+    """The approximate number of rows: a number above 0, or None."""
     if rows is None or (
         isinstance(rows, NUMBERS)
         and not isinstance(rows, bool | np.bool_)
@@ -41,25 +41,25 @@ def parse_rows(rows: object) -> float | None:
 
 
 def error_before(query: Query, confidence: float, rows: float | None) -> float:
-    """The largest error that a release of a query would have, from public facts; `QueryError` where
-    these can't say. ``rows``: about how many a ratio is taken over."""
+    """The largest error that a release of a query would have, from public facts. `QueryError` if
+    these don't decide it. ``rows``: about how many rows a ratio is taken over."""
     mechanism = query.mechanism()
     if not isinstance(mechanism, Selection):
         return query.statistic.error_before(mechanism, confidence, rows)
     utility_gap = query.statistic.error(mechanism.utility_gap(confidence, query.statistic.size))
     if utility_gap is None:
-        raise QueryError("only the answer decides its gap.")
+        raise QueryError("only the answer decides its gap, so the error isn't known beforehand.")
     return utility_gap
 
 
 def typed_error(statistic: Statistic, error: float) -> Any:
-    """An error of all numbers as what it means."""
+    """An error of all numbers, in its own type: for times a Timedelta."""
     ruler = statistic.layout.ruler
     return error if ruler is None or statistic.in_ranks else ruler.length(error, math.ceil)
 
 
 def in_words(statistic: Statistic, mechanism: Mechanism | CombinedNoise) -> str:
-    """The error at 95 % that public facts decide; "" where they can't say."""
+    """The error at 95 % that public facts decide; "" if they don't."""
     if isinstance(mechanism, Selection):
         utility_gap = statistic.error(mechanism.utility_gap(CONFIDENCE, statistic.size))
         return "" if utility_gap is None else f"gap ≤ {statistic.in_short(utility_gap)}"
@@ -69,14 +69,14 @@ def in_words(statistic: Statistic, mechanism: Mechanism | CombinedNoise) -> str:
 def answered_error(
     statistic: Statistic, mechanism: Mechanism, noisy: Sequence[Any], before: str
 ) -> str:
-    """The same as the answer has it; where it doesn't tell, as it was expected before."""
+    """The error at 95 % of the released answer; if unknown, the one expected before."""
     if isinstance(mechanism, Selection):
         return before
     return statistic.answered_at(noisy, mechanism, CONFIDENCE, before)
 
 
 def with_error(value: Any, error: Any) -> str:
-    """A value and its error, the fraction cut after the error's second digit."""
+    """A value and its error, rounded to two digits of the error."""
     if isinstance(error, pd.Timedelta):
         return f"{value} ± {error} (95 %)"
     if isinstance(value, int) and isinstance(error, int):

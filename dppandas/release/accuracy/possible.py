@@ -1,19 +1,20 @@
-"""Figures of several releases in an order that is possible: min ≤ quantiles ≤ max, the mean between
+"""Puts figures of several releases into a possible order: min ≤ quantiles ≤ max, the mean between
 them, no deviation that is too wide for them, and no count below 0.
 
-Post-processing of released numbers by public bounds. What moves first is what may move for
-nothing: a smallest value moved down, or a largest moved up, stays within its error, for no more
-values lie between it and the exact one than before (docs/proofs/order.md). Only where the
-bounds stop that, a mean is moved within its interval, or a deviation is cut, and its interval
-widened to hold it.
+This is post-processing of released numbers by public bounds. First the figures move that lose
+nothing by it: a min that moves down, or a max that moves up, stays within its error, because no
+more values lie between it and the exact one than before (docs/proofs/order.md). Only if the bounds
+stop that, a mean moves within its interval, or a deviation is cut, and its interval is widened to
+include it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from ...rows.facts.bounds import Bounds
@@ -23,15 +24,13 @@ from ..answers.records import Record, with_figures
 from . import expected
 
 Rounding = Callable[[Fraction], int]
-#: Which number of which release.
+#: A release, and the position of one of its numbers.
 Place = tuple[Any, int]
-#: A released number: what it is called, the column asked, the cell, and its place.
-Found = tuple[str, Any, int, Place]
 
 
 @dataclass
 class Figures:
-    """What was released of one column in one cell, by what it is."""
+    """The released figures of one column in one cell, by name."""
 
     bounds: Bounds | None = None
     places: dict[str, Place] = field(default_factory=dict)
@@ -42,10 +41,10 @@ def in_order(
     records: Mapping[Any, Record], columns: Mapping[Any, Sequence[Any]]
 ) -> dict[Any, Record]:
     """The records of some releases, with numbers that are possible together, column by column and
-    cell by cell. ``columns``: those that each was asked of, by the name of the release."""
+    cell by cell. ``columns``: the columns of each release, by its name."""
     numbers = {name: record._values() for name, record in records.items()}
     rows: dict[Place, float] = {}
-    intervals: dict[Any, list[Interval]] = {}  # of releases, where they are asked for
+    intervals: dict[Any, list[Interval]] = {}  # of a release, once they are needed
     for figures in _gathered(records, columns).values():
         _FigureOrder(figures, records, numbers, intervals).order()
         if "count" in figures.places:
@@ -70,30 +69,24 @@ def _at(numbers: Mapping[Any, Sequence[float]], place: Place) -> float:
 def _gathered(
     records: Mapping[Any, Record], columns: Mapping[Any, Sequence[Any]]
 ) -> dict[tuple[Any, int], Figures]:
+    """The figures of each column and cell."""
     found: dict[tuple[Any, int], Figures] = {}
     for name, record in records.items():
-        for what, column, cell, place in _found(name, record._statistic, columns[name]):
+        statistic: Any = record._statistic
+        # numbers lie in this order
+        rows = product(range(len(statistic.cells)), _called(statistic), enumerate(columns[name]))
+        for entry, (cell, what, (position, column)) in enumerate(rows):
             figures = found.setdefault((column, cell), Figures())
+            figures.places[what] = place = (name, entry)
             if what.startswith("quantile"):
                 figures.quantiles.append(place)
-            figures.places[what] = place
-            if not isinstance(record._statistic, Count):
-                bounds: Sequence[Bounds] = record._statistic.bounds  # type: ignore[attr-defined]
-                figures.bounds = bounds[list(columns[name]).index(column)]
+            if not isinstance(statistic, Count):
+                figures.bounds = statistic.bounds[position]
     return found
 
 
-def _found(name: Any, statistic: Statistic, columns: Sequence[Any]) -> Iterator[Found]:
-    """All numbers of a release that have to do with the order of others."""
-    called = _called(statistic)
-    for entry in range(len(columns) * len(called) * len(statistic.cells)):
-        row, column = divmod(entry, len(columns))
-        cell, what = divmod(row, len(called) or 1)
-        yield called[what], columns[column], cell, (name, entry)
-
-
 def _called(statistic: Statistic) -> list[str]:
-    """What the numbers of a column in a cell are, one after another."""
+    """The names of the figures that a statistic has for one column in one cell."""
     if type(statistic) is Moments:
         return ["count", "mean", "std"]
     if type(statistic) is Variance:
@@ -128,7 +121,7 @@ class _FigureOrder:
         return None if place is None else _at(self._numbers, place)
 
     def _set(self, what: str, value: float, outward: Rounding = round) -> None:
-        """On the public grid of such numbers, and within the bounds of values."""
+        """Set a figure, on the public grid of its numbers and within the bounds of values."""
         if what not in self._figures.places:
             return
         name, entry = self._figures.places[what]
@@ -159,17 +152,17 @@ class _FigureOrder:
             self._spread(self._figures.bounds)
 
     def _hold(self, bounds: Bounds) -> None:
-        """The mean and all quantiles between the ends, as these are between the bounds."""
+        """Move the ends so that the mean and all quantiles lie between them."""
         inner = [_at(self._numbers, place) for place in self._figures.quantiles]
         mean = self._get("mean")
         if mean is not None:
-            if not bounds.lower <= mean <= bounds.upper:  # by a part of a step
+            if not bounds.lower <= mean <= bounds.upper:  # by less than a step
                 self._set("mean", mean)
             inner.append(self._get("mean") or 0.0)
         self._reach(min(inner, default=bounds.upper), max(inner, default=bounds.lower))
 
     def _spread(self, bounds: Bounds) -> None:
-        """No deviation that is too wide for the ends and the mean."""
+        """Make room for the deviation between the ends, or cut it."""
         mean, width = self._get("mean"), self._width()
         if width is None:
             return
@@ -182,32 +175,32 @@ class _FigureOrder:
         self._narrow(min(width, self._widest(low, high, mean)), width)
 
     def _width(self) -> float | None:
-        """The deviation, whatever it was asked as."""
+        """The deviation, released as std or as var."""
         std, var = self._get("std"), self._get("var")
         return std if std is not None else None if var is None else math.sqrt(var)
 
     def _factor(self) -> float:
-        """√(n/(n - ddof)): how much wider a deviation of n values may be than that of many; of as
-        few as it can be taken of, where nobody knows how many there are."""
+        """√(n/(n - ddof)): how much wider the deviation of n values may be than that of many. If n
+        is unknown, it is the fewest values that have a deviation."""
         place = self._figures.places.get("std") or self._figures.places["var"]
         ddof = self._records[place[0]]._statistic.ddof  # type: ignore[attr-defined]
         rows = max(self._get("count") or 0, ddof + 1)
         return math.sqrt(rows / (rows - ddof))
 
     def _widest(self, low: float, high: float, mean: float | None) -> float:
-        """The widest deviation of values between two ends, with this mean (Bhatia and Davis, 2000),
-        or with any (Popoviciu, 1935)."""
+        """The widest deviation of values between two ends, for a given mean (Bhatia and Davis,
+        2000) or for any mean (Popoviciu, 1935)."""
         if mean is None:
             return self._factor() * (high - low) / 2
         return self._factor() * math.sqrt(max(0.0, high - mean) * max(0.0, mean - low))
 
     def _ends(self, bounds: Bounds) -> tuple[float, float]:
-        """The smallest and largest value as told; the bounds where none is."""
+        """The released min and max; a bound for one that wasn't released."""
         low, high = self._get("quantile min"), self._get("quantile max")
         return bounds.lower if low is None else low, bounds.upper if high is None else high
 
     def _reach(self, low: float, high: float) -> None:
-        """Move the smallest value down to one, and the largest up to the other, on their grid."""
+        """Move the min down to ``low``, and the max up to ``high``, on their grid."""
         for what, value, outward, better in (
             ("quantile min", low, math.floor, min), ("quantile max", high, math.ceil, max),
         ):  # fmt: skip
@@ -216,7 +209,7 @@ class _FigureOrder:
                 self._set(what, value, outward)
 
     def _drawn_in(self, bounds: Bounds, mean: float | None, width: float) -> float | None:
-        """A mean too near to a bound for a deviation, moved away from it within its interval."""
+        """Move a mean that is too near a bound for the deviation, within its interval."""
         if mean is None:
             return None
         half = (bounds.upper - bounds.lower) / 2
@@ -230,7 +223,7 @@ class _FigureOrder:
         return moved
 
     def _narrow(self, width: float, before: float) -> None:
-        """Cut the deviation, and tell the variance that goes with it."""
+        """Cut the deviation, and set the variance to match."""
         both = {"std", "var"} <= self._figures.places.keys()
         if width < before:
             self._set("std", width, math.floor)
@@ -241,8 +234,8 @@ class _FigureOrder:
 def spread_ends(
     bounds: Bounds, low: float, high: float, mean: float | None, product: float
 ) -> tuple[float, float]:
-    """Ends further out, as little as makes the product of their distances to the mean so large, or
-    to their middle where none is known; at most the bounds."""
+    """Ends moved outwards as little as possible, but not beyond the bounds, until the product of
+    their distances to the mean is large enough. Without a mean, their middle counts instead."""
     if mean is None:
         missing = max(0.0, 2 * math.sqrt(product) - (high - low))
         low = max(bounds.lower, low - missing / 2)

@@ -1,11 +1,11 @@
-"""Asked by error: the least loss that keeps it.
+"""The smallest loss that keeps an error: ``within=``.
 
-An answer's error before its release is a function of public facts and of the loss. Among losses of
-three significant digits the least is found whose error is small enough: the same for equal calls,
-whatever the budget and the data are, so that an answer is given again as any other.
+Before a release, public facts and the loss decide its error. The search goes over losses of three
+significant digits. It depends neither on the budget nor on the data, so equal calls find equal
+losses, and a stored answer is found again.
 
-What is refused as hardly meant, or as too dear by ``at_most=``, is so for new charges alone: a
-notebook that ran before is answered again, whatever was allowed then.
+Errors that are probably a mistake, and losses above ``at_most=``, are refused for new charges only.
+A notebook that ran before gets its answers again.
 """
 
 from __future__ import annotations
@@ -21,13 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import BudgetExceeded, MissingArgument, QueryError, quoted
-from ...privacy.accounting.losses import (
-    LARGEST,
-    SMALLEST,
-    Epsilon,
-    Loss,
-    parse_budget,
-)
+from ...privacy.accounting.losses import LARGEST, SMALLEST, Epsilon, Loss, parse_budget
 from ...privacy.accounting.measures import LossRequest, Measure
 from ...rows.facts.kinds import Schema
 from ...rows.facts.spans import Ruler
@@ -38,8 +32,8 @@ from ..session import current
 from ..ways import Ways
 from . import expected
 
-#: Losses of three digits, at most 1 % above what would be enough: so many lie between a power of
-#: ten and the next.
+#: How many losses of three digits lie between one power of ten and the next. The one found is at
+#: most 1 % larger than needed.
 _EACH = 900
 _PLACES = range(19 * _EACH)
 
@@ -51,12 +45,12 @@ def _decimal(place: int) -> Fraction:
 
 
 def _last(most: Fraction) -> int:
-    """The place of the largest of them that is no larger."""
+    """The place of the largest such decimal up to a value."""
     return bisect_right(_PLACES, most, key=_decimal) - 1
 
 
-#: From which place to which is searched. For one number Gaussian noise of ρ = ε²/2 is as wide as
-#: Laplace noise of ε.
+#: The first and the last place of a search. For one number, Gaussian noise of ρ = ε²/2 is as wide
+#: as Laplace noise of ε.
 _RANGE = {
     "epsilon": (_last(SMALLEST) + 1, _last(LARGEST)),
     "rho": (_last(SMALLEST**2 / 2) + 1, _last(LARGEST**2 / 2)),
@@ -65,63 +59,52 @@ _RANGE = {
 
 @dataclass(frozen=True)
 class TargetError:
-    """The largest error that an answer may have, how surely, and over about how many rows."""
+    """The largest error that an answer may have, with which confidence, over how many rows."""
 
-    within: float  # of times in ticks
+    within: float  # for times in ticks
     confidence: float
     rows: float | None
     ruler: Ruler | None = None
-    at_most: Epsilon | None = None  # of the loss: no part of what is asked
-    share: str = ""  # of the rows, where it was asked as one
+    at_most: Epsilon | None = None  # the largest loss; the key of the query doesn't depend on it
+    share: str = ""  # "5%" if within= is a share of the rows
 
     word: ClassVar[str] = "within"
 
     def solved(self, query: Callable[[LossRequest], Query], ways: Ways) -> LossRequest:
-        """The least loss that keeps the error of a query, as the running session counts it.
+        """The smallest loss that keeps the error of a query, in what the running session counts.
 
-        Where ρ is counted that is a ρ, for Gaussian noise; or an ε if the answer, or mechanism=,
-        asks for Laplace noise, which is charged its own ρ.
+        A session that counts ρ finds a ρ, for Gaussian noise. It finds an ε if the answer or
+        mechanism= needs Laplace noise, which is charged its own ρ.
         """
-        counted = ["epsilon"]
-        if current()._terms.measure is Measure.ZCDP and ways.mechanism != "laplace":
-            counted = ["rho"] if ways.mechanism is not None else ["rho", "epsilon"]
 
-        def asked(way: str, loss: Fraction) -> LossRequest:
-            in_epsilon = way == "epsilon"
-            epsilon, rho = (Epsilon(loss), None) if in_epsilon else (None, loss)
+        def asked(way: str, place: int) -> LossRequest:
+            loss = _decimal(place)
+            epsilon, rho = (Epsilon(loss), None) if way == "epsilon" else (None, loss)
             return ways.priced(epsilon, rho, ways.delta)
 
-        *others, last = counted
-        for way in others:
+        counts_rho = current()._terms.measure is Measure.ZCDP
+        way = "rho" if counts_rho and ways.mechanism != "laplace" else "epsilon"
+        if way == "rho" and ways.mechanism is None:
             try:
-                query(asked(way, _decimal(_RANGE[way][1]))).mechanism()
+                query(asked(way, _RANGE[way][1])).mechanism()
             except QueryError:
-                continue
-            last = way
-        return self._least(lambda loss: asked(last, loss), query, last)
-
-    def _least(
-        self,
-        asked: Callable[[Fraction], LossRequest],
-        query: Callable[[LossRequest], Query],
-        way: str,
-    ) -> LossRequest:
+                way = "epsilon"
         first, last = _RANGE[way]
 
         def error(place: int) -> float:
-            return self._error(query(asked(_decimal(place))))
+            return self._error(query(asked(way, place)))
 
         best = error(last)
         if best > self.within:
-            dearest = query(asked(_decimal(last)))
-            meant = f" {self._meant(dearest)}" if self._is_tiny(dearest) else ""
+            largest = query(asked(way, last))
+            meant = f" {self._meant(largest)}" if self._is_tiny(largest) else ""
             raise QueryError(
                 f"{self.word}={self._said(self.within)} is less than any {way}= allows here: the "
-                f"least error, at {way}={_plain(_decimal(last))}, is {self._typed(best)} with "
+                f"least error, at {way}={Epsilon(_decimal(last))}, is {self._typed(best)} with "
                 f"{self.confidence:.4g} confidence.{meant}"
             )
         enough = bisect_left(range(first, last), True, key=lambda p: error(p) <= self.within)
-        return asked(_decimal(first + enough))
+        return asked(way, first + enough)
 
     def _typed(self, error: float) -> Any:
         return error if self.ruler is None else self.ruler.length(error, math.ceil)
@@ -140,11 +123,11 @@ class TargetError:
             ) from None
 
     def check(self, query: Query, loss: Loss) -> None:
-        """Refuse a new charge that nobody means, or that is more than was allowed for it. Nobody
-        is kept from what was answered before."""
+        """Refuse a new charge that is probably a mistake, or above at_most=. Stored answers are
+        never refused."""
         if self._is_tiny(query):
             raise QueryError(
-                f"within={self._said(self.within)} of {query.what} is less than one: it asks for "
+                f"within={self._said(self.within)} of {query.what} is less than one. That asks for "
                 f"the exact count, and would cost {loss}. {self._meant(query)} The smallest is "
                 "within=1; for a more exact count give epsilon=."
             )
@@ -160,73 +143,68 @@ class TargetError:
         return query.statistic.is_count(query.source.schema) and self.within < 1
 
     def _meant(self, query: Query) -> str:
-        """What was probably meant by a small number."""
+        """What a small number probably meant."""
         if self.share:
             return f"It is {self.share} of {self.rows:.12g} rows."
         share = f"{100 * self.within:.4g}%"
         if not query.statistic.counts_rows(query.source.schema):
-            return f"If {share} of some number is meant, give that many."
+            return f"If you mean {share} of some number, give that many."
         return (
-            f'If {share} of all rows is meant, write within="{share}" with expected_rows=, about '
-            "how many there are; if a share is what you want to know, ask for the mean of what is "
-            "True or False, or for normalize=True."
+            f'If you mean {share} of all rows, write within="{share}" with expected_rows=, about '
+            "how many there are. To learn a share, ask for the mean of True and False, or for "
+            "normalize=True."
         )
 
     def cannot_afford(
         self, error: BudgetExceeded, query: Callable[[LossRequest], Query], asked: LossRequest
     ) -> BudgetExceeded:
-        """What to say where the budget can't pay for it."""
-        goal = f"within={self._said(self.within)} with {self.confidence:.4g} confidence"
-        costs = f"{goal} costs more than is left: {error.args[0].split(' Lower ')[0]}"
+        """The error to raise if the budget can't pay. It says which error the rest would buy, if
+        the rest is counted as this was asked."""
+        wanted, left = error.requested, error.remaining
+        way, place = "epsilon" if asked.rho is None else "rho", _last(left)
+        loss, advice = getattr(asked, way), "See dp.ledger()."
+        if wanted == loss and place >= _RANGE[way][0]:
+            less = self._error(query(replace(asked, **{way: type(loss)(_decimal(place))})))
+            advice = f"What is left is enough for within={self._typed(less)}."
         return BudgetExceeded(
-            costs + self._enough(error.requested, error.remaining, query, asked),
-            requested=error.requested,
-            remaining=error.remaining,
+            f"within={self._said(self.within)} with {self.confidence:.4g} confidence costs more "
+            f"than is left: {error.args[0].split(' Lower ')[0]} {advice}",
+            requested=wanted,
+            remaining=left,
         )
-
-    def _enough(
-        self,
-        wanted: Fraction,
-        left: Fraction,
-        query: Callable[[LossRequest], Query],
-        asked: LossRequest,
-    ) -> str:
-        """What error the rest of the budget would buy, if it is counted as this was asked."""
-        way = "epsilon" if asked.rho is None else "rho"
-        place = _last(left)
-        if wanted != getattr(asked, way) or place < _RANGE[way][0]:
-            return " See dp.ledger()."
-        kind = type(getattr(asked, way))
-        less = self._error(query(replace(asked, **{way: kind(_decimal(place))})))
-        return f" What is left is enough for within={self._typed(less)}."
 
 
 def parsed(ways: Ways, statistic: Statistic, what: str, schema: Schema) -> TargetError:
-    """The error that a call asks for. Of times it is a duration; of their quantiles a number of
-    ranks, as of any others."""
+    """The error that a call asks for: for times a duration, for ranks of quantiles a number."""
     if ways.epsilon is not None or ways.rho is not None:
         raise QueryError("within= finds the loss: leave epsilon= and rho= out.")
-    said, most, wanted = ways.confidence, ways.at_most, ways.within
-    ruler = None if statistic.in_ranks else statistic.layout.ruler
+    wanted, options = ways.within, options_of(ways, statistic)
     rows = expected.parse_rows(ways.expected_rows)
     share = str(wanted).strip() if isinstance(wanted, str) and "%" in wanted else ""
     is_share = statistic.counts_rows(schema) or statistic.in_ranks
-    return TargetError(
-        goal_of(wanted, ruler, what) if not share else _share_of_rows(share, rows, what, is_share),
-        expected.CONFIDENCE if said is None else expected.parse_confidence(said),
-        rows,
-        ruler,
-        None if most is None else parse_budget(most, "at_most"),
-        share,
-    )
+    if share:
+        within = _share_of_rows(share, rows, what, is_share)
+    else:
+        within = goal_of(wanted, options["ruler"], what)
+    return TargetError(within, rows=rows, share=share, **options)
+
+
+def options_of(ways: Ways, statistic: Statistic) -> dict[str, Any]:
+    """The confidence, the ruler of times, and the limit of the loss."""
+    said, most = ways.confidence, ways.at_most
+    return {
+        "confidence": expected.CONFIDENCE if said is None else expected.parse_confidence(said),
+        "ruler": None if statistic.in_ranks else statistic.layout.ruler,
+        "at_most": None if most is None else parse_budget(most, "at_most"),
+    }
 
 
 def _share_of_rows(said: str, rows: float | None, what: str, is_share: bool) -> float:
-    """An error of so many percent of the rows that are expected."""
+    """An error given as a percentage of the expected rows."""
     if not is_share:
         raise QueryError(
             f"within={quoted(said)} is a share of expected_rows=, for counts of rows and for "
-            f"ranks; the error of {what} is told otherwise: give a number in its unit."
+            f"ranks. The error of {what} isn't counted in rows: give a number in its unit."
         )
     if rows is None:
         raise MissingArgument(
@@ -238,7 +216,7 @@ def _share_of_rows(said: str, rows: float | None, what: str, is_share: bool) -> 
 
 
 def goal_of(said: object, ruler: Ruler | None, what: str, word: str = "within") -> float:
-    """An error as the statistic counts it."""
+    """An error, in the unit of the statistic."""
     is_length = isinstance(said, datetime.timedelta | np.timedelta64)
     if is_length != (ruler is not None):
         has = "no duration: give a number" if is_length else "a duration: give a pd.Timedelta"
@@ -254,12 +232,8 @@ def goal_of(said: object, ruler: Ruler | None, what: str, word: str = "within") 
 
 
 def _number(value: Fraction) -> float:
-    """An error as floats tell it: what a result says of itself can be asked for."""
+    """An error as a float, like those that results report."""
     try:
         return float(value)
     except OverflowError:
         return math.inf
-
-
-def _plain(value: Fraction) -> str:
-    return str(Epsilon(value))

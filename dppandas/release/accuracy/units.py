@@ -1,6 +1,6 @@
-"""What the figures of an answer are measured in, and where noise is most of what they say.
+"""The units of an answer's figures, and which figures are dominated by noise.
 
-Functions of public facts and noisy integers alone.
+All are functions of public facts and noisy integers alone.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from ...rows.facts.kinds import Schema
 from ...statistics import Statistic
 from ...statistics.layout import Interval, by_name, format_value
 
-#: An interval that covers so much of what is possible says next to nothing; or so much, where the
-#: answer itself was cut off at an end of it.
+#: An interval that covers this share of the possible values says next to nothing. The second share
+#: is for an answer that was cut off at an end of the possible values.
 MOST, OF_CUT_OFF = 1 / 2, 1 / 10
-#: Answers lie on a grid, and so does an end: this near, as a share of what is possible.
+#: How near an answer is to an end if it was cut off there, as a share of the possible range.
 NEAR = 2.0**-20
 
 
@@ -28,8 +28,8 @@ NEAR = 2.0**-20
 
 
 def scale_of(statistic: Statistic, law: Any) -> Any:
-    """How wide noise is: in rows or ranks, or in the unit of the column; a dict by column where
-    these differ. Of times it is a duration."""
+    """The scale of the noise: in rows or ranks, or in the unit of the column; a dict by column if
+    scales differ. For times it is a duration."""
     each = _scales(statistic, law)
     if all(scale == each[0] for scale in each):
         return each[0]
@@ -53,8 +53,8 @@ def _scales(statistic: Statistic, law: Any) -> list[Any]:
 
 
 def units_of(statistic: Statistic, law: Any, schema: Schema) -> list[str]:
-    """What errors are measured in: "rows", "ranks", "utility" for selections, or a column's own
-    unit, for which its name stands. Several if they differ."""
+    """The units of errors: "rows", "ranks", "utility" for selections, or the name of a column for
+    its own unit. Several if they differ."""
     if isinstance(law, Selection):
         return ["utility"]
     kinds = ("ranks",) if statistic.in_ranks else statistic.units(schema)
@@ -62,10 +62,10 @@ def units_of(statistic: Statistic, law: Any, schema: Schema) -> list[str]:
 
 
 def largest(errors: Sequence[Any], in_units: Sequence[str]) -> float:
-    """The largest of some errors in one unit, of times in seconds."""
+    """The largest of some errors in one unit; for times in seconds."""
     found = [e / pd.Timedelta("1s") if isinstance(e, pd.Timedelta) else float(e) for e in errors]
     if not found:
-        raise RecordError("this answer has no labels, and so no errors.")
+        raise RecordError("this answer has no labels, so it has no errors.")
     if all(map(math.isnan, found)):
         raise RecordError("this answer has no proven error.")
     if len(in_units) > 1:
@@ -98,10 +98,11 @@ def dominated(
     law: Any,
     confidence: float,
 ) -> list[bool | None]:
-    """Of each number whether noise is most of what it says; None where none can say.
+    """Whether noise dominates each number; None if that can't be known.
 
-    Of counts, spreads and sums on one side of 0 the interval holds 0; of what lies between public
-    ends it covers half of what is possible, or a tenth where the answer is cut off.
+    It does if the interval of a count, a spread, or a sum on one side of 0 includes 0. Between
+    public ends it does if the interval covers half of the range, or a tenth if the answer is cut
+    off.
     """
     values = statistic.estimate(noisy)
     ends = [statistic.possible(i) for i in range(len(values))]

@@ -1,4 +1,4 @@
-"""What is known of an answer that is made of several releases."""
+"""The record of an answer that is made of several releases."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class RecordBundle:
     """
 
     components: Mapping[str, Record]
-    _places: Any  # shaped as the answer: which number of all components stands there; or None
+    _places: Any  # in the shape of the answer: the position of each number, or None
     _answer: Any
 
     @property
     def loss(self) -> Loss:
-        """What all releases cost together."""
+        """The loss of all releases together."""
         return sum((each.loss for each in self.components.values()), Loss())
 
     @property
@@ -41,7 +41,7 @@ class RecordBundle:
 
     @property
     def preview(self) -> bool:
-        """Whether it was made in a `dppandas.preview`, and is no answer."""
+        """Whether a `dppandas.preview` made it up, so that it isn't an answer."""
         return any(each.preview for each in self.components.values())
 
     @property
@@ -58,16 +58,12 @@ class RecordBundle:
     def error(self, confidence: float = CONFIDENCE) -> float:
         """The largest of `errors`, in `error_unit`. Raises `RecordError` if errors are in several
         units, or if one is unknown."""
-        confidence = parse_confidence(confidence)
-        self._check_places()
         return units.largest(self._flat_errors(confidence), self._error_units)
 
     @hide_internals
     def errors(self, confidence: float = CONFIDENCE) -> Any:
         """How far each number may be off, under the labels of the answer; NaN if unknown. Errors of
         one release hold together with this confidence: see `Record.errors`."""
-        confidence = parse_confidence(confidence)
-        self._check_places()
         return self._placed(self._flat_errors(confidence))
 
     @hide_internals
@@ -75,8 +71,7 @@ class RecordBundle:
         """Bounds around the exact answer, under its labels: for a Series columns lower and upper,
         for a DataFrame both under each column; NaN for values without an interval, such as
         quantiles. Intervals of one release hold together: see `Record.intervals`."""
-        confidence = parse_confidence(confidence)
-        self._check_places()
+        confidence = self._checked(confidence)
         lower: list[Any] = []
         upper: list[Any] = []
         for record in self.components.values():
@@ -88,29 +83,30 @@ class RecordBundle:
         return between(self._placed(lower), self._placed(upper))
 
     def _flat_errors(self, confidence: float) -> list[Any]:
+        confidence = self._checked(confidence)
         each = (record._typed_errors(confidence) for record in self.components.values())
         return [error for errors in each for error in errors]
 
-    def _check_places(self) -> None:
+    def _checked(self, confidence: float) -> float:
+        """The confidence. Refuses answers that have no numbers of their own, as `synthesize`'s."""
+        confidence = parse_confidence(confidence)
         if self._places is None:
             raise RecordError(
                 "these rows were made of several releases, and have no errors of their own. Call "
                 ".errors() of each release: dp.record(rows).components."
             )
+        return confidence
 
     def _placed(self, values: list[Any]) -> Any:
         """The numbers of all components, in order, under the labels of the answer."""
 
-        def found(place: Any) -> Any:
-            return math.nan if place != place else values[int(place)]
+        def found(places: Any) -> list[Any]:
+            return [math.nan if place != place else values[int(place)] for place in places]
 
         if isinstance(self._places, pd.Series):
-            told = [found(place) for place in self._places]
-            return pd.Series(told, index=self._places.index, name=self._places.name)
-        columns = {
-            i: [found(place) for place in self._places.iloc[:, i]]
-            for i in range(self._places.shape[1])
-        }
+            each = found(self._places)
+            return pd.Series(each, index=self._places.index, name=self._places.name)
+        columns = {i: found(places) for i, (_, places) in enumerate(self._places.items())}
         table = pd.DataFrame(columns, index=self._places.index)
         return table.set_axis(self._places.columns, axis=1)
 
@@ -126,8 +122,8 @@ class RecordBundle:
 
 
 def places_of(records: Mapping[Any, Record]) -> dict[Any, Any]:
-    """The answer of each record, with the position of each number, counted through all of them, in
-    place of the number."""
+    """The answer of each record, with the position of each number in its place. Positions count
+    through all records."""
     found: dict[Any, Any] = {}
     first = 0
     for name, record in records.items():

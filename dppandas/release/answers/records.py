@@ -1,4 +1,4 @@
-"""What is known of a release: what was asked, at which loss, and how far it may be off."""
+"""The record of a release: the query, the loss, and how far the answer may be off."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..accuracy.expected import CONFIDENCE, in_words, parse_confidence, parse_ro
 from ..query import Query
 from . import shown
 
-#: The share of the failure probability that goes to the bound on how many rows there are.
+#: The share of the failure probability that is spent on the bound of the number of rows.
 COUNTING = 1 / 20
 #: The status of an entry that was never charged.
 PREVIEW = "preview"
@@ -32,13 +32,13 @@ _records: WeakValueDictionary[str, Record] = WeakValueDictionary()
 
 
 def by_id(name: str) -> Record | None:
-    """The record of an id, while anybody holds it."""
+    """The record with an id, while it is in use."""
     return _records.get(name)
 
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """The release record of a result: what was asked, how it was answered, at which loss.
+    """The release record of a result: the query, the mechanism and the loss.
 
     It holds public facts and the noisy integers, never rows, and can be pickled. Whoever asks says
     which kind of it an answer becomes: one that knows how more of it is bought.
@@ -57,21 +57,21 @@ class Record:
     cell: int | None
     time: float
     _statistic: Statistic
-    draw: int  # which answer of equal queries; 0 where none is kept
-    ledger: str  # a name of the ledger that it was charged to; "" where nobody named the source
+    draw: int  # the number among the answers of equal queries; 0 if none is stored
+    ledger: str  # a name of the ledger that it was charged to; "" for a source without a name
     _law: Mechanism | CombinedNoise
     _noisy: tuple[Any, ...]
     _query: Query
     _components: tuple[Record, ...] = ()
-    _rows: float | None = None  # at most so many are known to be asked, if quantiles of them
-    _counts: Record | None = None  # a release beside it that tells how many rows there are
-    preview: bool = False  # made of nothing in a `dppandas.preview`, and no answer
-    _shown: tuple[float, ...] | None = None  # the numbers, where other releases moved them
-    _beside: tuple[float, ...] | None = None  # of how many rows each is, as released beside it
+    _rows: float | None = None  # for quantiles: there are known to be at most so many rows
+    _counts: Record | None = None  # a release beside it that counts the rows
+    preview: bool = False  # made up by a `dppandas.preview`, so not an answer
+    _shown: tuple[float, ...] | None = None  # the numbers, if other releases moved them
+    _beside: tuple[float, ...] | None = None  # the number of rows of each, as released beside it
 
     @hide_internals
     def error(self, confidence: float = CONFIDENCE, *, expected_rows: float | None = None) -> float:
-        """How far the answer may be from the exact one on the same rows, with this confidence: the
+        """How far the answer may be from the exact one on the same rows, at this confidence: the
         largest of `errors`, in `error_unit`.
 
         Raises `RecordError` if errors are in several units, or if one is unknown.
@@ -81,20 +81,20 @@ class Record:
     @hide_internals
     def errors(self, confidence: float = CONFIDENCE, *, expected_rows: float | None = None) -> Any:
         """How far each number may be from the exact one on the same rows, under the labels of the
-        answer; a number for a single number or a selection. For times Timedeltas.
+        answer; one number for a single number or a selection. Errors of times are Timedeltas.
 
-        All errors hold together; those of labels found under a δ hold for each label by itself,
-        given that it is shown. For a selection, how far its score may lie below the best; for
-        quantiles, how many ranks they may be off. Errors are those of the noise, without what
-        clipping and max_rows change. With ``expected_rows``, the most rows that quantiles are taken
-        over, from public knowledge, ranks are fewer.
+        All errors hold together. Those of labels found with a δ hold for each label by itself,
+        given that it is shown. The error of a selection is how far its score may lie below the
+        best; that of a quantile is in ranks. Errors are those of the noise, and don't include what
+        clipping and max_rows change. If you know the most rows that quantiles are taken over, give
+        ``expected_rows``: errors in ranks are then smaller.
         """
         errors = self._typed_errors(confidence, expected_rows)
         is_one = self._layout.is_scalar or isinstance(self._law, Selection)
         return errors[0] if is_one else self._table(errors)
 
     def _typed_errors(self, confidence: float, expected_rows: float | None = None) -> list[Any]:
-        """In declared order; of a selection one for all."""
+        """The errors in declared order; one for a selection."""
         confidence, rows = parse_confidence(confidence), parse_rows(expected_rows)
         if not isinstance(self._law, Selection):
             return self._statistic.typed_errors(self._errors(confidence, rows))
@@ -102,8 +102,8 @@ class Record:
         return [math.nan] if gap is None else self._statistic.typed_errors([gap])
 
     def _errors(self, confidence: float, rows: float | None = None) -> list[float]:
-        """Of all numbers; around those that were moved, but for ranks, and counts cut at 0: these
-        only came nearer (docs/proofs/order.md)."""
+        """The errors of all numbers. A number that was moved may be further off, except for ranks
+        and for counts cut at 0, which only came nearer (docs/proofs/order.md)."""
         found = self._errors_among(confidence, rows)
         is_nearer = self._statistic.in_ranks or self._statistic.error(1) is not None
         if self._shown is None or is_nearer:
@@ -118,20 +118,20 @@ class Record:
 
     @hide_internals
     def interval(self, confidence: float = CONFIDENCE) -> tuple[Any, Any]:
-        """(lower, upper) around the exact answer, if that is one number: see `intervals`."""
+        """(lower, upper) around the exact answer, for an answer of one number: see `intervals`."""
         found = self.intervals(confidence)
         if isinstance(found, tuple):
             return found
-        raise RecordError("this answer has several numbers. Call .intervals() for each.")
+        raise RecordError("this answer has several numbers. Call .intervals() for all of them.")
 
     @hide_internals
     def intervals(self, confidence: float = CONFIDENCE) -> Any:
-        """Bounds around the exact answer on the same rows, with this confidence.
+        """Bounds around the exact answer on the same rows, at this confidence.
 
         For a Series, a DataFrame with columns lower and upper under the same labels; for a
         DataFrame, one with both under each column; for one number, (lower, upper). They hold
-        together as `errors` do. They are made of public facts and the noisy integers, and are about
-        clipped values.
+        together as `errors` do. They follow from public facts and the noisy integers, and are
+        about clipped values.
         """
         confidence = parse_confidence(confidence)
         if isinstance(self._law, Selection):
@@ -144,7 +144,7 @@ class Record:
         return between(self._table(lower), self._table(upper))
 
     def estimate(self) -> Any:
-        """The answer itself, as it was released."""
+        """The answer, as it was released."""
         if isinstance(self._law, Selection):
             labels = cast(pd.Index, self._layout.index).tolist()
             return [labels[i] for i in self._noisy]
@@ -152,8 +152,9 @@ class Record:
         return values[0] if self._layout.is_scalar else self._table(values)
 
     def _errors_among(self, confidence: float, rows: float | None = None) -> list[float]:
-        """The errors as the statistic counts them, in declared order; of quantiles among so many
-        rows, or as many as a release beside this one tells, with a part of what may fail."""
+        """The errors in the statistic's own unit, in declared order. For quantiles they may use a
+        number of rows: a given one, or the bound of a release beside this one, which takes a share
+        of the failure probability."""
         rows = self._rows if rows is None else rows
         if rows is not None:
             return self._statistic.errors_among(self._law, confidence, rows)
@@ -164,15 +165,14 @@ class Record:
         return self._statistic.errors_among(self._law, confidence + share, most)
 
     def _values(self) -> list[float]:
-        """The answer's numbers: as estimated, unless others that they were released with moved
-        them."""
+        """The answer's numbers: estimated, or moved by other releases of the same answer."""
         return self._statistic.estimate(self._noisy) if self._shown is None else list(self._shown)
 
     @property
     def error_unit(self) -> str:
-        """What `error` is measured in: "rows", "ranks", "utility" for a selection, or the unit of a
-        column, for which its name stands ("income", for variances "income²"), for times "seconds".
-        "units", "keys" or "share" if these are counted. Several if numbers differ: "rows, income".
+        """The unit of `error`: "rows", "ranks", "units", "keys", "share", "utility" for a
+        selection, "seconds" for times, or the name of a column for its own unit ("income"; for
+        variances "income²"). Several if numbers differ: "rows, income".
         """
         return ", ".join(self._error_units)
 
@@ -182,13 +182,13 @@ class Record:
 
     @property
     def noise_dominated(self) -> Any:
-        """Whether noise is most of what the answer says, by public facts and the answer alone.
+        """Whether noise dominates the answer, by public facts and the answer alone.
 
-        Of counts, variances, deviations and sums of values on one side of 0: whether the 95 %
-        interval holds 0. Of means, shares and correlations: whether it covers at least half of what
-        is possible, or a tenth where the answer was cut off at an end of that. Of quantiles:
-        whether the error is at least half of the rows, where `describe` or `agg` released how many
-        these are. None where nothing says: of other sums, of quantiles alone, of labels.
+        For counts, variances, deviations, and sums of values on one side of 0: whether the 95 %
+        interval includes 0. For means, shares and correlations: whether it covers at least half of
+        the possible range, or a tenth if the answer was cut off at an end of it. For quantiles:
+        whether the error is at least half of the rows, if `describe` or `agg` released their
+        number. None if it can't be known: for other sums, quantiles alone, and labels.
 
         True, False or None for a scalar, else under the labels of the answer.
         """
@@ -216,12 +216,12 @@ class Record:
 
     @property
     def version(self) -> str | None:
-        """The version of the source that was asked."""
+        """The version of the source."""
         return self._query.source.version
 
     @property
     def components(self) -> tuple[Record, ...]:
-        """The releases that this is made of: itself alone, or those that were combined."""
+        """The releases that were combined, or this one alone."""
         return self._components or (self,)
 
     @with_options_named
@@ -234,37 +234,37 @@ class Record:
         looks: object = None,
         **more: Unpack[ReleaseOptions],
     ) -> Any:
-        """Buy another release of the same query, and combine it with this one; or with ``until=``
-        as many as it takes to reach an error. Numbers have ``.refine(epsilon=…)``, too.
+        """Release the query again, and combine the new release with this one; or with ``until=``
+        as many releases as it takes to reach an error. Numbers have ``.refine(epsilon=…)``, too.
 
         epsilon : the loss of the new release, with ``rho=``, ``delta=`` and ``mechanism=`` as in
             the query itself.
-        until : in place of epsilon, the largest error that the answer may have, in its own unit
+        until : instead of epsilon, the largest error that the answer may have, in its own unit
             (for times a Timedelta), with ``confidence=`` (0.95 by default). Several numbers keep it
             together.
-        looks : with until, how often to look at the answer at most, from 1 to 12; 3 by default.
-            Each look costs as much as all before it, and the budget must be able to pay for all.
-            ``at_most=`` limits what all may cost.
+        looks : with until, the most looks at the answer, from 1 to 12; 3 by default. Each look
+            costs as much as all before it, and the budget must be able to pay for all of them.
+            ``at_most=`` limits their total loss.
 
-        With ``epsilon=`` the new release is the next one at this loss after those that the result
-        is made of, and is combined with them. So a notebook that is run again gets the same answers
-        for nothing, and so does a second call with the same result. To go on, refine the refined
-        result, or give ``fresh=True``. As for `dppandas.combine`, the interval holds if the
-        releases and their losses are fixed beforehand: stopping when an interval looks right makes
-        it wrong too often.
+        With ``epsilon=`` the new release is the next draw of the query at this loss, after those in
+        the result. So a notebook that is run again gets the same answers at no cost, and so does a
+        second call on the same result. To go on, refine the refined result, or give ``fresh=True``.
+        As for `dppandas.combine`, the interval holds only if the releases and their losses are
+        fixed beforehand. If you stop when an interval looks right, it is wrong too often.
 
-        With ``until=`` everything is fixed before the first look: the losses, from what the result
-        says, and the confidence of each look, so that the intervals of all looks hold together. It
-        stops at the first look whose error suffices, or after the last; ``.error()`` says how far
-        it came, and ``dp.record(answer).loss`` what it cost. The answer is made of its own looks
-        alone. The result that you start from only sets the plan, because it may be why you ask. If
-        public facts decide the error, as for counts and sums, one look is bought, and a result that
-        is near enough already is returned as it is. If the answer decides its error, such a result
-        is refused: keep it. Asked again, it is free.
+        With ``until=`` everything is fixed before the first look: the losses, which follow from
+        the result, and the confidence of each look, so that the intervals of all looks hold
+        together. It stops at the first look whose error is small enough, or after the last one;
+        ``.error()`` is the error that was reached, and ``dp.record(answer).loss`` the total loss.
+        The answer combines only its own looks. The result that you start from sets the plan, but is
+        left out, because it may be the reason why you ask. If public facts decide the error, as for
+        counts and sums, there is one look, and a result that is accurate enough is returned
+        unchanged. If the answer decides its error, such a result is refused: keep it. The same call
+        again is free.
 
         Raises what `dppandas.combine` raises; `SourceError` if the running session doesn't hold the
-        source, or a table made from it by ``per_unit`` is gone (then ask the query again with
-        ``fresh=True``, and combine); and `BudgetExceeded`, before anything is charged, if the
+        source, or a table made from it by ``per_unit`` no longer exists (then ask the query again
+        with ``fresh=True``, and combine); and `BudgetExceeded`, before anything is charged, if the
         budget can't pay for all looks.
 
         *Guarantee*: differential privacy of the source's unit with the losses given, as for the
@@ -287,8 +287,8 @@ class Record:
 
     @property
     def expected(self) -> str:
-        """The error at 95 % that public facts decided before the release, in a few characters; of
-        quantiles that which the number of rows decides, if a release beside this one tells it."""
+        """The error at 95 % that public facts decided before the release, in a few characters. For
+        quantiles it may use the number of rows, if a release beside this one has it."""
         if self._counts is not None or self._rows is not None:
             return f"± {format_number(max(self._errors_among(CONFIDENCE)))} ranks"
         return in_words(self._statistic, self._law)
@@ -306,7 +306,8 @@ class Record:
 
     @property
     def _answered(self) -> str:
-        """The error at 95 % in a few characters: of the answer, of a preview as expected."""
+        """The error at 95 % in a few characters: that of the answer, or the expected one in a
+        preview."""
         if self.preview or isinstance(self._law, Selection):
             return self.expected
         if any(each is not None for each in (self._shown, self._counts, self._rows)):
@@ -314,7 +315,7 @@ class Record:
         return self._statistic.answered_at(self._noisy, self._law, CONFIDENCE, self.expected)
 
     def _ends(self, confidence: float) -> tuple[list[Any], list[Any]]:
-        """The ends of all intervals; of times rounded outwards."""
+        """The ends of all intervals. Those of times are rounded outwards."""
         intervals = self._intervals(confidence)
         lower, upper = ([interval[end] for interval in intervals] for end in (0, 1))
         typed = self._statistic.typed
@@ -336,7 +337,7 @@ class Record:
 
 
 def with_figures(record: Record, shown: Sequence[float], rows: Sequence[float] | None) -> Record:
-    """A record whose numbers other releases moved, or which knows of how many rows they are."""
+    """A record with numbers that other releases moved, or with the number of their rows."""
     is_moved = list(shown) != record._values()
     kept = tuple(shown) if is_moved else record._shown
     known_rows = None if rows is None else tuple(rows)
@@ -352,7 +353,7 @@ def record_of(
     answer: StoredRelease,
     ledger: str,
 ) -> Record:
-    """The record of a release, of which ``draft`` says what was asked this time."""
+    """The record of a release. ``draft`` describes the query as it was asked this time."""
     entry = answer.entry
     return registered(kind(
         id=entropy.identifier(),
@@ -378,13 +379,13 @@ def record_of(
 
 
 def among(record: Record, rows: float | None) -> Record:
-    """A record of quantiles that knows that there are at most so many rows."""
+    """A record of quantiles, with the most rows that there are."""
     knows = rows is not None and record._statistic.in_ranks
     return registered(replace(record, _rows=rows)) if knows else record
 
 
 def counted(record: Record, beside: Record) -> Record:
-    """A record of quantiles that knows how many rows another of the same rows tells."""
+    """A record of quantiles, with another release that counts the same rows."""
     if record.preview or not record._statistic.in_ranks:
         return record
     most = beside._statistic.rows_at_most(beside._noisy, beside._law, CONFIDENCE)
@@ -394,6 +395,6 @@ def counted(record: Record, beside: Record) -> Record:
 
 
 def registered(record: Record) -> Record:
-    """A record that is found by its id, where pandas has kept that alone."""
+    """Register a record under its id, because pandas may keep the id alone."""
     _records[record.id] = record
     return record

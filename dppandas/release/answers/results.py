@@ -1,4 +1,4 @@
-"""Released values: ordinary Python and pandas objects that know their error and their record."""
+"""Released values: ordinary Python and pandas objects with an error and a record."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .record_bundle import RecordBundle
 from .records import Record, by_id
 from .shown import DROWNED
 
-#: Where `attrs` of pandas keep the tokens of answers. Saved frames have them: never rename these.
+#: The keys of tokens in pandas' `attrs`. Saved frames hold them: never rename them.
 _ATTR = "dppandas.release"
 _PARTS = "dppandas.releases"
 
 
 class _Released:
-    """What int, float and str results add to their plain type; arithmetic gives plain numbers."""
+    """What results add to their plain type. Arithmetic with them gives plain numbers."""
 
     _record: Record
 
@@ -89,7 +89,7 @@ class ReleasedFloat(_Released, float):
 
 
 class _ReleasedSpan(_Released):
-    """What pandas makes itself, and no subclass: it becomes one afterwards."""
+    """A type that pandas itself creates. The class is set afterwards."""
 
     def _plainly(self) -> Any:
         return value_of(canonical(self))
@@ -123,8 +123,8 @@ class ReleasedLabel(ReleasedInt):
 
 
 class TestedValue:
-    """What a test lets through: ``released`` says whether it told anything, ``value`` what (None
-    where not). It is always of this type, and true where the value was released.
+    """The outcome of a test: ``released`` says whether the value was released, and ``value`` is the
+    value, or None. The outcome is true if the value was released.
     """
 
     released: bool
@@ -145,7 +145,7 @@ class TestedValue:
 
 
 def tested(record: Record) -> TestedValue:
-    """The outcome of a test, carrying its record."""
+    """The outcome of a test, with its record."""
     value = TestedValue(bool(record._noisy), record.estimate())
     value._record = record
     return value
@@ -169,7 +169,7 @@ register(TestedValue, tested)
 
 
 def released_value(record: Record) -> Any:
-    """The released value, carrying its record."""
+    """The released value, with its record."""
     value = record.estimate()
     if isinstance(value, pd.Series | pd.DataFrame):
         return _marked(value, record)
@@ -178,13 +178,13 @@ def released_value(record: Record) -> Any:
 
 
 def selected(record: Record) -> pd.Series[Any]:
-    """The labels selected, as a Series that carries its record."""
+    """The selected labels, as a Series with its record."""
     series: pd.Series[Any] = _marked(_selection(record), record)
     return series
 
 
 def found(record: Record) -> pd.Index:
-    """The labels told. pandas lets an Index carry no record; the ledger lists the release."""
+    """The labels that are shown. An Index can't hold a record; the ledger lists the release."""
     return cast(pd.Index, record._layout.index)
 
 
@@ -199,20 +199,20 @@ def _marked(value: Any, record: Record) -> Any:
 
 
 def gathered(value: Any, records: dict[str, Record], places: Any = None) -> Any:
-    """An answer that was made of several releases, carrying their records: see `RecordBundle`."""
+    """An answer that is made of several releases, with their records: see `RecordBundle`."""
     record = RecordBundle(records, _places=places, _answer=value.copy())
     value.attrs[_PARTS] = token(entropy.identifier(), record)
     return value
 
 
 def _parts_of(result: Any) -> Any:
-    """The token of a result of several parts."""
+    """The token of a result of several releases."""
     is_table = isinstance(result, pd.Series | pd.DataFrame)
     return result.attrs.get(_PARTS) if is_table else None
 
 
 def label(record: Record, value: Any) -> Any:
-    """A selected label, carrying its record where its type lets it."""
+    """A selected label, with its record if its type allows one."""
     if isinstance(value, str):
         return _carrying(ReleasedText, value, record)
     if isinstance(value, int) and not isinstance(value, bool):
@@ -227,9 +227,9 @@ def record(result: Any) -> Any:
     If several releases make the answer, as in `agg` and `describe`, it is a `RecordBundle`, whose
     ``.components`` has the record of each release by what was asked.
 
-    A Series or DataFrame is recognised while its (label, value) pairs are among those released:
-    after sort_index, head or a selection, but not after arithmetic. Raises `RecordError` (a
-    LookupError) if the object has no record.
+    A Series or DataFrame is recognised as long as its (label, value) pairs were released: after
+    sort_index, head or a selection, but not after arithmetic. Raises `RecordError` (a LookupError)
+    if the object has no record.
 
     >>> import pandas as pd, dppandas as dp
     >>> x = pd.Series([1, 2, 3], name="x").dp
@@ -244,7 +244,7 @@ def record(result: Any) -> Any:
 
 
 def _bundle(result: Any) -> RecordBundle | None:
-    """The record of a result of several releases."""
+    """The record of a result of several releases, or None."""
     kept = _parts_of(result)
     if not isinstance(kept, Token) or not isinstance(kept.payload, RecordBundle):
         return None
@@ -263,7 +263,7 @@ def record_of_one(result: Any) -> Record:
     found = _found(result)
     if found is None and isinstance(_parts_of(result), Token):
         raise RecordError(
-            "this answer is made of several releases, each with a record of its own. Give one of "
+            "this answer is made of several releases, each with a record of its own. Use one of "
             "them: dp.record(result).components."
         )
     if found is None:
@@ -275,8 +275,8 @@ def record_of_one(result: Any) -> Record:
     released = _selection(found) if is_selection else found.estimate()
     if not _pairs(result, found) <= _pairs(released, found):
         raise RecordError(
-            "this was computed from a release, but its values are not those released; ask "
-            "dp.record of the result itself, before arithmetic or renaming."
+            "this was computed from a release, but its values are not those released. Call "
+            "dp.record with the result itself, before arithmetic or renaming."
         )
     return found
 

@@ -11,7 +11,7 @@ from ...statistics.layout import format_value
 from ..accuracy import units
 from ..accuracy.expected import CONFIDENCE
 
-#: Said of a number that is mostly noise.
+#: The note beside a number that is mostly noise.
 DROWNED = "noise-dominated"
 
 
@@ -22,7 +22,7 @@ def text(record: Any) -> str:
 
 
 def html(record: Any) -> str:
-    """The same, with each number marked so that a notebook test can find it."""
+    """The same as HTML. Each number is marked, so that a notebook test can find it."""
     facts = "<br>".join(escape(line) for line in _facts(record))
     rows = "".join(
         f'<tr><th>{escape(name)}</th><td class="dp-noisy">{value}</td>'

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from types import TracebackType
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 from ...errors import MissingArgument, QueryError, SessionError, hide_internals, quoted
 from ...privacy.accounting.losses import (
@@ -33,18 +33,18 @@ from ..unreleased import Unreleased
 from ..ways import Ways
 from . import split
 
-#: Losses are told in steps of this, and rounded up.
+#: Losses are multiples of this, rounded up.
 STEP = Fraction(1, 10_000)
-#: Below, the floats of the accounting could decide.
+#: Below this, rounding errors of the accounting's floats could decide.
 LEAST_DELTA = Fraction(1, 10**10)
-#: So far apart are the losses that are told apart; rounding is upwards.
+#: The accounting rounds losses up to multiples of this.
 GRID = 1e-4
-#: Of a single whole number that one unit moves further, the law isn't written out.
+#: With a larger sensitivity, a release is bounded by its loss alone.
 MOST_MOVED = 1000
 
 
 class PendingRelease:
-    """What a batch will answer. ``.result()`` has it once the block has ended."""
+    """A release of a batch. ``.result()`` is the answer, once the block has ended."""
 
     def __init__(self, asked: Unreleased, ways: Ways) -> None:
         self._asked, self._ways = asked, ways
@@ -55,7 +55,7 @@ class PendingRelease:
         """The answer, as its ``.release()`` would have given it."""
         if self._record is None:
             raise SessionError(
-                "a batch answers when its block has ended: ask .result() after it. If the block "
+                "a batch answers when its block has ended. Call .result() after it. If the block "
                 "raised, nothing was asked."
             )
         return self._asked._shaped(self._record)
@@ -78,10 +78,10 @@ class Batch:
     def add(
         self, asked: Any, *, epsilon: object = None, **more: Unpack[ReleaseOptions]
     ) -> PendingRelease:
-        """Ask in this batch: an unreleased answer, and its own ε (or that of Gaussian noise).
+        """Add an unreleased answer to the batch, maybe with its own ``epsilon=``.
 
-        Give each release of the batch its ``epsilon=``, or none of them: then all get the same, the
-        largest that the batch can pay.
+        Give ``epsilon=`` to each release of the batch or to none. Without it all get the same ε,
+        the largest that the batch can pay for.
         """
         if not isinstance(asked, Unreleased):
             raise QueryError(
@@ -89,7 +89,7 @@ class Batch:
                 f"{quoted(asked)}."
             )
         if not self._is_open:
-            raise SessionError("this batch has ended: start another.")
+            raise SessionError("this batch has ended. Start another: dp.batch(…).")
         ways = Ways.read(None if epsilon is None else parse_epsilon(epsilon), more)
         promised = PendingRelease(asked, ways)
         self._promised.append(promised)
@@ -100,20 +100,17 @@ class Batch:
         return self
 
     @hide_internals
-    def __exit__(
-        self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *raised: object) -> None:
         self._is_open = False
         if kind is not None or not self._promised:
             return
         given = [each._ways.epsilon is not None for each in self._promised]
         if any(given) and not all(given):
             raise MissingArgument(
-                "give each release of a batch its epsilon=, or none of them: then all get the same."
+                "some releases of this batch have an epsilon=, and others don't. Give each its "
+                "own, or none of them: then all get the same."
             )
-        self._release(None if all(given) else self._largest())
-
-    def _release(self, each: Epsilon | None) -> None:
+        each = None if all(given) else self._largest()
         queries = [self._query(promised, each) for promised in self._promised]
         records = release_all(queries, self._shares)
         for promised, record in zip(self._promised, records, strict=True):
@@ -125,33 +122,31 @@ class Batch:
         return request.asked(request.completed(ways).loss_request())
 
     def _largest(self) -> Epsilon:
-        """The largest ε of each that the batch can pay, in so many steps."""
+        """The largest ε, in steps, that the batch can pay for each release."""
         low, high = 0, int(self._epsilon / STEP)
         while low < high:
             middle = (low + high + 1) // 2
-            if self._cost_at(Epsilon(middle * STEP)).within(Loss(self._epsilon, self._delta)):
+            queries = [self._query(each, Epsilon(middle * STEP))[0] for each in self._promised]
+            cost = composed([(query, query.mechanism()) for query in queries], self._delta)
+            if cost.within(Loss(self._epsilon, self._delta)):
                 low = middle
             else:
                 high = middle - 1
         if not low:
             raise QueryError(
                 f"{len(self._promised)} releases can't share ε = {self._epsilon} in steps of "
-                f"{float(STEP):g}: ask fewer, or give the batch more."
+                f"{float(STEP):g}. Ask fewer, or give the batch a larger epsilon=."
             )
         return Epsilon(low * STEP)
 
-    def _cost_at(self, each: Epsilon) -> Loss:
-        queries = [self._query(promised, each)[0] for promised in self._promised]
-        return composed([(query, query.mechanism()) for query in queries], self._delta)
-
     def _shares(self, asked: Sequence[tuple[Query, Mechanism]]) -> list[Loss]:
-        """What the ledger is charged for each: of what all cost together, by its own loss."""
+        """What the ledger is charged for each: the common cost, shared in proportion to losses."""
         whole = composed(asked, self._delta)
         if not whole.within(Loss(self._epsilon, self._delta)):
             raise QueryError(
                 f"these {len(asked)} releases cost {whole} together, and the batch has ε = "
                 f"{self._epsilon}. Lower their epsilon=, or give none: then all get the largest "
-                "that it can pay."
+                "one that fits."
             )
         own = [query.loss(mechanism).epsilon for query, mechanism in asked]
         shared = SharedLoss(whole.epsilon, whole.delta)
@@ -160,15 +155,15 @@ class Batch:
 
 @hide_internals
 def batch(*, epsilon: object = None, delta: object = None) -> Batch:
-    """Releases declared in advance, and composed tightly: a block that collects what is asked.
+    """Many releases, declared in advance and composed tightly: a block that collects them.
 
-    epsilon, delta : the most that all of them may cost together. What they do cost, which is at
-        most that, is charged when the block ends, for all of them or for none.
+    epsilon, delta : the most that all releases may cost together. When the block ends, the ledger
+        is charged what they really cost, for all of them or for none.
 
-    For a few releases losses add up. For many they hardly ever are all at their worst together, and
-    what they cost together grows with the root of their number. That is known for a list fixed in
-    advance; where questions follow from answers it is not proven, so a session adds up
-    (docs/ledger.md). It takes a session with a δ, and dp_accounting: ``dppandas[batches]``.
+    The losses of a few releases add up. Many releases are hardly ever all at their worst together,
+    so their joint cost grows with the root of their number only. This is proven for a list that is
+    fixed in advance, but not for questions that follow from answers, so a session adds losses up
+    (docs/ledger.md). A batch needs a session with a δ, and dp_accounting: ``dppandas[batches]``.
 
     *Guarantee*: (epsilon, delta)-differential privacy of the unit for all answers together. Each is
     bounded by a dominating pair; pure ε by that of randomised response (Kairouz, Oh and Viswanath,
@@ -183,13 +178,13 @@ def batch(*, epsilon: object = None, delta: object = None) -> Batch:
     True
     """
     if split.running() is not None:
-        raise QueryError("a batch has a loss of its own: start it outside of the split.")
+        raise QueryError("a batch has a loss of its own. Start it outside of the split.")
     terms = current()._terms
     if terms.measure is not Measure.APPROXIMATE:
         way = "dp.session(epsilon=2, delta=1e-5)"
         raise QueryError(
             f"a batch needs a session that counts ε and δ: {way}. One that counts ρ composes "
-            "tightly by itself, and whatever the answers are."
+            "tightly without a batch."
         )
     if epsilon is None or delta is None:
         raise MissingArgument("a batch takes epsilon= and delta=, as in dp.batch(epsilon=1, "
@@ -208,9 +203,8 @@ def _accounting() -> Any:
         raise QueryError('a batch needs dp_accounting: pip install "dppandas[batches]".') from None
 
 
-@dataclass(frozen=True)
-class _Law:
-    """What bounds a release: its noise on a number moved so far, or its loss."""
+class _Law(NamedTuple):
+    """What bounds a release: "laplace" or "gaussian" noise and a sensitivity, or its "loss"."""
 
     kind: str
     first: float
@@ -218,35 +212,30 @@ class _Law:
 
     def distribution(self) -> Any:
         pld = _accounting()
-        if self.kind == "laplace":
-            return pld.from_discrete_laplace_mechanism(
-                self.first, sensitivity=int(self.second), value_discretization_interval=GRID
-            )
-        if self.kind == "gaussian":
-            return pld.from_discrete_gaussian_mechanism(
-                self.first, sensitivity=int(self.second), value_discretization_interval=GRID
-            )
-        common = importlib.import_module("dp_accounting.pld.common")
-        loss = common.DifferentialPrivacyParameters(self.first, self.second)
-        return pld.from_privacy_parameters(loss, value_discretization_interval=GRID)
+        if self.kind == "loss":
+            common = importlib.import_module("dp_accounting.pld.common")
+            loss = common.DifferentialPrivacyParameters(self.first, self.second)
+            return pld.from_privacy_parameters(loss, value_discretization_interval=GRID)
+        make = getattr(pld, f"from_discrete_{self.kind}_mechanism")
+        return make(self.first, sensitivity=int(self.second), value_discretization_interval=GRID)
 
 
 def composed(asked: Sequence[tuple[Query, Mechanism]], delta: Delta) -> Loss:
-    """What some releases cost together, at most: what they add up to, or their composition at δ."""
-    _refuse_several_places([query for query, _ in asked])
+    """The most that some releases cost together: the sum, or their composition at δ if smaller."""
+    # a person may be in one of two sources or branches only, and would pay more than a share
+    if len({(query.source.id, query.path) for query, _ in asked}) > 1:
+        raise QueryError("a batch asks one source, in one part. Start a batch for each.")
     losses = [query.loss(mechanism) for query, mechanism in asked]
     added = sum(losses, Loss())
     laws = Counter(_law(query, mechanism) for query, mechanism in asked)
-    whole = None
-    for law, number in laws.items():
-        one = law.distribution()
-        several = one.self_compose(number) if number > 1 else one
-        whole = several if whole is None else whole.compose(several)
-    if whole is None:
-        return added
-    # the accounting rounds up what it can't hold; the steps are far above the errors of floats
+    each = (
+        law.distribution().self_compose(number) if number > 1 else law.distribution()
+        for law, number in laws.items()
+    )
+    whole = functools.reduce(lambda one, other: one.compose(other), each)
+    # the accounting rounds up; a step is far larger than the errors of its floats
     found = whole.get_epsilon_for_delta(float(delta) * (1 - 1e-9))
-    if not math.isfinite(found):  # what δ they have by themselves is more than the batch's
+    if not math.isfinite(found):  # the releases' own δ is more than the batch's
         return added
     steps = -(-(Fraction(found) + STEP / 100) // STEP)
     if added.epsilon <= steps * STEP and added.delta <= delta:
@@ -254,16 +243,10 @@ def composed(asked: Sequence[tuple[Query, Mechanism]], delta: Delta) -> Loss:
     return Loss(Epsilon(steps * STEP), delta)
 
 
-def _refuse_several_places(queries: Sequence[Query]) -> None:
-    """Of two sources or parts a person may be in one only, and would pay more than a share."""
-    if len({(query.source.id, query.path) for query in queries}) > 1:
-        raise QueryError("a batch asks one source, in one part: start one for each.")
-
-
 def _law(query: Query, mechanism: Mechanism) -> _Law:
-    """What bounds a release; floats are rounded so that it costs more."""
+    """What bounds a release. Floats are rounded so that it costs more, not less."""
     sensitivity, loss = query.unit_sensitivity, query.loss(mechanism)
-    if not loss.epsilon and not loss.delta:  # of bounds (0, 0) nothing is told
+    if not loss.epsilon and not loss.delta:  # bounds=(0, 0) release nothing
         return _Law("loss", 0.0, 0.0)
     alone = query.statistic.size == 1 and not query.select
     if (alone or sensitivity.l1 == 1) and sensitivity.l1 <= MOST_MOVED:

@@ -1,4 +1,4 @@
-"""Several answers for one loss: each an ordinary release, all of them charged or none."""
+"""Several answers for one loss: each is an ordinary release; either all are charged, or none."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from ..request import Request
 from ..ways import Ways
 from . import split as splits
 
-#: A part is called by its column, None for all of them, and its statistic.
+#: The name of a component: its column (None for all columns) and its statistic.
 Name = tuple[Any, str]
 Bundled = Mapping[Name, Request]
 Combine = Callable[[dict[Name, Any]], Any]
-#: Of which columns each part is asked, in order.
+#: The columns of each component, in order.
 Columns = Mapping[Name, Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReleaseBundle(Private):
-    """Answers that are asked for together. Nothing is computed or charged until a loss is given."""
+    """Questions answered together. Nothing is computed or charged until a loss is given."""
 
     _requests: Bundled
     _shares: Mapping[Name, Fraction]
@@ -79,9 +79,9 @@ class ReleaseBundle(Private):
         if name.startswith("_"):
             raise AttributeError(name)
         raise UnsupportedVerb(
-            f"{name!r} of several answers that are not released yet. Release them together by "
-            ".release(epsilon=0.1), after which dp.record(result) knows the error of each; or ask "
-            f"each alone, which has an .{name} if it can: {self!r}."
+            f"{name!r} of several answers that are not released yet. Release them together with "
+            ".release(epsilon=0.1), and dp.record(result) knows the error of each. Or ask for one "
+            f"statistic alone, which may have .{name}: {self!r}."
         )
 
     @hide_internals
@@ -91,7 +91,7 @@ class ReleaseBundle(Private):
 
 
 def _counted(records: dict[Name, Record]) -> dict[Name, Record]:
-    """The same, where quantiles know how many rows an answer beside them tells of their column."""
+    """The same records, with the number of rows for quantiles of a column that was counted too."""
     found = dict(records)
     for (column, what), record in records.items():
         for (other, _), beside in records.items():
@@ -101,7 +101,7 @@ def _counted(records: dict[Name, Record]) -> dict[Name, Record]:
 
 
 def _titles(names: Collection[Name]) -> list[str]:
-    """What parts are called. Columns such as 1 and "1" are told apart by how they are written."""
+    """The titles of components. ``repr`` tells columns such as 1 and "1" apart."""
     for written in (str, repr):
         titles = [
             what if column is None else f"{what} of {written(column)}" for column, what in names
@@ -112,42 +112,41 @@ def _titles(names: Collection[Name]) -> list[str]:
 
 
 def _divided(shares: Sequence[Fraction], ways: Ways) -> list[LossRequest]:
-    """What each part may cost."""
-    ways.loss_request()  # what can't be asked at all is refused in the caller's words
+    """The loss of each component."""
+    ways.loss_request()  # refuses bad options in the caller's words
     whole = SharedLoss.parse(ways.epsilon, ways.delta, ways.rho)
     parts = map(whole.fraction, shares)
     return [ways.priced(part.epsilon, part.rho, part.delta) for part in parts]
 
 
 def shares_of(names: Sequence[Name], shares: object) -> dict[Name, Fraction]:
-    """Each part's share of the whole: even, or as shares= says for its statistic, or for its column
+    """The share of each component: equal, or as shares= says for its statistic, or for its column
     and statistic."""
     if shares is None:
         return dict.fromkeys(names, Fraction(1, len(names)))
     if not isinstance(shares, Mapping):
         raise QueryError(
             f"shares={quoted(shares)} must be a dict of shares by statistic, such as "
-            "{'mean': 2, 'count': 1}: agg divides epsilon by them."
+            "{'mean': 2, 'count': 1}, because agg divides epsilon by them."
         )
     found: dict[Name, Fraction] = {}
     used = set()
     for name in names:
         known = [each for each in (name, name[1]) if each in shares]
         if not known:
-            raise MissingArgument(f"shares= has no share for {name[1]!r}.")
+            raise MissingArgument(f"shares= has no share for {name[1]!r}. Give each statistic one.")
         used.add(known[0])
         found[name] = parse_budget(shares[known[0]], f"shares of {name[1]!r}")
     unused = [each for each in shares if each not in used]
     if unused:
-        raise QueryError(f"shares= names {quoted(unused[0])}, which is not asked for.")
+        raise QueryError(f"shares= names {quoted(unused[0])}, which is not asked for. Drop it.")
     whole = sum(found.values(), Fraction(0))
     return {name: share / whole for name, share in found.items()}
 
 
 def by_row(values: Mapping[tuple[Any, str], Any], columns: Sequence[Any]) -> pd.DataFrame:
-    """A row a statistic, a column a column, as DataFrame.agg has it: NaN where none was asked."""
+    """A row for each statistic, as DataFrame.agg has it; NaN where a column wasn't asked for it."""
     rows = list(dict.fromkeys(statistic for _, statistic in values))
     found = {c: [values.get((c, row), float("nan")) for row in rows] for c in columns}
     table = pd.DataFrame(list(zip(*found.values(), strict=True)), index=pd.Index(rows))
-    table.columns = pd.Index(list(columns), tupleize_cols=False)
-    return table
+    return table.set_axis(pd.Index(list(columns), tupleize_cols=False), axis=1)

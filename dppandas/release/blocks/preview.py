@@ -1,4 +1,4 @@
-"""What a block would release, and at what price: nothing is read, charged or answered."""
+"""What a block would release, and at which loss, without reading, charging or answering."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from html import escape
 from typing import TypeVar
 
 import pandas as pd
 
 from ...errors import BudgetExceeded, SessionError, hide_internals
+from ...ledger import statement
 from ...ledger.ledger import Ledger
 from ...ledger.storage.store import Entry, StoredRelease
 from ...privacy.accounting.composition import ParallelComposition
-from ...privacy.accounting.losses import Delta, Epsilon, Loss, Rho
+from ...privacy.accounting.losses import NO_DELTA, NO_EPSILON, NO_RHO, Epsilon, Loss
 from ...privacy.mechanisms.base import Mechanism
 from .. import context
 from ..answers.records import PREVIEW, Record
@@ -24,12 +24,11 @@ from ..query import Query
 from . import split
 
 R = TypeVar("R")
-_NONE = Fraction(0)
 
 
 @dataclass
 class _Account:
-    """A ledger as it was at the first release of a preview, and as it would be."""
+    """A ledger as it was at the first release of a preview, and as the preview would leave it."""
 
     ledger: Ledger
     before: ParallelComposition
@@ -40,18 +39,18 @@ class Preview:
     """The releases that a block would make: see `preview`."""
 
     def __init__(self, replays: bool = False) -> None:
-        self._replays = replays  # whether what was answered before is answered again
-        self._is_blank = False  # whether an answer in it was made of nothing
+        self._replays = replays  # whether it returns stored answers
+        self._is_blank = False  # whether it made an answer up
         self._entries: list[Entry] = []
         self._bought: Counter[str] = Counter()  # draws of each query that the block would pay for
         self._account: _Account | None = None
-        self._outside: dict[str, object] | None = None  # what was around its block
+        self._outside: dict[str, object] | None = None  # the context around its block
         self._is_over = False
 
     @hide_internals
     def __enter__(self) -> Preview:
         if self._outside is not None:
-            raise SessionError("a preview is for one block; make another: dp.preview().")
+            raise SessionError("a preview is for one block. Make another: dp.preview().")
         shared = split.running()
         own = None if shared is None else shared._copy()
         self._outside = context.put(preview=self, split=own)
@@ -69,24 +68,24 @@ class Preview:
         draft: Entry,
         record: Callable[[StoredRelease], Record],
     ) -> Record:
-        """Note a release, and make a record of nothing that has its type and shape."""
+        """Note a release, and make up a record that has its type and shape."""
         if self._is_over:
-            raise SessionError("the preview that this runs in has ended.")
+            raise SessionError("the preview that this runs in has ended. Start another.")
         account = self._account
         if account is None:
             spending = ledger._store.spending
             account = self._account = _Account(ledger, spending, spending)
         if account.ledger is not ledger:
-            raise SessionError("a preview is of one session, and this is another.")
+            raise SessionError("a preview is of one session, and another one is running now.")
         before = None
-        if self._replays:
-            # Once an answer was made of nothing, what follows may come out as another question than
-            # it will be: as one that was answered before, or that was asked twice.
+        if not self._replays:
+            is_free = self._was_answered(ledger, draft.key, query.asked.draw)
+        else:
+            # Once an answer was made up, later questions may differ from what they will be: they
+            # may look as if they had been answered before, or asked twice.
             if not self._is_blank:
                 before = ledger._stored(draft.key, query.asked.draw)
             is_free = before is not None
-        else:
-            is_free = self._was_answered(ledger, draft.key, query.asked.draw)
         loss = Loss() if is_free else draft.loss
         self._bought[draft.key] += not is_free
         status = "replayed" if is_free else "new"
@@ -101,14 +100,14 @@ class Preview:
         return record(StoredRelease(entry, dummy, draw))
 
     def _next(self, ledger: Ledger, key: str) -> int:
-        """Which draw of its query a fresh release is."""
+        """The number of a fresh release among the draws of its query."""
         kept = 0
         while key and ledger._stored(key, kept + 1) is not None:
             kept += 1
         return kept + self._bought[key] if key else 0
 
     def _was_answered(self, ledger: Ledger, key: str, draw: int) -> bool:
-        """Whether it would be given again: by what the ledger keeps, and what the block buys."""
+        """Whether the ledger, or the block itself, would hold the answer already."""
         if not (key and draw):
             return False
         before = draw - self._bought[key]
@@ -116,64 +115,44 @@ class Preview:
 
     @property
     def loss(self) -> Loss:
-        """What the block would be charged in all, exactly."""
+        """The exact loss of the whole block."""
         account = self._account
         return Loss() if account is None else account.after.total - account.before.total
 
     @property
     def total(self) -> Epsilon:
-        """The ε of that; the ρ in a session that counts ρ."""
+        """The ε of `loss`; in a session that counts ρ, its ρ."""
         loss = self.loss
         return loss.rho if self._counted()[0] == "rho" else loss.epsilon
 
     @property
     def left(self) -> Loss | None:
-        """What was left of the budget before the block; None without a limit."""
+        """What the budget had left before the block; None without a limit."""
         account = self._account
         limit = None if account is None else account.ledger._terms.limit
         return None if account is None or limit is None else limit - account.before.total
 
     @property
     def missing(self) -> Loss:
-        """By how much that is too little, part by part: nothing where the budget can pay."""
-        left, loss = self.left, self.loss
-        if left is None:
-            return Loss()
-        return Loss(
-            Epsilon(max(_NONE, loss.epsilon - left.epsilon)),
-            Delta(max(_NONE, loss.delta - left.delta)),
-            Rho(max(_NONE, loss.rho - left.rho)),
-        )
+        """How much more the block needs, for each of ε, δ and ρ; nothing if the budget can pay."""
+        more = Loss() if self.left is None else self.loss - self.left
+        each = max(NO_EPSILON, more.epsilon), max(NO_DELTA, more.delta), max(NO_RHO, more.rho)
+        return Loss(*each)
 
     @property
     def fits(self) -> bool:
-        """Whether the budget can pay for all of it."""
+        """Whether the budget can pay for the whole block."""
         return self.missing == Loss()
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a release: an ordinary DataFrame, with columns as `Ledger.to_frame` has them.
+        """One row for each release: an ordinary DataFrame, with columns of `Ledger.to_frame`.
 
-        ``status`` is "new" for what would be charged, and "replayed" for what has been answered
-        before and would be given again for nothing.
+        ``status`` is "new" for a release that would be charged, and "replayed" for one that was
+        answered before, which costs nothing.
         """
-        rows = [
-            {
-                "source": e.source,
-                "lineage": e.lineage,
-                "query": e.what,
-                "epsilon": float(e.loss.epsilon),
-                "rho": float(e.loss.rho),
-                "delta": float(e.loss.delta),
-                "mechanism": e.mechanism,
-                "scale": e.scale,
-                "error": e.error,
-                "status": e.status,
-            }
-            for e in self._entries
-        ]
         columns = ["source", "lineage", "query", *self._counted(), "mechanism", "scale", "error"]
-        index = pd.RangeIndex(1, len(rows) + 1, name="release")
-        return pd.DataFrame(rows, columns=[*columns, "status"], index=index)
+        table = statement.table(self._entries, self._counted())[[*columns, "status"]]
+        return table.set_axis(pd.RangeIndex(1, len(table) + 1, name="release"))
 
     def _counted(self) -> tuple[str, ...]:
         account = self._account
@@ -187,14 +166,12 @@ class Preview:
         if self.left is None:
             return head
         if self.fits:
-            return f"{head}, of which {self.left} is left"
+            return f"{head}; {self.left} is left"
         return f"{head}: {self.missing} more than is left, so the budget can't pay for all"
 
     def __repr__(self) -> str:
-        head = f"dppandas preview · {self._summary()}"
-        if not self._entries:
-            return head
-        return f"{head}\n{self.to_frame().to_string()}"
+        table = f"\n{self.to_frame().to_string()}" if self._entries else ""
+        return f"dppandas preview · {self._summary()}{table}"
 
     def _repr_html_(self) -> str:
         table = self.to_frame().to_html(escape=True, border=0) if self._entries else ""
@@ -211,19 +188,19 @@ def running() -> Preview | None:
 
 
 def all_or_none(program: Callable[[], R]) -> R:
-    """What a program of releases returns, if the budget can pay for all of them.
+    """Run a program of releases if the budget can pay for all of them, and return its result.
 
-    It is run as a preview first, in which what was answered before is answered again, so that a
-    program whose next question depends on the last answer is priced as it will go, or dearer: from
-    the first answer that must be paid on, all is priced as new. Whatever it would refuse, it
-    refuses before anything is charged. Its releases must not depend on anything but its arguments
-    and the answers. A charge of somebody else in between can still stop it half way; what it then
-    released stays charged, as it would by hand.
+    The program runs as a preview first, in which stored answers are returned. So a program whose
+    questions depend on answers is priced as it will go, or higher: from the first new answer on,
+    every release is priced as new. Whatever would be refused is refused before anything is charged.
+    The releases must depend on nothing but the program's arguments and the answers. If somebody
+    else is charged in between, the program can still stop half way; what it has released by then
+    stays charged.
     """
     outer = running()
     if outer is not None:
         was = outer._replays, outer._is_blank
-        outer._replays, outer._is_blank = True, all(was)  # a program within it begins anew
+        outer._replays, outer._is_blank = True, all(was)  # an inner program starts afresh
         try:
             return program()
         finally:
@@ -239,8 +216,7 @@ def all_or_none(program: Callable[[], R]) -> R:
         count = len(plan._entries)
         raise BudgetExceeded(
             f"its {count} {'release asks' if count == 1 else 'releases ask'} for {plan.loss} in "
-            f"all, and {left} is left. Lower {name}= to at most {rest}, or see "
-            "dp.ledger().",
+            f"all, and {left} is left. Lower {name}= to at most {rest}, or see dp.ledger().",
             requested=asked,
             remaining=rest,
         )
@@ -250,20 +226,20 @@ def all_or_none(program: Callable[[], R]) -> R:
 def preview() -> Preview:
     """Run code without releasing anything, and see what it would release.
 
-    ``with dp.preview() as plan: ...`` checks every call in the block as usual, and refuses what
-    would be refused; but nothing is charged and no row is read. The plan has scale, expected error
-    and cost of each release: ``plan.to_frame()``, ``plan.total``, ``plan.fits``. What has been
-    answered before, or twice in the block, costs nothing the second time.
+    ``with dp.preview() as plan: ...`` checks every call in the block as usual and refuses what is
+    wrong, but nothing is charged and no row is read. The plan has the scale, the expected error and
+    the cost of each release: ``plan.to_frame()``, ``plan.total``, ``plan.fits``. A query that was
+    answered before, or earlier in the block, costs nothing.
 
-    The results in the block have the type and shape of answers, so that code goes on; their values
-    are made of nothing, and mean nothing: ``dp.record(result).preview`` is True. Labels that nobody
-    declared are none. A budget that can't pay raises nothing: ``plan.missing`` says by how much.
+    Results in the block have the type and shape of answers, so that the code can go on. Their
+    values are made up and mean nothing: ``dp.record(result).preview`` is True. Of labels that
+    nobody declared there are none. If the budget can't pay, nothing is raised: ``plan.missing``
+    says how much is missing.
 
-    It holds for code of this thread (or async task): other threads release as ever. Of a preview
-    within a preview the outer one has nothing, for nothing would be charged. Where questions are
-    made from answers, those made of nothing may make two alike that would differ, and the second
-    look free: price such a block by its rounds. `dp.session` and `dp.protect` do in a block what
-    they always do.
+    A preview is for code of this thread (or async task); other threads release as ever. The outer
+    of two nested previews lists nothing of the inner one. If questions are made from answers, two
+    that would differ may be equal in a preview, and the second one looks free: preview such a block
+    round by round. `dp.session` and `dp.protect` do in a block what they always do.
 
     *Guarantee*: no row is read for an answer, and nothing is charged.
 

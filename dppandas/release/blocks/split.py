@@ -1,4 +1,4 @@
-"""A loss shared over the releases of a block, in exact parts."""
+"""One loss shared over the releases of a block, exactly."""
 
 from __future__ import annotations
 
@@ -21,12 +21,7 @@ from ...errors import (
     quoted,
 )
 from ...privacy.accounting import conversions
-from ...privacy.accounting.losses import (
-    LARGEST,
-    Loss,
-    parse_budget,
-    parse_delta,
-)
+from ...privacy.accounting.losses import LARGEST, Loss, parse_budget, parse_delta
 from ...privacy.accounting.measures import Measure
 from ...privacy.accounting.shares import SharedLoss
 from ...rows.facts.units import whole_number
@@ -34,33 +29,33 @@ from .. import context
 from ..session import current
 from ..ways import Ways
 
-#: More shares than this nobody asks for by hand.
+#: The most shares of a split; nobody asks for more by hand.
 MOST = 100_000
 
 
 class Split:
-    """A loss in shares: see `split`. In its block each release takes the next share."""
+    """A loss in shares: see `split`. Each release in its block takes the next share."""
 
     def __init__(self, whole: SharedLoss, parts: Sequence[Fraction]) -> None:
         self._whole = whole
         self._fractions = tuple(parts)
         self._free = list(range(len(parts)))
         self._lock = threading.Lock()
-        self._outside: dict[str, object] | None = None  # what was around its block
+        self._outside: dict[str, object] | None = None  # the context around its block
         self._is_over = False
 
     @property
     def shares(self) -> tuple[Loss, ...]:
-        """What each release may cost, in order."""
+        """The loss of each release, in order."""
         return tuple(self._whole.fraction(part).loss for part in self._fractions)
 
     @property
     def left(self) -> int:
-        """How many shares nobody took yet. What they are worth isn't charged."""
+        """How many shares are left. They aren't charged."""
         return len(self._free)
 
     def _copy(self) -> Split:
-        """One of its own that has the same shares left: for previews."""
+        """A split with the same shares left, for previews."""
         other = Split(self._whole, self._fractions)
         other._free = list(self._free)
         return other
@@ -68,11 +63,11 @@ class Split:
     @hide_internals
     def __enter__(self) -> Split:
         if self._outside is not None:
-            raise SessionError("a split is for one block; make another: dp.split(…).")
+            raise SessionError("a split is for one block. Make another: dp.split(…).")
         if running() is not None:
             raise SessionError(
-                "a split is running, and its releases can't be split again: end that block first, "
-                "or give its shares by shares=[…]."
+                "a split is running, and a split can't be inside another. End that block first, or "
+                "give it more shares: dp.split(epsilon=1, shares=[2, 1, 1])."
             )
         self._outside = context.put(split=self)
         return self
@@ -82,7 +77,7 @@ class Split:
         context.put(**self._outside or {})
 
     def _take(self) -> int:
-        """The number of the next share, which is taken by this."""
+        """Take the next share, and return its number."""
         with self._lock:
             if self._free:
                 return self._free.pop(0)
@@ -93,9 +88,9 @@ class Split:
         )
 
     def _join(self) -> Loss:
-        """From here on one release takes all that is left, if a release may cost so much: what it
-        may cost. An ε in a session that counts ρ is charged what sums with Laplace noise would be
-        for the shares, and so it is less than their sum."""
+        """Join all shares that are left into one, if a release may cost so much, and return the
+        next share. An ε in a session that counts ρ is charged as sums with Laplace noise are, so
+        the joint share is less than the sum."""
         with self._lock:
             if not self._free:
                 return Loss()
@@ -108,7 +103,7 @@ class Split:
             return self.shares[first]
 
     def _joined(self, parts: Sequence[Fraction]) -> Fraction:
-        """One part that costs as much as some, or hardly less."""
+        """One part that costs as much as some parts together, or hardly less."""
         epsilon = self._whole.epsilon
         if epsilon is None or len(parts) == 1 or current()._terms.measure is not Measure.ZCDP:
             return sum(parts, Fraction(0))
@@ -116,17 +111,17 @@ class Split:
         return conversions.fine_laplace_epsilon_for(rho) / epsilon
 
     def _give_back(self, number: int) -> None:
-        """A release was refused: its share is the next again."""
+        """Give back the share of a refused release, as the next one."""
         with self._lock:
             bisect.insort(self._free, number)
 
     def _filled(self, number: int, ways: Ways) -> Ways:
-        """The loss of a share, with what else a release says."""
+        """The options of a release, at the loss of a share."""
         part, own = self._whole.fraction(self._fractions[number]), ways.delta
         if part.delta is not None and own is not None and parse_delta(own) > part.delta:
             raise QueryError(
                 f"delta={quoted(own)} is more than the {part.delta} of its share in this split. "
-                "Leave delta= out, or give the split more."
+                "Leave delta= out, or give the split a larger delta=."
             )
         delta = part.delta if own is None else own
         return replace(ways, epsilon=part.epsilon, rho=part.rho, delta=delta)
@@ -136,20 +131,20 @@ class Split:
 
 
 def running() -> Split | None:
-    """The split of the block that this runs in; of no block that has ended."""
+    """The split around this call, unless its block has ended."""
     found: Split | None = context.here().split
     return None if found is None or found._is_over else found
 
 
 def answers_now(depth: int = 0) -> bool:
-    """Whether a call without a loss is answered now: one that a block makes, not dppandas itself.
-    ``depth``: 1 within a method that counts itself as `inside`."""
+    """Whether a call without a loss is answered now, because it is in the block of a split and
+    dppandas didn't make it. ``depth``: 1 within a method that counts itself as `inside`."""
     return running() is not None and context.here().depth <= depth
 
 
 @contextmanager
 def inside() -> Iterator[bool]:
-    """A call of dppandas; says whether nobody of dppandas made it."""
+    """Mark a call of dppandas. Yields whether it is the outermost one."""
     depth = context.here().depth
     with context.within(depth=depth + 1):
         yield not depth
@@ -157,9 +152,9 @@ def inside() -> Iterator[bool]:
 
 @contextmanager
 def share(ways: Ways) -> Iterator[Ways]:
-    """What a release may cost: what it says, or in a split the next share.
+    """The options of a release: as it says, or in a split with the next share.
 
-    A share is taken unless the release was refused; whatever else stopped it, it may be charged.
+    A refused release gives its share back. If anything else stops it, it may have been charged.
     """
     split = running()
     if split is None:
@@ -168,8 +163,8 @@ def share(ways: Ways) -> Iterator[Ways]:
     if ways.give_loss:
         raise QueryError(
             "in a split no release says a loss of its own: it takes one of "
-            f"{len(split._fractions)} shares. Leave epsilon= (or rho=, within=) out here, or "
-            "release outside the block."
+            f"{len(split._fractions)} shares. Leave epsilon=, rho= and within= out here, or "
+            "release outside of the block."
         )
     number = split._take()
     try:
@@ -183,8 +178,8 @@ def share(ways: Ways) -> Iterator[Ways]:
 
 @contextmanager
 def program(ways: Ways, has_begun: Callable[[], bool]) -> Iterator[Ways]:
-    """What a program of releases may cost: what it says, or one share for all of it. In its block
-    no split runs, and once it has begun it keeps its share, whatever stops it."""
+    """The options of a program of releases: as it says, or with one share for all of it. No split
+    runs inside the program. Once it has begun it keeps its share, whatever stops it."""
     stopped: DPError | None = None
     with share(ways) as said:
         try:
@@ -194,7 +189,7 @@ def program(ways: Ways, has_begun: Callable[[], bool]) -> Iterator[Ways]:
             if not has_begun():
                 raise
             stopped = error
-    if stopped is not None:  # raised here, for within the share it would be given back
+    if stopped is not None:  # raised out here, because `share` would give the share back
         raise stopped
 
 
@@ -209,21 +204,21 @@ def split(
 ) -> Split:
     """Share one loss over the releases of a block: ``with dp.split(epsilon=1, into=4): ...``
 
-    epsilon : all that the block may cost; or rho, in a session that counts ρ.
-    into : how many releases there are, which get equal shares.
-    shares : in place of into, the shares in order: [2, 1, 1] are a half and two quarters.
-    delta : shared likewise, for releases that need one. Without it, such a release says its own.
+    epsilon : the loss of the whole block; or rho, in a session that counts ρ.
+    into : the number of releases, which get equal shares.
+    shares : instead of into, the shares in order: [2, 1, 1] are a half and two quarters.
+    delta : shared in the same way, for releases that need one. Without it, such a release gives its
+        own.
 
-    In the block whatever would otherwise wait for a loss is answered as it is called, and takes the
-    next share: ``people.count()`` is a number. Answers prepared before the block wait: there
-    ``counts.idxmax()`` selects, while ``people["x"].value_counts().idxmax()`` within it takes the
-    largest of released counts, as ``value_counts()`` is answered first. `agg` takes one share for
-    all that it answers.
+    In the block every question is answered at once, and takes the next share: ``people.count()`` is
+    a number. So ``people["x"].value_counts().idxmax()`` takes the largest of the released counts.
+    Questions asked before the block still wait for a loss: ``counts.idxmax()`` of such a question
+    selects a label. `agg` takes one share for all its statistics.
 
-    Shares are exact: three thirds are the whole. What is refused takes none, and what nobody takes
-    isn't charged. An answer given again takes its share, so that a block run again is free. Threads
-    started in the block don't share. More releases than shares, or one with a loss of its own, are
-    a `QueryError`; nothing is charged then.
+    Shares are exact: three thirds are the whole. A refused release takes no share, and shares that
+    are left aren't charged. A stored answer takes its share too, so running a block again is free.
+    Threads that start in the block don't share. More releases than shares, or a release with a loss
+    of its own, raise `QueryError`, and nothing is charged.
 
     *Guarantee*: the charges of the block add up to at most epsilon (sequential composition: Dwork
     and Roth, 2014, Theorem 3.16).
@@ -239,9 +234,7 @@ def split(
     >>> dp.reset()
     """
     if (epsilon is None) == (rho is None):
-        raise MissingArgument(
-            "a split shares either epsilon= or rho=: dp.split(epsilon=1, into=4)."
-        )
+        raise MissingArgument("a split needs epsilon= or rho=, as in dp.split(epsilon=1, into=4).")
     parts = _fractions(into, shares)
     whole = SharedLoss.parse(epsilon, delta, rho)
     for part in map(whole.fraction, (min(parts), max(parts))):
@@ -250,13 +243,13 @@ def split(
 
 
 def _fractions(into: object, shares: object) -> list[Fraction]:
-    """Each release's part of the whole."""
+    """The fraction of the whole that each release gets."""
     if into is not None and shares is not None:
-        raise QueryError("shares= say how many releases there are: leave into= out.")
+        raise QueryError("shares= already says how many releases there are. Leave into= out.")
     if into is None and shares is None:
         raise MissingArgument(
-            "into= is needed, the number of releases, or shares=, their shares: "
-            "dp.split(epsilon=1, into=4), dp.split(epsilon=1, shares=[2, 1, 1])."
+            "into= is needed, the number of releases, or shares=, their shares. Write "
+            "dp.split(epsilon=1, into=4), or dp.split(epsilon=1, shares=[2, 1, 1])."
         )
     if shares is None:
         number = whole_number(into, "into", 1, MOST)

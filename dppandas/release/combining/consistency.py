@@ -1,8 +1,8 @@
-"""Released tables of counts, made non-negative and to agree with each other: post-processing.
+"""Released tables of counts, changed by post-processing to be non-negative and to agree.
 
-Each table holds noisy sums over the cells of a joint domain, all combinations of the keys. The
-non-negative cells nearest to all of them, in least squares weighted by inverse variances, give
-tables that agree; nothing but what was released is looked at.
+Each table holds noisy sums over the cells of a joint domain: all combinations of the keys. The
+non-negative cells that are nearest to all tables, by least squares weighted by inverse variances,
+give tables that agree. Nothing but the released tables is used.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from ...errors import QueryError, RecordError, hide_internals
 from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.mechanisms.noise import DiscreteLaplace
 from ...rows.expressions import EVERY, Expression
+from ...rows.facts.keys import Keys
 from ...statistics import Contingency, Count
 from ..answers import results
 from ..answers.records import Record
@@ -30,35 +31,36 @@ from . import same_rows
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
 
-#: Cells of the joint domain.
+#: The most cells of the joint domain.
 MOST_CELLS = 100_000
-#: Cells are rounded to this public grid, on which sums of fewer than 2^30 are exact.
+#: Cells are rounded to this public grid, on which sums below 2^30 are exact.
 STEP = 2.0**-20
-#: Steps of the search, which ends earlier where it is proven to be near enough.
+#: The most steps of the search, which ends earlier if it is proven to be near enough.
 MOST_STEPS = 3000
-#: How far an entry may be from its place at the optimum, in standard deviations of its noise.
+#: How far an entry may be from its optimum, in standard deviations of its noise.
 NEAR = 1e-2
 
 
 @hide_internals
 def make_consistent(*tables: Any) -> Any:
-    """Released tables of counts, made non-negative, and with margins that agree.
+    """Make released tables of counts non-negative, and their margins agree.
 
-    tables : results of value_counts, groupby(…).size and crosstab (without shares, without margins)
-        of the same rows of one version of a source that `dp.protect` named, in one ledger; one
-        alone may be of any frame. A column has the same keys in each table that has it.
+    tables : results of value_counts, groupby(…).size and crosstab (without shares or margins) of
+        the same rows of one version of a source that `dp.protect` named, in one ledger. A single
+        table may be of any frame. A column must have the same keys in each table.
 
-    Returns tables of the same shapes, floats; one alone if one was given. They are estimates: the
-    non-negative table over all combinations of keys that is nearest to what was released, weighted
-    by the inverse variances of the noises; of it each table is a margin. No intervals are known for
-    them: those of the released tables still hold. One table alone has its negative counts set to 0.
+    Returns tables of floats in the same shapes; for a single table, one table. They are estimates:
+    margins of the non-negative table over all combinations of keys that is nearest to the released
+    ones, weighted by the inverse variances of their noise. No intervals are known for them; those
+    of the released tables still hold. In a single table, negative counts become 0.
 
-    It assumes that the keys of a column cover the rows that are counted: a row with another label
-    is missing in the tables of that column, and present in others, which then can't agree.
+    The keys of a column must cover the rows that are counted. A row with another label is missing
+    in the tables of that column but counted in others, which then can't agree.
 
-    Raises `QueryError` for what is no released table of counts, keys that differ, more than 100,000
-    combinations of keys, and for tables that `dp.combine` would not take for ones of the same rows:
-    of other versions, sources, ledgers, units or filters, of asserted lineage, or given twice.
+    Raises `QueryError` for anything but released tables of counts, for keys that differ, for more
+    than 100,000 combinations of keys, and for tables that may not be of the same rows, as in
+    `dp.combine`: other versions, sources, ledgers, units or filters, asserted lineage, or a table
+    that is given twice.
 
     *Guarantee*: post-processing of released answers, which costs nothing (Dwork and Roth, "The
     Algorithmic Foundations of Differential Privacy", 2014, Proposition 2.1; docs/proofs/tables.md).
@@ -73,7 +75,7 @@ def make_consistent(*tables: Any) -> Any:
     (True, True)
     """
     if not tables:
-        raise QueryError("dp.make_consistent takes released tables of counts.")
+        raise QueryError("dp.make_consistent takes released tables of counts, as in (a, b).")
     records = [_record_of(table) for table in tables]
     _check_rows(records)
     margins = _margins(records)
@@ -86,7 +88,7 @@ def make_consistent(*tables: Any) -> Any:
 
 
 def _record_of(table: Any) -> Record:
-    """The release record of a table of counts."""
+    """The record of a released table of counts."""
     try:
         record = results.record_of_one(table)
     except RecordError as error:
@@ -95,24 +97,22 @@ def _record_of(table: Any) -> Record:
     is_count = type(statistic) in (Count, Contingency) and hasattr(record._law, "half_width")
     if not isinstance(statistic, Count) or not is_count or statistic.cells.keys is None:
         raise QueryError(
-            f"'{record.query}' is no table of counts by keys, as value_counts, groupby(…).size and "
-            "crosstab give them."
+            f"'{record.query}' is not a table of counts by keys. Use a result of value_counts, "
+            "groupby(…).size or crosstab."
         )
-    plain = (
-        not statistic.share_of and statistic.tests == (EVERY,) and not statistic.cells.missing_cell
-    )
-    if isinstance(statistic, Contingency) and (statistic.share or statistic.margins):
-        plain = False
-    if not plain:
+    has_extras = bool(statistic.share_of)
+    if isinstance(statistic, Contingency):
+        has_extras |= bool(statistic.share or statistic.margins)
+    if has_extras or statistic.tests != (EVERY,) or statistic.cells.missing_cell:
         raise QueryError(
-            f"'{record.query}': release counts of rows by keys, without shares, margins or missing "
-            "labels; consistent tables have their own."
+            f"'{record.query}' has shares, margins or missing labels, which consistent tables "
+            "don't have. Release plain counts of rows by keys."
         )
     return record
 
 
 def _check_rows(records: Sequence[Record]) -> None:
-    """Refuse tables that needn't agree: one alone agrees with itself, whosever rows it counts."""
+    """Refuse tables of different rows, which needn't agree. A single table agrees with itself."""
     parts = [part for record in records for part in record.components]
     for part in parts:
         same_rows.check_real(part)
@@ -132,13 +132,13 @@ def _names(record: Record) -> list[Any]:
 class Margin:
     """Sums of the cells of a joint domain, each with its noise."""
 
-    codes: Codes  # the sum that each cell is part of; len(sums) for none
+    codes: Codes  # the sum that each cell belongs to; len(sums) for none
     sums: Floats
     weight: float  # the inverse of the noise's variance
 
     @cached_property
     def is_all(self) -> bool:
-        """Whether each cell is a sum of its own, in order."""
+        """Whether each cell is its own sum, in order."""
         return np.array_equal(self.codes, np.arange(len(self.sums)))
 
     def of(self, cells: Floats) -> Floats:
@@ -149,7 +149,7 @@ class Margin:
         return sums[:-1].astype(np.float64, copy=False)
 
     def spread(self, sums: Floats) -> Floats:
-        """For each cell, the sum that it is part of."""
+        """For each cell, the sum that it belongs to."""
         return sums if self.is_all else np.append(sums, 0.0)[self.codes]
 
 
@@ -159,29 +159,28 @@ def _margins(records: Sequence[Record]) -> list[Margin]:
     for record in records:
         cells = record._statistic.cells
         for position, (name, by) in enumerate(zip(_names(record), cells.by, strict=True)):
-            labels = () if cells.keys is None else cells.keys.column(position)
-            labels = tuple(dict.fromkeys(labels))
-            if named.setdefault(name, by) != by or set(levels.setdefault(by, labels)) != set(
-                labels
-            ):
+            labels = tuple(dict.fromkeys(_keys(record).column(position)))
+            same = set(levels.setdefault(by, labels)) == set(labels)
+            if named.setdefault(name, by) != by or not same:
                 raise QueryError(
-                    f"the tables have other keys for {name!r}, or other columns of that name: "
-                    "release them with the same keys=."
+                    f"the tables have different keys for {name!r}, or different columns of that "
+                    "name. Release them with the same keys=."
                 )
     shape = [len(labels) for labels in levels.values()]
     if math.prod(shape) > MOST_CELLS:
         raise QueryError(
-            f"these tables have {math.prod(shape):,} combinations of keys; at most {MOST_CELLS:,} "
-            "can be made consistent. Give fewer tables at once."
+            f"these tables have {math.prod(shape):,} combinations of keys, and at most "
+            f"{MOST_CELLS:,} can be made consistent. Give fewer tables at once."
         )
     return [_margin(record, levels) for record in records]
 
 
+def _keys(record: Record) -> Keys:
+    return cast(Keys, record._statistic.cells.keys)  # `_record_of` has refused tables without
+
+
 def _margin(record: Record, levels: Mapping[Expression, tuple[Any, ...]]) -> Margin:
-    cells, axes = record._statistic.cells, list(levels)
-    keys = cells.keys
-    if keys is None:
-        raise QueryError("a table of counts needs keys.")
+    cells, axes, keys = record._statistic.cells, list(levels), _keys(record)
     places = []
     for position, by in enumerate(cells.by):
         digit = {label: i for i, label in enumerate(levels[by])}
@@ -196,7 +195,7 @@ def _margin(record: Record, levels: Mapping[Expression, tuple[Any, ...]]) -> Mar
 
 
 def _variance(law: Any) -> float:
-    """Of one noise: 2a/(1-a)² = 1/(2 sinh²(1/(2·scale))), a = exp(-1/scale); or σ²."""
+    """The variance of a noise: 2a/(1-a)² = 1/(2 sinh²(1/(2·scale))), a = exp(-1/scale); or σ²."""
     if isinstance(law, CombinedNoise):
         return law.variance
     if isinstance(law, DiscreteLaplace):

@@ -1,7 +1,7 @@
-"""An answer bought anew, look by look, until its error suffices.
+"""Releases added to an answer, look by look, until its error is small enough: ``until=``.
 
-All that could be chosen by looking is fixed before the first look: what each costs, how they are
-joined, and at which level each is read. So the interval holds at whichever look it ends, and
+Whatever looking could influence is fixed before the first look: the loss of each look, how looks
+are combined, and the confidence of each. So the interval holds whichever look is the last, and
 whatever made the caller ask (proof: docs/proofs/combining.md, claim 6).
 """
 
@@ -14,13 +14,7 @@ from typing import Any, ClassVar
 
 from ...engines.base import Engine
 from ...errors import BudgetExceeded, QueryError
-from ...privacy.accounting.losses import (
-    LARGEST,
-    Epsilon,
-    Loss,
-    Rho,
-    parse_budget,
-)
+from ...privacy.accounting.losses import LARGEST, Epsilon, Loss, Rho
 from ...privacy.accounting.measures import LossRequest
 from ...privacy.accuracy.combined import NoiseAtLook
 from ...privacy.sampling import entropy
@@ -34,17 +28,17 @@ from ..query import Query
 from ..release import release
 from ..ways import Ways
 
-#: How many looks there are, if nobody says so, and at most: each costs as much as all before it.
+#: How many looks there are by default, and at most. Each costs as much as all before it.
 LOOKS, MOST = 3, 12
-#: Where the answer decides its error, the first look aims at so much of it: a little less, for what
-#: it goes by is noisy, and a second look costs as much again.
+#: If the answer decides its error, the first look aims at this share of the error that is asked
+#: for. The plan goes by a noisy answer, and a second look doubles the cost.
 AIM = 0.9
 
 
 @dataclass(frozen=True)
 class LookLossRequest(LossRequest):
-    """What one look of a series may cost. By its series, which is a part of the key, it is no query
-    that was asked before: its noise is independent of all that anybody has seen."""
+    """The loss of one look of a series. The series is in the key, so a look is never a query that
+    was asked before: its noise is independent of everything that anybody has seen."""
 
     canonical_name: ClassVar[str] = "Looking"
 
@@ -54,11 +48,11 @@ class LookLossRequest(LossRequest):
 
 @dataclass(frozen=True)
 class LookPlan(TargetError):
-    """The least loss at which one look would do, going by what is known."""
+    """What is wanted of a series of looks, and the noisy integers that its plan goes by."""
 
     word: ClassVar[str] = "until"
 
-    known: tuple[Any, ...] = ()  # noisy integers
+    known: tuple[Any, ...] = ()
     looks: int = 1
 
     def _error(self, query: Query) -> float:
@@ -70,7 +64,7 @@ class LookPlan(TargetError):
 def bought(
     before: Record, query: Query, engine: Engine, until: object, looks: object, ways: Ways
 ) -> Record:
-    """What some looks at a query tell together, planned by an answer to it."""
+    """The combined record of a series of looks at a query, planned from an earlier answer."""
     plan = _planned(before, query, until, looks, ways)
     first = plan.solved(lambda asked: replace(query, asked=asked), ways)
     if first.draw and _suffices(before, plan):  # unless a fresh one is asked for
@@ -93,7 +87,8 @@ def bought(
         for each in queries:
             begun.append(release(each, engine, type(before), allowed=allowed))
             found = _joined(begun, plan.looks)
-            if not found.preview and _is_enough(found, plan):
+            error = largest(found._statistic, found._noisy, found._law, plan.confidence)
+            if not found.preview and error <= plan.within:
                 break
         return found
 
@@ -105,32 +100,29 @@ def bought(
 
 
 def _planned(before: Record, query: Query, until: object, looks: object, ways: Ways) -> LookPlan:
-    """From arguments: what is wanted, and the most that it may cost."""
+    """The plan that the arguments ask for."""
     statistic = query.statistic
     if statistic.layout.is_mixed:
-        raise QueryError("numbers and times have no error in common: ask them one by one.")
+        raise QueryError("numbers and times have no common error. Ask for each by itself.")
     number = whole_number(LOOKS if looks is None else looks, "looks", 1, MOST)
     is_public = _is_public(before._query)
     if before.preview and not is_public:
         raise QueryError(
-            "what until= costs follows from the answer that it begins with, and this one was made "
-            "of nothing by a preview: release that first."
+            "the cost of until= follows from the answer that it starts from, and a preview made "
+            "this one up. Release it first, outside of dp.preview()."
         )
-    said, most = ways.confidence, ways.at_most
-    ruler = None if statistic.in_ranks else statistic.layout.ruler
+    options = target_error.options_of(ways, statistic)
     return LookPlan(
-        target_error.goal_of(until, ruler, query.what, "until"),
-        expected.CONFIDENCE if said is None else expected.parse_confidence(said),
-        None,
-        ruler,
-        None if most is None else parse_budget(most, "at_most"),
+        target_error.goal_of(until, options["ruler"], query.what, "until"),
+        rows=None,
         known=before._noisy,
         looks=1 if is_public else number,
+        **options,
     )
 
 
 def _is_public(query: Query) -> bool:
-    """Whether the error is known before any look."""
+    """Whether public facts decide the error, before any look."""
     try:
         expected.error_before(query, expected.CONFIDENCE, None)
     except QueryError:
@@ -139,10 +131,10 @@ def _is_public(query: Query) -> bool:
 
 
 def _suffices(before: Record, plan: LookPlan) -> bool:
-    """Whether the result itself is near enough. Where it decides its error, it isn't given in the
-    place of looks: their interval holds whatever was seen before."""
+    """Whether the result itself is accurate enough. If it decides its own error, it is refused:
+    only the interval of looks holds whatever was seen before."""
     error = max(before._errors(plan.confidence), default=math.inf)
-    if not error <= plan.within:  # NaN: one number tells nothing
+    if not error <= plan.within:  # NaN: the error of one number is unknown
         return False
     if _is_public(before._query):
         return True
@@ -153,13 +145,13 @@ def _suffices(before: Record, plan: LookPlan) -> bool:
 
 
 def _look(first: LossRequest, place: int, looks: int, series: tuple[Any, ...]) -> LookLossRequest:
-    """What a look may cost: as much as all before it."""
+    """The loss of a look: as much as all looks before it cost together."""
     times = 2 ** max(0, place - 1)
     epsilon = None if first.epsilon is None else Epsilon(first.epsilon * times)
     if epsilon is not None and epsilon > LARGEST:
         raise QueryError(
             f"look {place + 1} of {looks} would cost ε = {epsilon}, and above {LARGEST} nothing is "
-            "protected: give fewer looks=, or a larger until=."
+            "protected. Give fewer looks=, or a larger until=."
         )
     said = {field.name: getattr(first, field.name) for field in fields(LossRequest)}
     rho = None if first.rho is None else Rho(first.rho * times)
@@ -179,7 +171,7 @@ def _joined(parts: Sequence[Record], looks: int) -> Record:
 
 
 def joined(first: Record, parts: Sequence[Record], law: Any) -> Record:
-    """The record of what some releases tell together, in the shape of the first."""
+    """The record of several releases combined, in the shape of the first."""
     latest = parts[-1]
     return registered(
         replace(
@@ -202,12 +194,8 @@ def joined(first: Record, parts: Sequence[Record], law: Any) -> Record:
     )
 
 
-def _is_enough(found: Record, plan: LookPlan) -> bool:
-    return largest(found._statistic, found._noisy, found._law, plan.confidence) <= plan.within
-
-
 def largest(statistic: Statistic, noisy: Sequence[Any], law: Any, confidence: float) -> float:
-    """The largest error of a number; of one that tells nothing it is infinite."""
+    """The largest error of all numbers; infinite if one is unknown."""
     errors = statistic.errors_at(noisy, law, confidence)
     return max((math.inf if error != error else error for error in errors), default=0.0)
 
@@ -215,8 +203,8 @@ def largest(statistic: Statistic, noisy: Sequence[Any], law: Any, confidence: fl
 def _cannot_afford(
     error: BudgetExceeded, plan: LookPlan, price: Loss, kept: bool
 ) -> BudgetExceeded:
-    """What to say where the budget can't pay for all looks; or no more, for somebody else took it
-    between two of them."""
+    """The error to raise if the budget can't pay for all looks, or no longer can, because somebody
+    else was charged between two of them."""
     symbol, number = "ρ" if price.rho else "ε", plan.looks
     return BudgetExceeded(
         f"until={plan._said(plan.within)} may cost {price} in {number} "
@@ -224,11 +212,11 @@ def _cannot_afford(
         f"{'' if number == 1 else 'fewer looks=, or '}a larger until=.",
         requested=error.requested,
         remaining=error.remaining,
-        bought="What it has bought stays, and is given again for nothing." if kept else "",
+        bought="The looks that were paid for stay, and cost nothing again." if kept else "",
     )
 
 
 def was_stopped(part: Record) -> bool:
-    """Whether answers decided how many releases there are beside it."""
+    """Whether answers decided how many looks its series has."""
     asked = part._query.asked
     return isinstance(asked, LookLossRequest) and asked.looks > 1

@@ -1,9 +1,8 @@
-"""Which releases are of the same rows of the same data, and each of them given once."""
+"""Checks that releases are of the same rows of the same data, and that each is given once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from ...errors import QueryError
 from ..answers.records import Record
@@ -11,26 +10,40 @@ from ..blocks import preview
 
 
 def check_same_rows(parts: Sequence[Record]) -> None:
-    """Refuse what is not known to be of the same rows: of one version of one source, in one ledger,
-    of equal units, by equal verbs."""
+    """Refuse releases that may be of different rows. They must have the same source, version,
+    ledger and unit, and the same methods must have made their rows."""
     for part in parts:
         check_real(part)
-    must_agree([_SAME_SOURCE], parts)  # of two sources no lineage is at fault
+    first = parts[0]
+    for part in parts:  # before lineage, which isn't to blame for two sources
+        if part.source != first.source:
+            raise QueryError(
+                f"'{first.query}' is about source {first.source!r}, and '{part.query}' about "
+                f"{part.source!r}: other data. Use releases of one source."
+            )
     for part in parts:
-        _check_known(part)
-    must_agree(_SAME_ROWS, parts)
+        if part.lineage != "verified":
+            raise QueryError(
+                f"the lineage of '{part.query}' is {part.lineage}, so nobody can check that two "
+                "releases are of the same rows. Use the private frame that dp.protect returns, and "
+                "its own methods."
+            )
+        check_comparable(part, part._query.rows)
+    for part in parts:
+        if different := _difference(first, part):
+            raise QueryError(different)
 
 
 def check_once(parts: Sequence[Record]) -> None:
-    """Refuse a release that is given twice: it tells nothing new the second time."""
+    """Refuse a release that is given twice, because the second adds no information."""
     seen: set[tuple[int, float]] = set()
     for part in parts:
         release = part.number, part.time
-        if release in seen and not part.preview:  # which has no number yet
+        if release in seen and not part.preview:  # a preview has no number yet
             raise QueryError(
                 f"release {part.number}, '{part.query}', is given twice, which makes the answer no "
-                "surer. An equal query gives the same release again; fresh=True draws another, as "
-                "does .refine(epsilon=…)."
+                "more accurate. An equal query returns the same release. Draw another with "
+                "fresh=True or .refine(epsilon=…)."
             )
         seen.add(release)
 
@@ -39,73 +52,42 @@ def check_real(part: Record) -> None:
     """Refuse the placeholders of a preview, unless this is a preview too."""
     if part.preview and preview.running() is None:
         raise QueryError(
-            f"'{part.query}' was previewed and not answered: a preview reads no data. Ask it "
-            "again, outside of dp.preview()."
+            f"'{part.query}' was previewed and not answered, because a preview reads no data. Ask "
+            "it again outside of dp.preview()."
         )
 
 
-#: What two releases must have in common, and what to say where they haven't.
-Alike = tuple[Callable[[Record], Any], Callable[[Record, Record], str]]
+def check_comparable(part: Record, key: str) -> None:
+    """Refuse a release without a key, which no other release can be compared with."""
+    if not key:
+        raise QueryError(
+            f"'{part.query}' holds a value that has no text of its own, so it can't be compared "
+            "with other queries. Use plain values in it."
+        )
 
 
-def must_agree(alike: Sequence[Alike], parts: Sequence[Record]) -> None:
-    """Refuse releases that differ from the first in something."""
-    for what, said in alike:
-        for part in parts[1:]:
-            if what(part) != what(parts[0]):
-                raise QueryError(f"{said(parts[0], part)}")
-
-
-_SAME_SOURCE: Alike = (
-    lambda part: part.source,
-    lambda a, b: (
-        f"'{a.query}' is of source {a.source!r}, and '{b.query}' of {b.source!r}: other data. "
-        "Take releases of one source."
-    ),
-)
-_SAME_ROWS: list[Alike] = [
-    (
-        lambda part: part.version,
-        lambda a, b: (
+def _difference(a: Record, b: Record) -> str:
+    """Why two releases of one source may be of different rows; "" if they are of the same."""
+    if a.version != b.version:
+        return (
             f"these are releases of version {a.version!r} and of version {b.version!r} of "
             f"{a.source!r}: other data, whose numbers differ by more than noise. Ask both of one "
             "version."
-        ),
-    ),
-    (
-        lambda part: part.ledger,
-        lambda a, b: (
+        )
+    if a.ledger != b.ledger:
+        return (
             f"these releases of {a.source!r} are in two ledgers, which may have used different "
             "rows: without store= each session has its own ledger. Ask both in one session, or "
             "give dp.session a store=."
-        ),
-    ),
-    (
-        lambda part: part.unit,
-        lambda a, b: (
+        )
+    if a.unit != b.unit:
+        return (
             f"'{a.query}' protects {a.unit}, and '{b.query}' {b.unit}, so they may have used "
             "different rows. Ask both of the source as it is protected now."
-        ),
-    ),
-    (
-        lambda part: part._query.rows,
-        lambda a, b: (
-            f"'{a.query}' and '{b.query}' are of different rows: ask both after the same verbs of "
-            "the same private frame."
-        ),
-    ),
-]
-
-
-def _check_known(part: Record) -> None:
-    if part.lineage != "verified":
-        raise QueryError(
-            f"the lineage of '{part.query}' is {part.lineage}, so nobody can check that two "
-            "releases are of the same rows. Use the private frame that dp.protect returns, and its "
-            "own methods."
         )
-    if not part._query.rows:
-        raise QueryError(
-            f"'{part.query}' holds a value that has no text of its own, so that no other query is "
-            "known to equal it."
+    if a._query.rows != b._query.rows:
+        return (
+            f"'{a.query}' and '{b.query}' are of different rows. Ask both after the same methods "
+            "of the same private frame."
         )
+    return ""

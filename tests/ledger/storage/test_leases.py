@@ -333,7 +333,7 @@ def test_an_overtaken_call_says_that_it_was_charged(running: Any, monkeypatch: A
         return gather(*args, **more)
 
     monkeypatch.setattr(PandasEngine, "accumulate_rows", overtaken)
-    with pytest.raises(ReleaseFailed, match="charged and not answered: another process took"):
+    with pytest.raises(ReleaseFailed, match="charged and not answered: another process believed"):
         p.count(epsilon=1)
     assert [e.status for e in running.ledger._charges()] == ["charged", "charged"]
 

@@ -447,7 +447,7 @@ def test_errors_are_ranks_and_intervals_say_why_there_are_none() -> None:
 def test_extremes_warn_whatever_the_data_and_lie_within_the_rows(which: str) -> None:
     told = set()
     for values in ([], [1.0], list(np.linspace(2, 3, 1000))):
-        with pytest.warns(UserWarning, match="somebody's") as seen:
+        with pytest.warns(UserWarning, match="belongs to somebody") as seen:
             getattr(pd.Series(values, dtype=float).dp, which)(bounds=(0, 9), epsilon=1)
         told.add(tuple(str(w.message) for w in seen))
     assert len(told) == 1

@@ -372,7 +372,7 @@ def test_other_queries_are_refused() -> None:
     refused("of different rows", count, p.query("a > 3").count(epsilon=1))
     refused("not the same query", p["a"].sum(epsilon=1), p["a"].sum(bounds=(0, 9), epsilon=1))
     other = dp.protect(ops.letters(8), name="others")
-    refused("of source 'people', and 'count' of 'others'", count, other.count(epsilon=1))
+    refused("about source 'people', and 'count' about 'others'", count, other.count(epsilon=1))
     refused("selected labels", *(p["g"].value_counts().idxmax(epsilon=e) for e in (1, 2)))
     refused("answered by exponential", *(p["a"].median(epsilon=e) for e in (1, 2)))
 
@@ -389,7 +389,7 @@ def test_of_two_sources_no_lineage_is_at_fault() -> None:
     df = ops.letters()
     own = dp.protect(df, "own").count(epsilon=1)
     part = dp.protect(df.head(3), "part").count(epsilon=1)  # made by pandas: asserted
-    refused("'count' is of source 'own', and 'count' of 'part': other data", own, part)
+    refused("'count' is about source 'own', and 'count' about 'part': other data", own, part)
 
 
 def test_other_versions_and_ledgers_are_refused(tmp_path: Path) -> None:

@@ -282,7 +282,7 @@ def joined(df: pd.DataFrame, folder: Path) -> list[Any]:
 #: Tables that were merged as if they were about the same people, and what is said of them now.
 APART: list[tuple[Callable[[pd.DataFrame, Path], list[Any]], str]] = [
     (versions, "of version '1' and of version '2' of 'people': other data"),
-    (sources, "is of source 'p1000', and .* of 'p50': other data"),
+    (sources, "is about source 'p1000', and .* about 'p50': other data"),
     (ledgers, "in two ledgers"),
     (memories, "in two ledgers"),
     (
@@ -292,7 +292,7 @@ APART: list[tuple[Callable[[pd.DataFrame, Path], list[Any]], str]] = [
     (lambda df, _: [counted(kept(df)), counted(df.dp)], "is asserted"),
     (
         lambda df, _: [counted(kept(df)), counted(kept(df).query("b > 1"), 2)],
-        "are of different rows: ask both after the same verbs",
+        "are of different rows. Ask both after the same methods",
     ),
     (
         lambda df, _: [counted(kept(df)), counted(dp.concat([kept(df)] * 2))],

@@ -370,7 +370,7 @@ def test_a_preview_prices_all_looks() -> None:
         shown = m.refine(until=0.02, looks=3)
         n.refine(until=2)
         p.size(epsilon="0.5").refine(until=2)  # of a count nothing must be known
-        refusal(lambda: p["a"].mean(epsilon=2).refine(until=1), "release that first")
+        refusal(lambda: p["a"].mean(epsilon=2).refine(until=1), "Release it first")
     assert dp.record(shown).preview
     assert spent() == Fraction("1.1")
     first = Fraction(str(plan.to_frame()["epsilon"].iloc[0]))
@@ -392,11 +392,11 @@ def test_in_a_split_it_is_refused() -> None:
 # --- refused --------------------------------------------------------------------------------------
 
 REFUSED: list[tuple[Callable[[Any, Any], Any], str]] = [
-    (lambda n, m: n.refine(until=2, epsilon=1), "leave epsilon=, rho= and within= out"),
-    (lambda n, m: n.refine(until=2, rho=1), "leave epsilon=, rho= and within= out"),
-    (lambda n, m: n.refine(until=2, within=3), "leave epsilon=, rho= and within= out"),
-    (lambda n, m: n.refine(until=2, expected_rows=3), "leave epsilon="),
-    (lambda n, m: n.refine(within=3), "within=3: .* write until="),
+    (lambda n, m: n.refine(until=2, epsilon=1), "Leave epsilon=, rho= and within= out"),
+    (lambda n, m: n.refine(until=2, rho=1), "Leave epsilon=, rho= and within= out"),
+    (lambda n, m: n.refine(until=2, within=3), "Leave epsilon=, rho= and within= out"),
+    (lambda n, m: n.refine(until=2, expected_rows=3), "Leave epsilon="),
+    (lambda n, m: n.refine(within=3), r"within=3 .* write refine\(until="),
     (lambda n, m: n.refine(looks=3), "looks= goes with until="),
     (lambda n, m: n.refine(epsilon=1, looks=3), "looks= goes with until="),
     (lambda n, m: n.refine(until=2, looks=0), "whole number from 1 to 12"),
@@ -445,7 +445,7 @@ def test_what_answers_have_stopped_is_joined_with_nothing(stopped: Any) -> None:
         lambda: dp.combine(m, *dp.record(known).components),
         lambda: known.refine(epsilon=1),
     ):
-        refusal(ask, "decided after how many looks")
+        refusal(ask, "decided how many looks")
     assert spent() == before
     assert known.refine(until=0.05, looks=8).error() <= 0.05  # but planned by
     n = people().count(epsilon=1)
