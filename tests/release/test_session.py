@@ -367,11 +367,7 @@ class TestProtect:
     @pytest.mark.parametrize("terms", [{"unit": "id", "max_rows": 1}, {"version": "2"}])
     def test_other_terms_under_the_same_name_are_refused(self, terms: dict[str, Any]) -> None:
         dp.protect(people(), name="people")
-        refusal(
-            lambda: dp.protect(people(), name="people", **terms),
-            "other terms",
-            SourceError,
-        )
+        refusal(lambda: dp.protect(people(), name="people", **terms), "other terms", SourceError)
 
     @pytest.mark.parametrize(("terms", "message"), [
         ({"name": ""}, "name="), ({"name": "unnamed"}, "name="), ({"version": 2}, "version=2"),

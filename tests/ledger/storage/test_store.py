@@ -145,11 +145,7 @@ def test_another_budget_is_refused_and_changes_nothing(tmp_path: Path, other: An
     dp.session(epsilon=1, store=file)
     dp.reset()
     before = file.read_bytes()
-    refusal(
-        lambda: dp.session(store=file, **other),
-        "has a budget of ε = 1, not",
-        SessionError,
-    )
+    refusal(lambda: dp.session(store=file, **other), "has a budget of ε = 1, not", SessionError)
     assert file.read_bytes() == before
     assert dp.session(epsilon=1, store=file).budget == 1
 

@@ -220,10 +220,7 @@ def test_without_dp_accounting_it_says_what_to_install(monkeypatch: pytest.Monke
 
 
 def test_a_batch_is_not_started_in_a_split() -> None:
-    with (
-        dp.split(epsilon=1, into=2),
-        pytest.raises(QueryError, match="outside of the split"),
-    ):
+    with dp.split(epsilon=1, into=2), pytest.raises(QueryError, match="outside of the split"):
         dp.batch(epsilon=1, delta=1e-6)
 
 
