@@ -1,7 +1,5 @@
 """What users see of dppandas: few names on top, and the rest where it can be looked up."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import warnings

@@ -7,8 +7,6 @@ is how many of them lie between the bound expected and the claim. Sensitivity ch
 what they must find is in every run of so many pairs, up to the chance stated.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math

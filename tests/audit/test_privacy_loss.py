@@ -1,7 +1,5 @@
 """Privacy losses: against dp_accounting, conversions, sums, and every event of small cases."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Periods of the calendar: pandas' groups and labels, public ranges, zones, refusals."""
 
-from __future__ import annotations
-
 import datetime
 from typing import Any
 

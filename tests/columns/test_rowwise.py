@@ -1,7 +1,5 @@
 """The row-wise verbs: without noise they do as pandas does, one row at a time, or say why not."""
 
-from __future__ import annotations
-
 import copy
 import datetime as dt
 import math

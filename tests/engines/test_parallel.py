@@ -1,7 +1,5 @@
 """Long work says how far it is, in shares only, and stops when it is interrupted."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 

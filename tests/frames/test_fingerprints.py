@@ -1,7 +1,5 @@
 """Data that change under one version are told to their holder, and to nobody else."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

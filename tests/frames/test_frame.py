@@ -1,7 +1,5 @@
 """The pandas-shaped face: without noise, its answers are those of pandas."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial

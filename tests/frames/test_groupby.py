@@ -1,7 +1,5 @@
 """What groups of declared keys answer, beside pandas; and what they refuse, with the reason."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from typing import Any

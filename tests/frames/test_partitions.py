@@ -1,7 +1,5 @@
 """Parts of a partition are charged side by side: what one unit pays, and what that promises."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import time

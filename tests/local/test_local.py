@@ -3,8 +3,6 @@
 Three tests draw real noise; each says how rarely it would fail by chance. All others enumerate.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import pickle

@@ -1,7 +1,5 @@
 """k-means is a program of releases: exact without noise, charged whole, free when run again."""
 
-from __future__ import annotations
-
 import time
 from fractions import Fraction
 from typing import Any

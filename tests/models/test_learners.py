@@ -1,7 +1,5 @@
 """Regressions and the perceptron, against plain arithmetic and scikit-learn."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

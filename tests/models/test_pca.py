@@ -1,7 +1,5 @@
 """Principal components are made of one release: exact without noise, charged whole."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

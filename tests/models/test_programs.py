@@ -5,8 +5,6 @@ The audit hands constants to the program in place of answers, so it asks the sam
 frames; that later questions follow from answers alone is what makes them compose.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

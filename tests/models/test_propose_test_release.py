@@ -1,7 +1,5 @@
 """Distances to a property, values told because they are far from changing, experimental answers."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import pickle

@@ -1,7 +1,5 @@
 """Choices by a caller's score: what it sees, what is refused, and the law at any spread."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import pickle

@@ -1,7 +1,5 @@
 """Query strings: what pandas says where it is row-wise, and a refusal everywhere else."""
 
-from __future__ import annotations
-
 import datetime as dt
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """The live ledger in a real JupyterLab and Notebook 7, seen by a real Chromium."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What the live ledger shows and computes: charts, pages, replays, and an ε not spent yet."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

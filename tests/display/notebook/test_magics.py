@@ -1,7 +1,5 @@
 """%load_ext dppandas in a terminal's IPython: magics, help, completion, unloading."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Any

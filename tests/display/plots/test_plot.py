@@ -1,7 +1,5 @@
 """Pictures: bars are the record's own numbers and intervals, and words below say what they are."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import warnings

@@ -1,7 +1,5 @@
 """agg and describe: pandas' shapes, exact shares of one loss, all charged or none."""
 
-from __future__ import annotations
-
 import pickle
 from fractions import Fraction
 from functools import partial

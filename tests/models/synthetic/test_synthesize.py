@@ -1,7 +1,5 @@
 """Synthetic rows: sensitivities by enumeration, exact laws, what is charged, and what comes out."""
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 import math

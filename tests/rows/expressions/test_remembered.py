@@ -1,7 +1,5 @@
 """What is remembered of expressions is what would be made anew: for each chunk, branch, domain."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Times and durations: what pandas says on clean data, by cell in mixed columns."""
 
-from __future__ import annotations
-
 import datetime
 import math
 import operator

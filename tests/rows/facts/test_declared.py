@@ -1,7 +1,5 @@
 """Facts can be added, none can contradict another, and what was asked before keeps its key."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Public facts: bounds, the fixed-point grid, keys, the privacy unit, and what is refused."""
 
-from __future__ import annotations
-
 import datetime
 import math
 from decimal import Decimal

@@ -5,8 +5,6 @@ was; Decimals beyond float64, ``(1,)`` and ``(True,)`` passed as the same data; 
 ``Decimal("1e999999")`` hung, and a list nested 2,000 deep raised.
 """
 
-from __future__ import annotations
-
 import ast
 import datetime as dt
 import math

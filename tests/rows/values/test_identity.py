@@ -1,7 +1,5 @@
 """What counts as the same value, unit or row: by value, never by type, print or company."""
 
-from __future__ import annotations
-
 import contextvars
 import datetime
 import decimal
