@@ -266,8 +266,7 @@ def test_errors_of_several_releases_are_under_the_labels_of_the_answer() -> None
         if isinstance(answer, pd.DataFrame):
             assert errors.columns.equals(answer.columns)
         refusal(record.error, r"several units.*\.errors\(\)", RecordError)
-    described = p["number"].describe(bounds=BOUNDS, epsilon=1)
-    record = dp.record(described)
+    record = dp.record(p["number"].describe(bounds=BOUNDS, epsilon=1))
     moments, quantiles = record.components.values()
     assert record.errors()[["count", "mean", "std"]].tolist() == np.ravel(moments.errors()).tolist()
     assert record.errors()["25%"] == quantiles.errors().iloc[1]

@@ -92,8 +92,7 @@ def sorts_exactly(bins: dict[str, int]) -> pd.Series:
 
 
 def changes_dtype(values: list[float]) -> Any:
-    noisy = laplace(1)
-    return pd.DataFrame({"x": [noisy]}, dtype=object if None in values else "float64")
+    return pd.DataFrame({"x": [laplace(1)]}, dtype=object if None in values else "float64")
 
 
 def lists_seen(values: list[str]) -> dict[str, Any]:
@@ -430,8 +429,7 @@ def test_declared_domains_and_several_releases_are_checked_as_they_are_used() ->
         adults = p[p["number"] > float(n)]
         return [n, adults["number"].mean(epsilon=1), adults["group"].mode(epsilon=1)]
 
-    domain = {"number": (0, 9), "group": ["a", "b"]}
-    found = check_sensitivity(op, PEOPLE, domain=domain, pairs=40)
+    found = check_sensitivity(op, PEOPLE, domain={"number": (0, 9), "group": ["a", "b"]}, pairs=40)
     assert found.ok, found
     assert found.releases == 3 * 40
     assert str(found).startswith("ok: 40 pairs, 120 releases; moved ")

@@ -65,15 +65,13 @@ def test_goldens() -> None:
 @pytest.mark.parametrize(("scale", "shift"), LAPLACE)
 def test_laplace_is_that_of_dp_accounting(scale: float, shift: int) -> None:
     mine = dp.privacy_loss("laplace", scale=scale, sensitivity=shift)
-    other = oracle.DiscreteLaplacePrivacyLoss(1 / scale, sensitivity=shift)
-    is_that_of(mine, other)
+    is_that_of(mine, oracle.DiscreteLaplacePrivacyLoss(1 / scale, sensitivity=shift))
 
 
 @pytest.mark.parametrize(("sigma", "shift"), GAUSSIAN)
 def test_gaussian_is_that_of_dp_accounting_and_conversions(sigma: float, shift: int) -> None:
     mine = dp.privacy_loss("gaussian", sigma=sigma, sensitivity=shift)
-    other = oracle.DiscreteGaussianPrivacyLoss(sigma, sensitivity=shift)
-    is_that_of(mine, other)
+    is_that_of(mine, oracle.DiscreteGaussianPrivacyLoss(sigma, sensitivity=shift))
     sigma2 = Fraction(str(sigma)) ** 2
     for e in grid(mine):
         proven = gaussian.delta_of_gaussian(sigma2, shift**2, Fraction(str(e)), True)
@@ -211,8 +209,7 @@ def test_of_a_released_answer_and_its_record(frame: Any) -> None:
 
 
 def test_of_what_is_not_released_and_nothing_is_charged(frame: Any) -> None:
-    asked = frame["x"].mean(bounds=(0, 100))
-    mine = dp.privacy_loss(asked, epsilon=1)
+    mine = dp.privacy_loss(frame["x"].mean(bounds=(0, 100)), epsilon=1)
     assert mine.delta(1) == 0
     assert mine.epsilon(0) == pytest.approx(1, abs=1e-9)
     chosen = dp.privacy_loss(frame["g"].mode(keys=["a", "b"]), epsilon=1)

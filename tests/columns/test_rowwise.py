@@ -230,8 +230,7 @@ ANYTHING = [*ELEMENTS, *MORE, *HOSTILE]
 @pytest.fixture(scope="module")
 def hostile() -> pd.DataFrame:
     c = objects(ANYTHING)
-    d = objects([*ANYTHING[40:], *ANYTHING[:40]])
-    return pd.DataFrame({"c": c, "d": d})
+    return pd.DataFrame({"c": c, "d": objects([*ANYTHING[40:], *ANYTHING[:40]])})
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -476,8 +475,7 @@ class TestAsPandas:
             df = table(c=["a  b.c", "d--e", "f"])
             found = private(df)["c"].str.split(pattern).str[1]
             agrees(found, df["c"].str.split(pattern).str[1])
-        literal = table(c=["a.+b"])
-        found = private(literal)["c"].str.split(".+", regex=False).str[0]
+        found = private(table(c=["a.+b"]))["c"].str.split(".+", regex=False).str[0]
         agrees(found, pd.Series(["a"]))
 
     @pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
@@ -504,8 +502,7 @@ class TestAsPandas:
     @pytest.mark.parametrize("name", LENGTHS)
     def test_durations(self, name: str) -> None:
         least = "1us" if "total_seconds" in name else "1ns"  # pandas 2 sums up whole microseconds
-        lengths = pd.to_timedelta(["1 day 02:03:04.5", None, "-5s", "36h", least])
-        df = table(c=pd.Series(lengths))
+        df = table(c=pd.Series(pd.to_timedelta(["1 day 02:03:04.5", None, "-5s", "36h", least])))
         agrees(LENGTHS[name](private(df)["c"].dt), LENGTHS[name](df["c"].dt))
 
     @pytest.mark.parametrize("right", [True, False])
@@ -572,8 +569,7 @@ class TestAsPandas:
         agrees(private(df)["c"].fillna(0), pd.Series([2**53 + 1, 0]))
 
     def test_comparisons_with_missing_values(self) -> None:
-        df = table(c=[1.0, None], t=["a", None])
-        p = private(df)
+        p = private(table(c=[1.0, None], t=["a", None]))
         for mask in (p["c"] == 1, p["c"] > 0, p["t"] == "a", p["c"].isin([1])):
             agrees(mask, pd.Series([True, False]))
         for mask in (p["c"] != 1, p["t"] != "a", ~(p["c"] == 1)):
@@ -621,12 +617,10 @@ class TestAsPandas:
         agrees(found["c"], wanted["c"])
         agrees(found["n"], wanted["n"].astype(int))
         agrees(found["n"] * 2, wanted["n"].astype(int) * 2)
-        late = found.query("n > 1").explode("c", max_items=1)
-        agrees(late["c"], wanted.query("n > 1")["c"])
+        agrees(found.query("n > 1").explode("c", max_items=1)["c"], wanted.query("n > 1")["c"])
 
     def test_explode_of_other_lists(self) -> None:
-        lists = [("a", "b"), np.array([1, 2]), [], ["x", None]]
-        df = table(c=objects(lists))
+        df = table(c=objects([("a", "b"), np.array([1, 2]), [], ["x", None]]))
         agrees(private(df).explode("c", max_items=2)["c"], df["c"].explode())
         arrow = table(c=pd.Series([[1, 2], None, [3]], dtype="object"))
         pa = pytest.importorskip("pyarrow")
@@ -694,13 +688,11 @@ class TestAsPandas:
             agrees(found[name], wanted)
         some = p.query("x > 0").per_unit().agg(s=("x", "sum"))["s"]
         agrees(some, df.query("x > 0").groupby("u")["x"].sum())
-        doubled = dp.concat([p, p]).per_unit().agg(s=("x", "sum"))["s"]
-        agrees(doubled, units["x"].sum() * 2)
+        agrees(dp.concat([p, p]).per_unit().agg(s=("x", "sum"))["s"], units["x"].sum() * 2)
         agrees(found.per_unit().agg(s=("sum", "max"))["s"], units["x"].sum())
 
     def test_missing_truth_values_count_for_nothing(self) -> None:
-        flags = pd.array([True, None, False, None, None], dtype="boolean")
-        df = table(u=[1, 1, 2, 2, 3], b=flags)
+        df = table(u=[1, 1, 2, 2, 3], b=pd.array([True, None, False, None, None], dtype="boolean"))
         p = dp.private(df, unit="u", max_rows=1)
         found = p.per_unit().agg(some=("b", "any"), every=("b", "all"))
         units = df.groupby("u")["b"]
@@ -711,12 +703,10 @@ class TestAsPandas:
         df = table(u=["x", "y", "x", None, "z"], g=["a", "a", "b", "b", "c"], n=[1, 2, 3, 4, 5])
         p = dp.private(df, unit="u", max_rows=2)
         assert p["u"].nunique(epsilon=EPSILON) == df["u"].nunique()
-        some = p.query("n < 3")["u"]
-        assert some.nunique(epsilon=EPSILON) == df.query("n < 3")["u"].nunique()
+        assert p.query("n < 3")["u"].nunique(epsilon=EPSILON) == df.query("n < 3")["u"].nunique()
         found = p.groupby("g", keys=["a", "b"])["u"].nunique(epsilon=EPSILON)
         assert found.to_dict() == df.groupby("g")["u"].nunique()[["a", "b"]].to_dict()
-        renamed = p.rename(columns={"u": "who"})["who"]
-        assert renamed.nunique(epsilon=EPSILON) == df["u"].nunique()
+        assert p.rename(columns={"u": "who"})["who"].nunique(epsilon=EPSILON) == df["u"].nunique()
         assert dp.concat([p, p])["u"].nunique(epsilon=EPSILON) == 3
 
 
@@ -763,8 +753,7 @@ def test_refused_verbs_say_what_to_do_instead(p: Any, kind: str, verb: str) -> N
         refusal(lambda: private.idxmin(), "Negate the columns", UnsupportedVerb)
         return
     refused = refusal(lambda: getattr(private, verb), verb, UnsupportedVerb)
-    by_group = refusals.BY_GROUP if "groups" in kind else {}
-    why, instead = {**refusals.VERBS, **by_group}[verb]
+    why, instead = {**refusals.VERBS, **(refusals.BY_GROUP if "groups" in kind else {})}[verb]
     assert why in refused
     assert instead in refused
     assert not hasattr(private, verb)
@@ -1129,8 +1118,7 @@ def test_domains_of_large_numbers_are_left_unsaid() -> None:
 def test_a_wrong_domain_can_only_bias(values: list[Any]) -> None:
     """Clipped to the bounds, or outside the keys: one row still moves an answer by so much."""
     dp.reset()
-    cells = objects(values)
-    df = pd.DataFrame(dict.fromkeys(("n", "m", "k", "t", "x"), cells))
+    df = pd.DataFrame(dict.fromkeys(("n", "m", "k", "t", "x"), objects(values)))
     p = dp.protect(df, name="wrong", domain=ALL)
     for name, wanted in DOMAINS.items():
         column = OF_ALL[name](p)
@@ -1251,11 +1239,9 @@ class TestSample:
             ),
         ):  # fmt: skip
             assert chosen(later) == filtered
-        renamed = p.rename(columns={"who": "w"}).sample(frac=0.5)
-        assert chosen(renamed, "w") == units
+        assert chosen(p.rename(columns={"who": "w"}).sample(frac=0.5), "w") == units
         assert set(chosen(p.per_unit().agg(n="size").sample(frac=0.5))) == set(units)
-        exploded = chosen(p.explode("x", max_items=2).sample(frac=0.5))
-        assert exploded == units
+        assert chosen(p.explode("x", max_items=2).sample(frac=0.5)) == units
 
     def test_a_sample_of_a_sample_is_another_choice(self) -> None:
         p = dp.protect(visitors(), name="visitors", unit="who", max_rows=3)
@@ -1284,8 +1270,7 @@ class TestSample:
 
     @pytest.mark.parametrize("dtype", ["int32", "float64", "object", "Int64", "category", "str"])
     def test_units_of_any_dtype(self, dtype: str) -> None:
-        df = visitors().astype({"who": dtype})
-        p = dp.protect(df, name="visitors", unit="who", max_rows=3)
+        p = dp.protect(visitors().astype({"who": dtype}), name="visitors", unit="who", max_rows=3)
         found = p.sample(frac=0.3)
         keys = [str(i) if dtype == "str" else i for i in range(UNITS)]
         counts = found["who"].value_counts(keys=keys, epsilon=EPSILON)

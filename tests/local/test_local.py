@@ -338,8 +338,7 @@ def test_intervals_cover_at_least_as_often_as_they_say(
             ends.append(one_key(estimates.Estimated(design, n, yeses), key, risk, method))
         for m in range(n + 1):
             law = np.convolve(binomial(m, rate.p), binomial(n - m, rate.q))
-            holds = [low - 1e-9 <= m <= high + 1e-9 for low, high in ends]
-            covered = law[holds].sum()
+            covered = law[[low - 1e-9 <= m <= high + 1e-9 for low, high in ends]].sum()
             assert covered >= confidence - 1e-12
             widest = max(widest, 1 - covered)
     if method == "exact" and confidence == 0.5:
@@ -418,14 +417,12 @@ def test_an_interval_keeps_the_law_of_its_estimate() -> None:
     assert np.allclose(counts.interval() / 1200, shares.interval())
     ends = counts.interval()
     assert (ends["lower"] <= ends["upper"]).all()
-    further = np.maximum(counts - ends["lower"], ends["upper"] - counts)
-    assert np.allclose(counts.error(), further)
+    assert np.allclose(counts.error(), np.maximum(counts - ends["lower"], ends["upper"] - counts))
     assert (counts.interval(0.99).diff(axis=1)["upper"] > ends.diff(axis=1)["upper"]).all()
     assert (counts.error(method="hoeffding") > counts.error()).all()
     assert type(counts * 2) is pd.Series
     assert isinstance(counts, pd.Series)
-    told = pickle.loads(pickle.dumps(counts))
-    assert told.interval().equals(ends)
+    assert pickle.loads(pickle.dumps(counts)).interval().equals(ends)
 
 
 # --- the interface --------------------------------------------------------------------------------

@@ -116,8 +116,7 @@ def test_iris_is_as_good_as_the_best_published_figure() -> None:
     found = []
     for _ in range(29):
         model = KMeans(3, epsilon=1, bounds=bounds).fit(iris.dp)
-        box = model._box
-        found.append(points.nearest(box.plain(iris), model._centres)[1].mean())
+        found.append(points.nearest(model._box.plain(iris), model._centres)[1].mean())
         assert model.method_ == "grid"
     assert np.median(found) <= 0.38
     assert dp.ledger().spent == 29
@@ -225,8 +224,7 @@ HOSTILE = {
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_any_rows_give_centres_of_one_shape_within_the_bounds(kind: str, method: str) -> None:
     dp.session(epsilon=2)
-    rows = pd.DataFrame(HOSTILE[kind], columns=["a", "b"], dtype=object)
-    p = people(rows)
+    p = people(pd.DataFrame(HOSTILE[kind], columns=["a", "b"], dtype=object))
     model = KMeans(5, epsilon=1, method=method).fit(p)
     assert (model.cluster_centers_.shape, model.cluster_centers_.dtype) == ((5, 2), np.float64)
     assert np.isfinite(model.cluster_centers_).all()
@@ -275,8 +273,7 @@ def test_a_row_that_lacks_a_feature_has_no_label(exact: None) -> None:
     rows = table()
     rows.loc[:9, "a"] = np.nan
     p = people(rows)[["a", "b"]]
-    labels = KMeans(3, epsilon=1, method="lloyd").fit_predict(p)
-    assert labels.value_counts(epsilon=1).sum() == 230
+    assert KMeans(3, epsilon=1, method="lloyd").fit_predict(p).value_counts(epsilon=1).sum() == 230
     model = KMeans(3, epsilon=1, method="lloyd").fit(p)
     refusal(lambda: model.predict(rows[["a", "b"]].to_numpy()), "a value is missing")
     assert model.releases_[0].estimate().sum() == 230

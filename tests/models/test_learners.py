@@ -74,8 +74,7 @@ def test_many_rounds_come_to_the_most_likely_chances() -> None:
     fitted(model, pd.concat([rows] * 30), "kind", ALL)
     exact = linear_model.LogisticRegression(C=1e6).fit(rows[FEATURES], rows["kind"])
     assert list(exact.classes_) == list(model.classes_)
-    chances = [each.predict_proba(rows[FEATURES]) for each in (model, exact)]
-    assert np.allclose(*chances, atol=0.03)
+    assert np.allclose(*[each.predict_proba(rows[FEATURES]) for each in (model, exact)], atol=0.03)
 
 
 def test_the_perceptron_is_rosenblatts() -> None:
@@ -93,8 +92,7 @@ def test_the_perceptron_is_rosenblatts() -> None:
     expected = weights / np.abs(weights).sum()
     # noise of scale 4·4/64 a sum, on weights of some tens: far less than 0.1 of them
     assert np.allclose(model.coef_[0] * half, expected[:3], atol=0.1)
-    plain = np.where(x @ weights > 0, "yes", "no")
-    assert np.mean(model.predict(rows[FEATURES]) == plain) > 0.9
+    assert np.mean(model.predict(rows[FEATURES]) == np.where(x @ weights > 0, "yes", "no")) > 0.9
 
 
 def test_one_round_is_far_better_than_guessing() -> None:
@@ -145,8 +143,7 @@ def line(rows: int) -> pd.DataFrame:
     """A target whose deviation is 0.9, of five features; of -4 to 4 an eighth."""
     random = np.random.default_rng(9)
     made = pd.DataFrame(random.uniform(-1, 1, (rows, 5)), columns=list("abcde"))
-    noise = random.normal(0, 0.3, rows)
-    return made.assign(y=made.to_numpy() @ [1, -0.8, 0.6, -0.4, 0.2] + noise)
+    return made.assign(y=made.to_numpy() @ [1, -0.8, 0.6, -0.4, 0.2] + random.normal(0, 0.3, rows))
 
 
 def scored(rows: pd.DataFrame, epsilon: object) -> float:
@@ -335,8 +332,7 @@ def test_predicted_classes_are_declared() -> None:
     model, target = models()[1]
     fitted(model, table(100), target, 10)
     people = dp.protect(table(100), name="people")
-    counts = model.predict(people).value_counts(epsilon=1)
-    assert sorted(counts.index) == ["no", "yes"]
+    assert sorted(model.predict(people).value_counts(epsilon=1).index) == ["no", "yes"]
     assert model.predict_proba(table(5)[FEATURES]).sum(1) == pytest.approx(np.ones(5))
     refusal(lambda: model.score(people, table(100)["kind"]), "must be released")
 
@@ -348,8 +344,7 @@ def test_scikit_learn_takes_them(number: int) -> None:
     line = pipeline.Pipeline([("model", model)])
     fitted(line, rows, target)
     assert line.predict(rows[FEATURES]).shape == (50,)
-    is_kind = base.is_regressor if number == 0 else base.is_classifier
-    assert is_kind(model)
+    assert (base.is_regressor if number == 0 else base.is_classifier)(model)
     other = base.clone(model)
     assert other.get_params() == model.get_params()
     assert not hasattr(other, "coef_")

@@ -60,8 +60,7 @@ def test_a_program_that_looks_at_rows_is_noticed() -> None:
     """The negative control: bounds of the data in place of public ones."""
 
     def careless(p: Any) -> Any:
-        frame = p._table.engine._frame
-        numbers = pd.to_numeric(frame["number"], errors="coerce")
+        numbers = pd.to_numeric(p._table.engine._frame["number"], errors="coerce")
         top = float(np.nanmax(numbers.replace([np.inf, -np.inf], np.nan).fillna(0), initial=1.0))
         return KMeans(2, epsilon=1, bounds=(-5, 10 + abs(top))).fit(p[["number"]]).releases_
 

@@ -338,8 +338,7 @@ def unproven() -> Any:
 
 def test_what_is_experimental_must_be_allowed_in_the_session() -> None:
     def refused() -> None:
-        says = r"nobody has proven.*\(experimental=True\)"
-        refusal(lambda: unproven().release(epsilon=1), says)
+        refusal(lambda: unproven().release(epsilon=1), r"nobody has proven.*\(experimental=True\)")
 
     refused()
     dp.session(experimental=True)

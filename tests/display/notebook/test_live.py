@@ -41,8 +41,7 @@ from dppandas.release.session import running
 def filled(number: int, **more: Any) -> Ledger:
     """A ledger of so many entries, all of this kernel."""
     store = MemoryStore()
-    draft = replace(DRAFT, status="released", kernel=kernel(), **more)
-    store.add([draft] * number, agreed)
+    store.add([replace(DRAFT, status="released", kernel=kernel(), **more)] * number, agreed)
     return Ledger(limit(10**6), store)
 
 
@@ -241,8 +240,7 @@ def test_a_part_of_a_source_is_paid_beside_the_others() -> None:
     parts = people(version="1").partition("g")
     parts["a"].count(epsilon="0.75")
     parts["b"].count(epsilon="0.25")
-    query = next(iter(dp.session()._asked.values()))
-    said = plain(whatif.forecast(dp.ledger(), query, "0.125", 1))
+    said = plain(whatif.forecast(dp.ledger(), next(iter(dp.session()._asked.values())), "0.125", 1))
     assert said.endswith("costs ε = 0.125 · 6 such releases left")
     for _ in range(6):
         parts["b"].count(epsilon="0.125", fresh=True)
@@ -409,8 +407,7 @@ def test_the_slider_and_the_box_beside_it_say_one_thing() -> None:
 
 
 def test_a_budget_given_later_moves_the_slider_and_the_end_takes_it_away() -> None:
-    ledger = dp.session().ledger
-    view = View(ledger)
+    view = View(dp.session().ledger)
     assert view._what_if._slider.options[-1][1] == 10
     assert view._what_if.box.layout.display == "none", "nothing to offer"
     people(version="1")

@@ -76,8 +76,7 @@ def test_entries_know_their_cell(shell: Any) -> None:
 
 def test_scalars_show_their_error_and_print_like_numbers(shell: Any, capsys: Any) -> None:
     n = pd.DataFrame({"x": range(1000)}).dp.count(epsilon=0.1)
-    text = shell.display_formatter.format(n)[0]["text/plain"]
-    assert text == f"{int(n):,} ± 30 (95 %)"
+    assert shell.display_formatter.format(n)[0]["text/plain"] == f"{int(n):,} ± 30 (95 %)"
     print(n)
     assert capsys.readouterr().out == f"{int(n)}\n"
 
@@ -92,8 +91,7 @@ def test_the_guard_shows_the_schema_of_protected_frames(
     shell.run_line_magic("dp", f"guard {turned}")
     assert f"guard is {turned}" in capsys.readouterr().out
     for guarded in (df, df.head(), df.query("age > 1"), df["name"], df.copy()):
-        bundle = shell.display_formatter.format(guarded)[0]
-        shown = capsys.readouterr().out + str(bundle)
+        shown = capsys.readouterr().out + str(shell.display_formatter.format(guarded)[0])
         assert ("CANARY" in shown) == (turned == "off")
         assert ("rows not shown" in shown) == (turned == "on")
     plain = pd.DataFrame({"public": ["yes"]})

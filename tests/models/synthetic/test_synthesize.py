@@ -165,8 +165,7 @@ def test_the_exact_law_of_the_selection_keeps_its_promise(make: Any) -> None:
     laws: dict[Any, list[float]] = {}
     for rows in tiny():
         found = scores(asked, rows)
-        gaps = [max(found) - score for score in found]
-        laws[tuple(rows)] = selection_law(gaps, mechanism.rate)
+        laws[tuple(rows)] = selection_law([max(found) - score for score in found], mechanism.rate)
     largest = max(np.abs(np.log(np.divide(*pair))).max() for pair in neighbours(laws))
     assert 0.3 < largest <= 1 + 1e-9
 
@@ -261,8 +260,7 @@ def test_marginals_of_a_graph_are_those_of_its_product() -> None:
     for wanted in [(0,), (2, 0), (4, 3), (0, 1, 2), (3, 2), (4,)]:
         others = tuple(i for i in range(5) if i not in wanted)
         expected = np.transpose(joint.sum(axis=others), np.argsort(np.argsort(wanted)))
-        found = graphs.marginal(known, FACTORS, wanted, 100.0)
-        np.testing.assert_allclose(found, expected)
+        np.testing.assert_allclose(graphs.marginal(known, FACTORS, wanted, 100.0), expected)
 
 
 def test_rows_of_a_graph_follow_it() -> None:
@@ -297,8 +295,7 @@ def made(method: str, source: Any = None, **more: Any) -> pd.DataFrame:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_all_that_is_charged_adds_up_to_epsilon(method: str) -> None:
-    result = made(method, epsilon="1/3")
-    parts = dp.record(result).components
+    parts = dp.record(made(method, epsilon="1/3")).components
     assert sum(each.epsilon for each in parts.values()) == dp.ledger().spent <= Fraction(1, 3)
     if method != "aim":
         assert dp.ledger().spent == Fraction(1, 3)
@@ -406,8 +403,7 @@ def test_with_a_huge_epsilon_rows_are_like_the_private_ones(method: str) -> None
 
 def test_without_noise_the_small_database_is_the_best(exact: None) -> None:
     found = dp.synthesize(people()[["a", "b"]], rows=4, method="small", epsilon=1)
-    best = small(4, 480)
-    exact = integers(best, people(name="other")._table.engine)
+    exact = integers(small(4, 480), people(name="other")._table.engine)
     codes = candidates(6, 4)[int(np.argmax(exact))]
     cells = list(itertools.product("xy", [1, 2, 3]))
     expected = [cell for cell, n in zip(cells, codes, strict=True) for _ in range(n)]

@@ -54,8 +54,7 @@ def away(a: int, b: int, share: Fraction) -> int:
 def by_hand(by: PolyPlace, rows: tuple[int, ...]) -> tuple[float, float]:
     """Value and smooth sensitivity, by lists."""
     gamma, ordered = float(by.epsilon) / 5, sorted(rows)
-    found = _of_rank if isinstance(by.target, AtRank) else _of_middle
-    value, moves = found(by, ordered)
+    value, moves = (_of_rank if isinstance(by.target, AtRank) else _of_middle)(by, ordered)
     return value, max(math.exp(-gamma * j) * move for j, move in enumerate(moves))
 
 

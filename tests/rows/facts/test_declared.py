@@ -211,8 +211,7 @@ def test_names_that_are_no_identifiers_and_names_of_arguments() -> None:
 
 def test_what_is_asserted_can_be_declared_too() -> None:
     frame = dp.private(table(), unit="row")
-    known = frame.declare(age=(0, 99))
-    assert known["age"].mean(epsilon=20) < 99
+    assert frame.declare(age=(0, 99))["age"].mean(epsilon=20) < 99
     refusal(lambda: frame.declare(age=(0, 98)), error=SourceError)
     assert facts(dp.private(table(), unit="row").declare(age=(0, 98))) == {"age": Bounds(0, 98)}
 

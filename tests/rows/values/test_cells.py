@@ -173,8 +173,7 @@ def test_a_cell_means_the_same_in_every_column(values: list[Any]) -> None:
     wanted = [canonical(value) for value in values]
     assert meanings(column(objects(values))) == wanted
     assert meanings(column(objects(values[::-1]))) == wanted[::-1]
-    beside = column(objects([*values, "n/a", 1.5, None]))
-    assert meanings(beside.take(slice(len(values)))) == wanted
+    assert meanings(column(objects([*values, "n/a", 1.5, None])).take(slice(len(values)))) == wanted
 
 
 HOLDERS: dict[str, tuple[Any, list[str]]] = {
@@ -335,8 +334,7 @@ SPITEFUL: list[tuple[type, tuple[Any, ...]]] = [
 def test_a_subclass_is_read_by_its_base(base: type, args: tuple[Any, ...]) -> None:
     cell = spiteful(base, *args)
     assert canonical(cell) == canonical(base(*args))
-    held = column(objects([cell, base(*args), "n/a"]))
-    assert meanings(held)[:2] == [canonical(base(*args))] * 2
+    assert meanings(column(objects([cell, base(*args), "n/a"])))[:2] == [canonical(base(*args))] * 2
 
 
 class Meta(type):
@@ -379,8 +377,7 @@ def test_one_odd_row_changes_what_no_other_row_counts(exact: None) -> None:
 
 
 def test_a_cell_beyond_the_limits_neither_hangs_nor_raises(exact: None) -> None:
-    deep = nested(2000)
-    frame = pd.DataFrame({"x": objects([Decimal("1e999999"), deep, 2**10_000, 1, "1"])})
+    frame = pd.DataFrame({"x": objects([Decimal("1e999999"), nested(2000), 2**10_000, 1, "1"])})
     people = dp.protect(frame, name="odd")
     assert people["x"].count(epsilon=1) == 2
     assert people.count(epsilon=1) == 5
@@ -540,8 +537,7 @@ def test_zoned_times_at_the_end_of_all_times_mean_the_same_in_both_forms(
     far = [] if unit == "ns" else [np.datetime64("9999-12-31T23:59:59", unit),
                                    np.datetime64("200000-01-01", unit)]  # fmt: skip
     values = np.array([*ENDS.astype(f"M8[{unit}]"), *far], dtype=f"M8[{unit}]")
-    times = pd.Series(pd.DatetimeIndex(values).tz_localize("UTC").tz_convert(zone))
-    held = column(times)
+    held = column(pd.Series(pd.DatetimeIndex(values).tz_localize("UTC").tz_convert(zone)))
     for operation in COMPARE:
         for text in ("2020-06-01", "2262-04-12", "9999-12-31 23:59:59", "1677-09-21"):
             found = vectors.compare_scalar(operation, held, text).tolist()
@@ -558,8 +554,7 @@ def test_a_sentinel_beyond_the_calendar_keeps_its_place() -> None:
 
 def test_no_two_numbers_share_a_hash_under_each_key() -> None:
     """Without a key a frame can be built that passes as another."""
-    pairs = [(2**53 + 1, 7.206501236555038e-59), (3.1157114724861147e209, None)]
-    for one, other in pairs:
+    for one, other in [(2**53 + 1, 7.206501236555038e-59), (3.1157114724861147e209, None)]:
         for key_bytes in (b"a" * 16, b"b" * 16):
             hashes = hashing.of_elements(column(objects([one, other])), key_bytes)
             assert hashes[0] != hashes[1]
@@ -587,8 +582,7 @@ def test_protect_never_raises_on_a_cell_and_copies_by_the_base() -> None:
 
     cells_held = [Unhashed(), Copies([1]), [1, threading.Lock()], nested(2000)]
     people = dp.protect(pd.DataFrame({"x": objects(cells_held)}), name="hostile")
-    found = meanings(people._table.engine.read["x"])
-    assert found == [canonical(cell) for cell in cells_held]
+    assert meanings(people._table.engine.read["x"]) == [canonical(cell) for cell in cells_held]
     assert canonical(Copies([1])) == ("list", (("number", 1),))
 
 

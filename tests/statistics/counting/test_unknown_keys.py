@@ -224,8 +224,7 @@ def test_labels_are_told_with_exactly_the_probability_of_the_curve(n: int) -> No
 
 def test_a_rational_probability_is_decided_too() -> None:
     """δ = 1/128 has an end: an interval around it never decides the floor, more bits do."""
-    curve = Curve.of(Fraction(1), Fraction(1, 128))
-    found, undecided = of_curve(curve, 1)
+    found, undecided = of_curve(Curve.of(Fraction(1), Fraction(1, 128)), 1)
     assert_brackets(found, undecided, lambda yes: Fraction(1 if yes else 127, 128), [True, False])
 
 
