@@ -327,9 +327,7 @@ BOUNDS_TO_TRY = [(-5, 10), (0, 60), (0.1, 0.3), (1e6, 1e6 + 1e-3), (-1e250, 1e25
 
 @pytest.mark.parametrize("bounds", BOUNDS_TO_TRY)
 @pytest.mark.parametrize("noise", [0, 1, -(2**31) - 1, 10**21 + 1])
-def test_every_released_float_lies_on_a_public_power_of_two_grid(
-    bounds: Any, noise: int, frozen: Any
-) -> None:
+def test_every_released_float_lies_on_a_public_grid(bounds: Any, noise: int, frozen: Any) -> None:
     frozen(noise)
     df = people().assign(number=np.linspace(*bounds, 40))
     for name, grid in {"mean": Grid.anchored, "sum": Grid.centred}.items():

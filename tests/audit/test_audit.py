@@ -292,9 +292,7 @@ def test_outcomes_of_many_kinds_are_told_apart(outcomes: tuple[Any, Any], found:
         ({"delta": math.nan}, "from 0"),
     ],
 )
-def test_wrong_arguments_are_refused_before_the_first_run(
-    wrong: dict[str, Any], words: str
-) -> None:
+def test_wrong_arguments_are_refused_before_any_run(wrong: dict[str, Any], words: str) -> None:
     def release(data: Any) -> None:
         raise KeyboardInterrupt  # which nothing would catch
 
@@ -403,9 +401,7 @@ def test_the_frame_given_stays_as_it_is() -> None:
         ({"seed": "x"}, "whole number"),
     ],
 )
-def test_wrong_arguments_of_neighbours_are_refused_at_once(
-    wrong: dict[str, Any], words: str
-) -> None:
+def test_wrong_arguments_of_neighbours_are_refused(wrong: dict[str, Any], words: str) -> None:
     arguments = {"df": PEOPLE, **wrong}
     refusal(lambda: neighbours(arguments.pop("df"), **arguments), words)
 
@@ -489,7 +485,7 @@ def test_a_mean_that_ignores_max_rows_is_found(monkeypatch: pytest.MonkeyPatch) 
     ],
 )
 def test_a_kernel_that_reads_other_rows_is_found(
-    monkeypatch: pytest.MonkeyPatch, statistic: Any, kernel: Any, op: Any
+    monkeypatch: Any, statistic: Any, kernel: Any, op: Any
 ) -> None:
     # by a quarter of the 75 pairs with a hostile row, or more: missed with a chance below 4e-10
     monkeypatch.setattr(statistic, "kernel", kernel)

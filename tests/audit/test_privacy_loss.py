@@ -169,9 +169,7 @@ def laplace_pmf(scale: float, z: Any) -> Any:
 
 @pytest.mark.parametrize("move", [(1, 1), (2, 1), (-1, 2), (1, 1, 1), (3, 0), (0, 1)])
 @pytest.mark.parametrize("scale", [0.7, 2.0])
-def test_one_number_moved_by_all_is_the_worst_for_laplace(
-    move: tuple[int, ...], scale: float
-) -> None:
+def test_one_number_moved_by_all_is_worst_for_laplace(move: tuple[int, ...], scale: float) -> None:
     """Sums over a box; what lies outside of it is added to δ of the other side."""
     far = 40 if len(move) < 3 else 14
     sides = [np.arange(-far, far + 1)] * len(move)

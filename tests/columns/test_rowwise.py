@@ -187,9 +187,7 @@ def meanings(vector: vectors.Vector) -> list[Cell]:
     return [MISSING if code < 0 else held.levels.cells[code] for code in held.codes.tolist()]
 
 
-def results(
-    df: pd.DataFrame, expression: expressions.Expression, branches: int, part: slice
-) -> list[Any]:
+def results(df: pd.DataFrame, expression: Any, branches: int, part: slice) -> list[Any]:
     """The elements of an expression on some rows, for each branch."""
     first, last, _ = part.indices(len(df))
     block = RowTable(Columns(df), b"k" * 16).block(first, last)

@@ -191,7 +191,7 @@ def test_a_fit_of_verified_rows_again_is_free_and_the_same(method: str) -> None:
     ids=str,
 )
 def test_what_is_wrong_is_refused_before_anything_is_charged(
-    change: dict[str, Any], error: type[Exception], words: str
+    change: Any, error: Any, words: str
 ) -> None:
     dp.session(epsilon=9)
     model = KMeans(**{"epsilon": 1, **change})

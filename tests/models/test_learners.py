@@ -107,9 +107,7 @@ def test_one_round_is_far_better_than_guessing() -> None:
 
 @pytest.mark.parametrize("rows", [300, 20_000])
 @pytest.mark.parametrize("loss", [{"epsilon": 1}, {"rho": "0.2"}], ids=["epsilon", "rho"])
-def test_many_rows_are_asked_for_products_of_features_too(
-    rows: int, loss: dict[str, Any], frozen: Any
-) -> None:
+def test_many_rows_are_asked_for_products_too(rows: int, loss: dict[str, Any], frozen: Any) -> None:
     """Three slopes; of many rows also 1, three means, six products. It costs the same. Under ε
     there is no noise; under ρ a number of rows would have to be wrong by 20 deviations."""
     frozen(0)

@@ -58,9 +58,7 @@ CHARGES = st.lists(
 
 
 @given(charges=CHARGES, cuts=st.lists(st.integers(0, 30), max_size=4), first=st.integers(1, 40))
-def test_the_chart_tells_what_all_cost_after_each_cell(
-    charges: list[Any], cuts: list[int], first: int
-) -> None:
+def test_the_chart_tells_all_costs_after_each_cell(charges: Any, cuts: Any, first: int) -> None:
     """However often it is looked at, and wherever a long ledger is followed from."""
     names = ("loss", "cell", "source", "path")
     drafts = [replace(DRAFT, **dict(zip(names, charge, strict=True))) for charge in charges]
@@ -365,9 +363,7 @@ def test_a_short_ledger_has_no_pages() -> None:
     assert View(filled(201))._pages._bar.layout.display is None
 
 
-def test_an_update_reads_no_more_of_a_long_ledger_than_of_a_short_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_update_reads_no_more_of_a_long_ledger(tmp_path: Path, monkeypatch: Any) -> None:
     store = sqlite.SqliteStore(tmp_path / "a.ledger", limit(10**6))
     for _ in range(6):
         store.add([DRAFT] * 500, agreed)
@@ -456,9 +452,7 @@ def until(condition: Any, seconds: float = 20) -> None:
         time.sleep(0.02)
 
 
-def test_what_another_process_releases_appears_without_a_word(
-    tmp_path: Path, pushed: list[str]
-) -> None:
+def test_what_another_process_releases_appears(tmp_path: Path, pushed: list[str]) -> None:
     dp.session(epsilon=2, store=tmp_path / "a.ledger")
     live = Live(Kernelled())
     live.show(dp.ledger())
@@ -508,8 +502,8 @@ def test_unloading_ends_the_watch(tmp_path: Path, pushed: list[str]) -> None:
     assert watches() == []
 
 
-def test_a_watch_outlives_a_file_that_can_not_be_read_for_a_while(
-    tmp_path: Path, pushed: list[str], monkeypatch: pytest.MonkeyPatch
+def test_a_watch_outlives_a_file_unreadable_for_a_while(
+    tmp_path: Any, pushed: Any, monkeypatch: Any
 ) -> None:
     dp.session(epsilon=2, store=tmp_path / "a.ledger")
     live, looked = Live(Kernelled()), []

@@ -82,9 +82,7 @@ def test_scalars_show_their_error_and_print_like_numbers(shell: Any, capsys: Any
 
 
 @pytest.mark.parametrize("turned", ["off", "on"])
-def test_the_guard_shows_the_schema_of_protected_frames(
-    shell: Any, capsys: Any, turned: str
-) -> None:
+def test_the_guard_shows_a_protected_schema(shell: Any, capsys: Any, turned: str) -> None:
     df = pd.DataFrame({"age": [17017], "name": ["CANARY"]})
     dp.protect(df, name="people")
     shell.run_line_magic("dp", "guard on")

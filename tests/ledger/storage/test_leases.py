@@ -177,7 +177,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> threading.Semaphore:
 
 
 def test_threads_that_ask_the_same_at_once_share_one_draw(
-    running: Any, gate: Gate, waits: threading.Semaphore
+    running: Any, gate: Any, waits: Any
 ) -> None:
     p = people()
     with threads([lambda: p["a"].mean(epsilon=1)] * 6) as got:
@@ -254,9 +254,7 @@ def interruptible() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_an_interrupt_ends_the_wait_and_leaves_nothing(
-    running: dp.types.Session, gate: Gate
-) -> None:
+def test_an_interrupt_ends_the_wait_for_good(running: dp.types.Session, gate: Gate) -> None:
     p = people()
     me = threading.main_thread().ident
     assert me is not None
@@ -280,9 +278,7 @@ def test_an_interrupt_ends_the_wait_and_leaves_nothing(
     assert p["g"].value_counts(epsilon=1) is not None
 
 
-def test_an_interrupt_in_the_scan_frees_the_lease(
-    running: dp.types.Session, monkeypatch: Any
-) -> None:
+def test_an_interrupt_in_the_scan_frees_the_lease(running: Any, monkeypatch: Any) -> None:
     p = people()
     with monkeypatch.context() as broken:
 
@@ -515,7 +511,7 @@ def test_a_lease_leaves_no_row_behind(file: Path) -> None:
 
 @linux
 @pytest.mark.parametrize("where", ["memory", "file"])
-def test_one_charge_is_one_answer_though_a_function_of_the_caller_forks(
+def test_one_charge_is_one_answer_though_a_callers_function_forks(
     where: str, tmp_path: Path
 ) -> None:
     """Each process drew an answer of its own for the one charge."""

@@ -117,9 +117,7 @@ def test_the_sensitivity_of_a_misfit_is_its_largest_weight_and_attained() -> Non
 
 
 @pytest.mark.parametrize(("rows", "total"), [(1, 0), (2, 1), (3, 3)])
-def test_the_sensitivity_of_a_small_database_is_its_rows_and_attained(
-    rows: int, total: int
-) -> None:
+def test_the_sensitivity_of_a_small_database_is_its_rows(rows: int, total: int) -> None:
     statistic = small(rows, total)._statistic
     assert isinstance(statistic, SmallDatabases)
     assert moved(small(rows, total)) == statistic.linf_sensitivity(1) == rows
@@ -513,9 +511,7 @@ def test_choices_that_cost_more_than_a_count_are_refused_before() -> None:
 
 
 @pytest.mark.parametrize("method", ["mwem", pytest.param("aim", marks=needs_mbi)])
-def test_a_release_of_the_program_that_would_be_too_cheap_is_refused_before_the_first(
-    method: str,
-) -> None:
+def test_a_release_of_the_program_that_is_too_cheap_is_refused_first(method: str) -> None:
     dp.session(epsilon=5)
     refusal(lambda: made(method, epsilon=12e-6), "the cheapest release would get")
 

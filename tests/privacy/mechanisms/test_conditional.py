@@ -51,9 +51,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "rows"), CASES)
-def test_an_interval_holds_given_that_the_label_is_told(
-    epsilon: str, delta: str, rows: int
-) -> None:
+def test_an_interval_holds_if_the_label_is_told(epsilon: str, delta: str, rows: int) -> None:
     """For every true count from 1 to 3T."""
     passed = law(epsilon, delta, rows)
     for confidence in (0.95, 0.5, 0.999):

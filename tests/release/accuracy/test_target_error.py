@@ -428,9 +428,7 @@ def test_five_persons_rows_are_no_reason_to_pay_thirty(people: Any) -> None:
 
 
 @pytest.mark.parametrize(("share", "rows", "most"), [("5%", 1000, 50), (" 2.5 % ", 400.0, 10)])
-def test_a_share_is_of_the_rows_that_are_expected(
-    share: str, rows: float, most: int, people: Any
-) -> None:
+def test_a_share_is_of_the_expected_rows(share: str, rows: float, most: int, people: Any) -> None:
     for name, (ask, are_rows) in COUNTS.items():
         if not are_rows:
             with pytest.raises(QueryError, match="is a share of expected_rows=, for counts of"):

@@ -29,9 +29,7 @@ EPOCH = pd.Timestamp("1970-01-01").as_unit("us")
 THREE = st.lists(st.integers(-(2**50), 2**50), min_size=3, max_size=3)
 
 
-def column(
-    values: list[Any] | pd.Series, frame: pd.DataFrame | None = None
-) -> dp.types.PrivateSeries:
+def column(values: Any, frame: pd.DataFrame | None = None) -> dp.types.PrivateSeries:
     table = pd.DataFrame({"x": values}) if frame is None else frame.assign(x=values)
     series: dp.types.PrivateSeries = dp.private(table, unit="row")["x"]
     return series

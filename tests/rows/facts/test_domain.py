@@ -55,7 +55,7 @@ def on(grid: Grid, *values: float) -> list[float]:
 @example(Bounds(5.0, 5.0), [4.0, 6.0])
 @example(Bounds(0.0, 0.0), [4.0, -6.0])
 @example(Bounds(-(2.0**900), 2.0**900), [1.7e308, -1.7e308])
-def test_rounding_is_monotone_and_never_leaves_the_grid(
+def test_rounding_is_monotone_and_stays_on_the_grid(
     make: Any, within: Bounds, values: list[float]
 ) -> None:
     grid = make(within)
@@ -73,9 +73,7 @@ def test_rounding_is_monotone_and_never_leaves_the_grid(
 
 @pytest.mark.parametrize("make", GRIDS.values(), ids=GRIDS)
 @given(within=bounds(), share=st.floats(0, 1))
-def test_rounding_moves_a_number_by_no_more_than_a_step(
-    make: Any, within: Bounds, share: float
-) -> None:
+def test_rounding_moves_a_number_by_a_step_at_most(make: Any, within: Bounds, share: float) -> None:
     grid = make(within)
     x = min(max(within.lower + share * (within.upper - within.lower), within.lower), within.upper)
     exact = (Fraction(x) - Fraction(grid.origin)) / Fraction(grid.step)

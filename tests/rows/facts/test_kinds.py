@@ -879,9 +879,7 @@ def dp_index(found: Any) -> Any:
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NaT], ids=["None", "NaN", "NaT"])
 @pytest.mark.parametrize("dtype", LEAKY)
 @pytest.mark.parametrize("lineage", ["verified", "asserted"])
-def test_a_row_of_missing_cells_changes_nothing_that_is_said(
-    dtype: str, missing: Any, lineage: str
-) -> None:
+def test_a_row_of_missing_cells_changes_nothing(dtype: str, missing: Any, lineage: str) -> None:
     column = pd.Series(LEAKY[dtype], dtype=dtype)
     one = pd.DataFrame({"x": column, "n": [1, 2, 3]})
     try:  # what the holder's pandas makes of the same column with a row more

@@ -217,9 +217,7 @@ def test_storage_never_changes_a_meaning(kind: str, data: st.DataObject) -> None
 
 
 @given(st.lists(CELLS, min_size=1, max_size=8), st.lists(SCALARS, max_size=5))
-def test_look_ups_and_comparisons_agree_with_the_definition(
-    values: list[Any], wanted: list[Any]
-) -> None:
+def test_look_ups_and_comparisons_are_as_defined(values: list[Any], wanted: list[Any]) -> None:
     """By brute force: equality of keys, cell by cell."""
     held, cells_held = column(objects(values)), [canonical(value) for value in values]
     public = tuple(x for x in wanted if key(canonical(x)) is not None and not isinstance(x, str))
@@ -482,8 +480,8 @@ def test_other_arrays_mean_what_their_cells_mean(kind: str) -> None:
 
 
 @pytest.mark.usefixtures("exact")
-def test_ledgers_of_the_form_before_go_on_and_replay_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_ledgers_of_the_form_before_go_on_replaying_nothing(
+    tmp_path: Any, monkeypatch: Any
 ) -> None:
     """Old charges add up; nothing old is answered again, and no part is shared with it."""
     frame = pd.DataFrame({"g": ["a", "b"] * 50, "x": range(100)})
@@ -531,9 +529,7 @@ ENDS = np.array(["2262-04-11T23:47:16.854775807", "1677-09-21T00:12:44", "2020-0
 
 @pytest.mark.parametrize("unit", ["s", "us", "ns"])
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "Asia/Tokyo", "UTC", "+05:30"])
-def test_zoned_times_at_the_end_of_all_times_mean_the_same_in_both_forms(
-    unit: str, zone: str
-) -> None:
+def test_zoned_times_at_the_end_of_all_times_mean_the_same(unit: str, zone: str) -> None:
     far = [] if unit == "ns" else [np.datetime64("9999-12-31T23:59:59", unit),
                                    np.datetime64("200000-01-01", unit)]  # fmt: skip
     values = np.array([*ENDS.astype(f"M8[{unit}]"), *far], dtype=f"M8[{unit}]")
