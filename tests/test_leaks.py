@@ -786,18 +786,15 @@ def _table(*people: list[dict[str, Any]]) -> pd.DataFrame:
 BASE = [_person(f"p{i}", 1 + i % 3, kind="ab"[i % 2]) for i in range(8)]
 #: One person beside others: tables differ in how many there are, what they are, what is seen.
 ONE_MORE: dict[str, list[dict[str, Any]]] = {
-    "a person more": _person("x", 2),
-    "a person of far too many rows": _person("x", 3000),
+    "a person more": _person("x", 2), "a person of far too many rows": _person("x", 3000),
     "the only one of a key": _person("x", 1, kind="c"),
     "one of a key that nobody declared": _person("x", 1, kind="z"),
     "one without any values": _person("x", 2, amount=None, kind=None, day=pd.NaT),
-    "one who is missing": _person(None, 5),
-    "an outlier": _person("x", 1, amount=-1e300),
+    "one who is missing": _person(None, 5), "an outlier": _person("x", 1, amount=-1e300),
     "an infinite one": _person("x", 1, amount=float("inf")),
     "text among numbers": _person("x", 1, amount="many"),
-    "a list among texts": _person("x", 1, kind=["a"]),
-    "a number among names": _person(7, 1),
-}
+    "a list among texts": _person("x", 1, kind=["a"]), "a number among names": _person(7, 1),
+}  # fmt: skip
 PAIRS: dict[str, tuple[pd.DataFrame, pd.DataFrame]] = {
     "the only person": (_table(), _table(_person("x", 1))),
     "the only person, of many rows": (_table(), _table(_person("x", 500))),

@@ -27,12 +27,9 @@ from tightness_operations import OPERATIONS, WITHOUT  # noqa: E402
 from tightness_truth import plain, rows  # noqa: E402
 
 KINDS = (
-    dp.types.PrivateFrame,
-    dp.types.PrivateSeries,
-    dp.types.PrivateGroupBy,
-    UnknownGroups,
+    dp.types.PrivateFrame, dp.types.PrivateSeries, dp.types.PrivateGroupBy, UnknownGroups,
     dp.types.Unreleased,
-)
+)  # fmt: skip
 #: Statistics without a line, by which of what has none (`WITHOUT`) they are released.
 UNTOLD = {
     "Unique": "unique", "Proposed": "propose_test_release", "TrimmedMean": "trimmed_mean",

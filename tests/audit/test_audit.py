@@ -275,23 +275,13 @@ def test_outcomes_of_many_kinds_are_told_apart(outcomes: tuple[Any, Any], found:
     assert found in result.event or "[" not in found, result
 
 
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ({"release_fn": 3}, "must be a function"),
-        ({"epsilon": 0}, "greater than 0"),
-        ({"epsilon": None}, "is needed"),
-        ({"epsilon": "one"}, "can't be read"),
-        ({"runs": 0}, "1 or more"),
-        ({"runs": 2.5}, "whole number"),
-        ({"runs": True}, "whole number"),
-        ({"confidence": 1}, "between 0 and 1"),
-        ({"confidence": "high"}, "must be a number"),
-        ({"delta": -0.1}, "from 0"),
-        ({"delta": 1}, "from 0"),
-        ({"delta": math.nan}, "from 0"),
-    ],
-)
+@pytest.mark.parametrize(("wrong", "words"), [
+    ({"release_fn": 3}, "must be a function"), ({"epsilon": 0}, "greater than 0"),
+    ({"epsilon": None}, "is needed"), ({"epsilon": "one"}, "can't be read"),
+    ({"runs": 0}, "1 or more"), ({"runs": 2.5}, "whole number"), ({"runs": True}, "whole number"),
+    ({"confidence": 1}, "between 0 and 1"), ({"confidence": "high"}, "must be a number"),
+    ({"delta": -0.1}, "from 0"), ({"delta": 1}, "from 0"), ({"delta": math.nan}, "from 0"),
+])  # fmt: skip
 def test_wrong_arguments_are_refused_before_any_run(wrong: dict[str, Any], words: str) -> None:
     def release(data: Any) -> None:
         raise KeyboardInterrupt  # which nothing would catch
@@ -388,19 +378,13 @@ def test_the_frame_given_stays_as_it_is() -> None:
     pd.testing.assert_frame_equal(df, PEOPLE)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ({"df": [1]}, "must be a DataFrame"),
-        ({"df": PEOPLE[:0]}, "one row and one column"),
-        ({"df": PEOPLE[[]]}, "one row and one column"),
-        ({"df": PEOPLE.iloc[:, [0, 0]]}, "columns of the same name"),
-        ({"unit": "nobody"}, "no column"),
-        ({"df": PEOPLE.assign(owner=None), "unit": "owner"}, "missing in all rows"),
-        ({"pairs": 0}, "1 or more"),
-        ({"seed": "x"}, "whole number"),
-    ],
-)
+@pytest.mark.parametrize(("wrong", "words"), [
+    ({"df": [1]}, "must be a DataFrame"), ({"df": PEOPLE[:0]}, "one row and one column"),
+    ({"df": PEOPLE[[]]}, "one row and one column"),
+    ({"df": PEOPLE.iloc[:, [0, 0]]}, "columns of the same name"), ({"unit": "nobody"}, "no column"),
+    ({"df": PEOPLE.assign(owner=None), "unit": "owner"}, "missing in all rows"),
+    ({"pairs": 0}, "1 or more"), ({"seed": "x"}, "whole number"),
+])  # fmt: skip
 def test_wrong_arguments_of_neighbours_are_refused(wrong: dict[str, Any], words: str) -> None:
     arguments = {"df": PEOPLE, **wrong}
     refusal(lambda: neighbours(arguments.pop("df"), **arguments), words)
@@ -477,13 +461,10 @@ def test_a_mean_that_ignores_max_rows_is_found(monkeypatch: pytest.MonkeyPatch) 
     assert mean.worst == 3 * mean.declared
 
 
-@pytest.mark.parametrize(
-    ("statistic", "kernel", "op"),
-    [
-        (Count, count_if_all_are_small, lambda p: p.count(epsilon=1)),
-        (Sum, sum_up_to_the_largest, lambda p: p["number"].sum(bounds=(0, 1), epsilon=1)),
-    ],
-)
+@pytest.mark.parametrize(("statistic", "kernel", "op"), [
+    (Count, count_if_all_are_small, lambda p: p.count(epsilon=1)),
+    (Sum, sum_up_to_the_largest, lambda p: p["number"].sum(bounds=(0, 1), epsilon=1)),
+])  # fmt: skip
 def test_a_kernel_that_reads_other_rows_is_found(
     monkeypatch: Any, statistic: Any, kernel: Any, op: Any
 ) -> None:
@@ -602,18 +583,12 @@ def test_nothing_is_checked_where_nothing_is_asked() -> None:
     assert "UnknownColumn" in str(broken)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ({"op": "count"}, "must be a function"),
-        ({"df": None}, "must be a DataFrame"),
-        ({"unit": "nobody"}, "no column"),
-        ({"max_rows": 2}, "needs unit="),
-        ({"unit": "owner"}, "max_rows= is needed"),
-        ({"domain": {"nowhere": (0, 1)}}, "no column"),
-        ({"pairs": 0}, "1 or more"),
-    ],
-)
+@pytest.mark.parametrize(("wrong", "words"), [
+    ({"op": "count"}, "must be a function"), ({"df": None}, "must be a DataFrame"),
+    ({"unit": "nobody"}, "no column"), ({"max_rows": 2}, "needs unit="),
+    ({"unit": "owner"}, "max_rows= is needed"), ({"domain": {"nowhere": (0, 1)}}, "no column"),
+    ({"pairs": 0}, "1 or more"),
+])  # fmt: skip
 def test_wrong_arguments_of_the_check_are_refused(wrong: dict[str, Any], words: str) -> None:
     arguments = {"op": lambda p: p.count(epsilon=1), "df": PEOPLE, **wrong}
     refusal(lambda: check_sensitivity(arguments.pop("op"), arguments.pop("df"), **arguments), words)

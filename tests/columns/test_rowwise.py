@@ -259,13 +259,11 @@ def test_the_row_of_a_unit_is_made_from_its_rows_alone(seed: int, where: str | N
     draw = np.random.default_rng(seed)  # of data, not of noise
     n = 40
     reals = [0.1, 0.2, 0.3, 1e16, -1e16, 1.0, 1e-9, 1e308, None]
-    df = pd.DataFrame(
-        {
-            "u": objects([UNIT_NAMES[i] for i in draw.integers(0, len(UNIT_NAMES), n)]),
-            "c": objects([ANYTHING[i] for i in draw.integers(0, len(ANYTHING), n)]),
-            "d": objects([reals[i] for i in draw.integers(0, len(reals), n)]),
-        }
-    )
+    df = pd.DataFrame({
+        "u": objects([UNIT_NAMES[i] for i in draw.integers(0, len(UNIT_NAMES), n)]),
+        "c": objects([ANYTHING[i] for i in draw.integers(0, len(ANYTHING), n)]),
+        "d": objects([reals[i] for i in draw.integers(0, len(reals), n)]),
+    })  # fmt: skip
     together = unit_rows(df, where)
     assert unit_rows(df.iloc[draw.permutation(n)], where) == together
     names = [hashing.name_of(u) for u in df["u"]]

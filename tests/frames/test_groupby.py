@@ -173,29 +173,26 @@ def test_what_groups_answer_tells_no_neighbours_apart(ask: Any) -> None:
     assert found.ok, found
 
 
-@pytest.mark.parametrize(
-    ("ask", "words"),
-    [
-        (lambda g: g["a"].mode, r"would need a selection.*value_counts\(keys"),
-        (lambda g: g["a"].idxmax, r"which rows exist is private.*\.idxmax\(epsilon"),
-        (lambda g: g["kind"].unattributed_histogram, r"value_counts\(keys"),
-        (lambda g: g["a"].clipping_shares, "bounds of a column hold for all groups"),
-        (lambda g: g["a"].suggest_bounds, "bounds of a column hold for all groups"),
-        (lambda g: g["kind"].unique, r"which labels a group has.*value_counts"),
-        (lambda g: g["late"].any, "single row would decide"),
-        (lambda g: g.ngroups, "which keys have rows is private"),
-        (lambda g: g["a"].first, "rows have no order"),
-        (lambda g: g["a"].cov(bounds=(0, 1), epsilon=1), "needs two columns or more"),
-        (lambda g: g["a"].corr(bounds=(0, 1), epsilon=1), "needs two columns or more"),
-        (lambda g: g[["a", "b"]].corr("spearman", bounds=(0, 1)), "ranks depend on other rows"),
-        (lambda g: g[["a", "b"]].hist(bins=[0, 1], epsilon=1), "needs one column"),
-        (lambda g: g["a"].hist(epsilon=1), "range= is needed"),
-        (lambda g: g["kind"].nunique(epsilon=1), "keys= is needed"),
-        (lambda g: g[["a", "kind"]].nunique(keys=[1], epsilon=1), "needs one column"),
-        (lambda g: g["a"].describe(epsilon=1), "bounds= is needed"),
-        (lambda g: g["a"].describe(bounds=(1, 1), epsilon=1), "upper end lies above"),
-    ],
-)
+@pytest.mark.parametrize(("ask", "words"), [
+    (lambda g: g["a"].mode, r"would need a selection.*value_counts\(keys"),
+    (lambda g: g["a"].idxmax, r"which rows exist is private.*\.idxmax\(epsilon"),
+    (lambda g: g["kind"].unattributed_histogram, r"value_counts\(keys"),
+    (lambda g: g["a"].clipping_shares, "bounds of a column hold for all groups"),
+    (lambda g: g["a"].suggest_bounds, "bounds of a column hold for all groups"),
+    (lambda g: g["kind"].unique, r"which labels a group has.*value_counts"),
+    (lambda g: g["late"].any, "single row would decide"),
+    (lambda g: g.ngroups, "which keys have rows is private"),
+    (lambda g: g["a"].first, "rows have no order"),
+    (lambda g: g["a"].cov(bounds=(0, 1), epsilon=1), "needs two columns or more"),
+    (lambda g: g["a"].corr(bounds=(0, 1), epsilon=1), "needs two columns or more"),
+    (lambda g: g[["a", "b"]].corr("spearman", bounds=(0, 1)), "ranks depend on other rows"),
+    (lambda g: g[["a", "b"]].hist(bins=[0, 1], epsilon=1), "needs one column"),
+    (lambda g: g["a"].hist(epsilon=1), "range= is needed"),
+    (lambda g: g["kind"].nunique(epsilon=1), "keys= is needed"),
+    (lambda g: g[["a", "kind"]].nunique(keys=[1], epsilon=1), "needs one column"),
+    (lambda g: g["a"].describe(epsilon=1), "bounds= is needed"),
+    (lambda g: g["a"].describe(bounds=(1, 1), epsilon=1), "upper end lies above"),
+])  # fmt: skip
 def test_what_groups_do_not_answer_is_refused_with_the_reason(ask: Any, words: str) -> None:
     refusal(lambda: ask(people().dp.groupby("group", keys=KEYS)), words, dp.DPError)
 

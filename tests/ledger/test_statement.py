@@ -28,11 +28,9 @@ from dppandas.privacy.accounting.composition import Part
 from dppandas.privacy.accounting.losses import Epsilon, Loss
 
 SESSIONS: dict[str, dict[str, Any]] = {
-    "no limit": {},
-    "pure": {"epsilon": 2},
-    "approximate": {"epsilon": 2, "delta": 1e-6},
+    "no limit": {}, "pure": {"epsilon": 2}, "approximate": {"epsilon": 2, "delta": 1e-6},
     "zcdp": {"rho": "0.5", "delta": 1e-6, "delta_releases": 1e-7},
-}
+}  # fmt: skip
 
 
 class Page(HTMLParser):

@@ -173,23 +173,17 @@ def test_a_fit_of_verified_rows_again_is_free_and_the_same(method: str) -> None:
     assert dp.ledger().spent == 9
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "words"),
-    [
-        ({"n_clusters": 0}, QueryError, "n_clusters=0 must be a whole number from 1"),
-        ({"n_clusters": 2.0}, QueryError, "n_clusters"),
-        ({"n_clusters": True}, QueryError, "n_clusters"),
-        ({"n_clusters": 1001}, QueryError, "n_clusters"),
-        ({"rounds": 0}, QueryError, "rounds"),
-        ({"method": "elkan"}, QueryError, "method='elkan'"),
-        ({"epsilon": None}, MissingArgument, "needs the loss"),
-        ({"epsilon": -1}, QueryError, "epsilon"),
-        ({"rho": 1}, QueryError, "epsilon"),
-        ({"bounds": (3, 3)}, QueryError, "single point"),
-        ({"bounds": (3, np.nan)}, QueryError, "bounds"),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("change", "error", "words"), [
+    ({"n_clusters": 0}, QueryError, "n_clusters=0 must be a whole number from 1"),
+    ({"n_clusters": 2.0}, QueryError, "n_clusters"),
+    ({"n_clusters": True}, QueryError, "n_clusters"),
+    ({"n_clusters": 1001}, QueryError, "n_clusters"), ({"rounds": 0}, QueryError, "rounds"),
+    ({"method": "elkan"}, QueryError, "method='elkan'"),
+    ({"epsilon": None}, MissingArgument, "needs the loss"),
+    ({"epsilon": -1}, QueryError, "epsilon"), ({"rho": 1}, QueryError, "epsilon"),
+    ({"bounds": (3, 3)}, QueryError, "single point"),
+    ({"bounds": (3, np.nan)}, QueryError, "bounds"),
+], ids=str)  # fmt: skip
 def test_what_is_wrong_is_refused_before_anything_is_charged(
     change: Any, error: Any, words: str
 ) -> None:

@@ -433,15 +433,11 @@ def owned() -> pd.DataFrame:
 
 
 KEEPS_TOKEN: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
-    "itself": lambda df: df,
-    "query": lambda df: df.query("age > 0"),
-    "mask": lambda df: df[df["age"] > 0],
-    "assign": lambda df: df.assign(double=df["age"] * 2),
-    "copy": lambda df: df.copy(),
-    "pickle": lambda df: pickle.loads(pickle.dumps(df)),
-    "columns": lambda df: df[["age", "id"]],
-    "repeated rows": lambda df: pd.concat([df, df]),
-}
+    "itself": lambda df: df, "query": lambda df: df.query("age > 0"),
+    "mask": lambda df: df[df["age"] > 0], "assign": lambda df: df.assign(double=df["age"] * 2),
+    "copy": lambda df: df.copy(), "pickle": lambda df: pickle.loads(pickle.dumps(df)),
+    "columns": lambda df: df[["age", "id"]], "repeated rows": lambda df: pd.concat([df, df]),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("way", KEEPS_TOKEN)
@@ -488,12 +484,10 @@ LOSES_UNIT: dict[str, Callable[[pd.DataFrame], Any]] = {
     "DataFrame": lambda df: pd.DataFrame(df.to_dict("list")),
     "CSV": lambda df: pd.read_csv(io.StringIO(df.to_csv())),
     "get_dummies": lambda df: pd.get_dummies(df["age"]),
-    "group means": lambda df: df.groupby("id").mean(),
-    "drop": lambda df: df.drop(columns="id"),
-    "columns": lambda df: df[["age"]],
-    "a Series": lambda df: df["age"],
+    "group means": lambda df: df.groupby("id").mean(), "drop": lambda df: df.drop(columns="id"),
+    "columns": lambda df: df[["age"]], "a Series": lambda df: df["age"],
     "a computed Series": lambda df: df["age"] - df["age"].mean(),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("way", LOSES_UNIT)

@@ -444,19 +444,15 @@ SLIPS: dict[str, tuple[dict[str, Any], str]] = {
     "no loss": ({"epsilon": None}, "epsilon= is needed"),
     "half a row": ({"rows": 1.5}, "whole number"),
     "no column": ({"marginals": ["zz"]}, "isn't a column"),
-    "twice": ({"marginals": [("a", "a")]}, "twice"),
-    "many": ({"marginals": 4}, "from 1 to 3"),
+    "twice": ({"marginals": [("a", "a")]}, "twice"), "many": ({"marginals": 4}, "from 1 to 3"),
     "a set": ({"marginals": {"a"}}, "must be a list"),
-    "method": ({"method": "gan"}, "must be one of"),
-    "rounds": ({"rounds": 4}, "from 1 to 3"),
+    "method": ({"method": "gan"}, "must be one of"), "rounds": ({"rounds": 4}, "from 1 to 3"),
     "rounds of small": ({"rounds": 1, "method": "small"}, "is for method"),
     "too many databases": ({"method": "small", "rows": 100}, "at most rows=7"),
-    "keys": ({"keys": ["x"]}, "dict"),
-    "keys of none": ({"keys": {"zz": [1]}}, "isn't one of"),
-    "noise": ({"mechanism": "gaussian"}, "noise"),
-    "within": ({"within": 3}, "within"),
+    "keys": ({"keys": ["x"]}, "dict"), "keys of none": ({"keys": {"zz": [1]}}, "isn't one of"),
+    "noise": ({"mechanism": "gaussian"}, "noise"), "within": ({"within": 3}, "within"),
     "a slip": ({"epsylon": 3}, "epsilon"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SLIPS)
@@ -617,19 +613,13 @@ def test_units_of_several_rows_get_so_much_more_noise() -> None:
         assert mine.scale == pytest.approx(3 * other.scale)
 
 
-@pytest.mark.parametrize(
-    ("given", "problem"),
-    [
-        (([],), "list of Series"),
-        (([[1, 2]],), "list of Series"),
-        (([pd.Series([1, 2])],), "names its columns"),
-        (([pd.Series([1.0, math.nan], index=pd.Index(["x", "y"], name="a"))],), "finite"),
-        (([pd.Series([1], index=pd.Index(["x"], name="zz"))],), "zz"),
-        ((TABLES, [1, 2]), "list of 3"),
-        ((TABLES, [1, 2, 0]), "at least 1"),
-        ((TABLES, [1, 1, 1.5]), "whole"),
-    ],
-)
+@pytest.mark.parametrize(("given", "problem"), [
+    (([],), "list of Series"), (([[1, 2]],), "list of Series"),
+    (([pd.Series([1, 2])],), "names its columns"),
+    (([pd.Series([1.0, math.nan], index=pd.Index(["x", "y"], name="a"))],), "finite"),
+    (([pd.Series([1], index=pd.Index(["x"], name="zz"))],), "zz"), ((TABLES, [1, 2]), "list of 3"),
+    ((TABLES, [1, 2, 0]), "at least 1"), ((TABLES, [1, 1, 1.5]), "whole"),
+])  # fmt: skip
 def test_tables_that_do_not_fit_are_refused(given: Any, problem: str) -> None:
     tables, weights = (*given, None)[:2]
     ask = lambda: dp.models.synthetic.worst_fit(PRIVATE.dp, tables, weights=weights, epsilon=1)  # noqa: E731

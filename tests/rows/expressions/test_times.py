@@ -221,21 +221,18 @@ def test_periods_are_keys(exact: None) -> None:
     assert found.index.tolist() == list(months)
 
 
-@pytest.mark.parametrize(
-    ("asked", "says"),
-    [
-        (lambda dt: dt.strftime("%c"), "%c doesn't mean the same on every machine"),
-        (lambda dt: dt.strftime("%-d"), "%- doesn't mean"),
-        (lambda dt: dt.strftime("50%"), "% doesn't mean"),
-        (lambda dt: dt.strftime(None), "must be a text"),
-        (lambda dt: dt.tz_convert("Mars/Olympus"), "must name a time zone"),
-        (lambda dt: dt.tz_convert("dateutil/Europe/Berlin"), "must name a time zone"),
-        (lambda dt: dt.tz_convert(3), "must name a time zone"),
-        (lambda dt: dt.to_period("ME?"), "must be a frequency of periods"),
-        (lambda dt: dt.to_period(3), "must be a text"),
-        (lambda dt: dt.tz_localize("UTC"), "tz_convert"),
-    ],
-)
+@pytest.mark.parametrize(("asked", "says"), [
+    (lambda dt: dt.strftime("%c"), "%c doesn't mean the same on every machine"),
+    (lambda dt: dt.strftime("%-d"), "%- doesn't mean"),
+    (lambda dt: dt.strftime("50%"), "% doesn't mean"),
+    (lambda dt: dt.strftime(None), "must be a text"),
+    (lambda dt: dt.tz_convert("Mars/Olympus"), "must name a time zone"),
+    (lambda dt: dt.tz_convert("dateutil/Europe/Berlin"), "must name a time zone"),
+    (lambda dt: dt.tz_convert(3), "must name a time zone"),
+    (lambda dt: dt.to_period("ME?"), "must be a frequency of periods"),
+    (lambda dt: dt.to_period(3), "must be a text"),
+    (lambda dt: dt.tz_localize("UTC"), "tz_convert"),
+])  # fmt: skip
 def test_what_dt_refuses(asked: Callable[[Any], Any], says: str) -> None:
     refusal(lambda: asked(column(pd.to_datetime(["2020-01-01"]).to_series()).dt), says, dp.DPError)
 
