@@ -94,8 +94,7 @@ def tables() -> dict[str, pd.DataFrame]:
 MORE: dict[str, Callable[[Any], Any]] = {
     "agg": lambda p: p[["number", "code"]].agg(
         {"number": ["mean", "median", "sum"], "code": ["count", "std"]},
-        bounds=ops.BOUNDS, epsilon=1,
-    ),
+        bounds=ops.BOUNDS, epsilon=1),
     "describe": lambda p: p[["number", "code"]].describe(bounds=ops.BOUNDS, epsilon=1),
 }  # fmt: skip
 
@@ -215,15 +214,12 @@ PANDAS: dict[str, Callable[[pd.DataFrame], list[float]]] = {
     "value_counts": lambda d: _flat(d["group"].value_counts().reindex(ops.GROUPS).fillna(0)),
     "proportions": lambda d: _flat(
         d.loc[d["group"].isin(ops.GROUPS), "group"].value_counts(normalize=True).reindex(ops.GROUPS)
-        .fillna(0 if len(d) else math.nan)
-    ),
+        .fillna(0 if len(d) else math.nan)),
     "group sum": lambda d: _flat(
         clipped(d["number"]).groupby([d["group"], d["code"]]).sum()
-        .reindex(pd.MultiIndex.from_product([ops.GROUPS, ops.CODES])).fillna(0)
-    ),
+        .reindex(pd.MultiIndex.from_product([ops.GROUPS, ops.CODES])).fillna(0)),
     "group mean": lambda d: _by(
-        d, "code", ops.CODES, pd.DataFrame({c: clipped(d[c]) for c in ("number", "no")}), "mean"
-    ),
+        d, "code", ops.CODES, pd.DataFrame({c: clipped(d[c]) for c in ("number", "no")}), "mean"),
     "var": lambda d: [clipped(d["number"]).var()],
     "std of columns": lambda d: [clipped(d[c]).std(ddof=0) for c in ("number", "code")],
     "group std": lambda d: _by(d, "group", ops.GROUPS, clipped(d["number"]), "std"),

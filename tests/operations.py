@@ -345,15 +345,12 @@ GAUSSIAN: dict[str, Callable[[Any], Any]] = {
 EXPERIMENTAL: dict[str, Callable[[Any], Any]] = {
     "smooth median": lambda p: p["number"].median(bounds=BOUNDS, method="smooth"),
     "smooth quantile": lambda p: (p["number"] / p["code"]).quantile(
-        0.9, bounds=BOUNDS, method="smooth"
-    ),
+        0.9, bounds=BOUNDS, method="smooth"),
     "trimmed mean": lambda p: p["number"].trimmed_mean(trim=2, bounds=BOUNDS),
     "trimmed mean of few": lambda p: p["code"].trimmed_mean(trim=20, bounds=BOUNDS),
     "trimmed mean of a query": lambda p: (
         p.query("number > 0 or yes").assign(x="number - code")["x"].trimmed_mean(
-            trim=0, bounds=BOUNDS
-        )
-    ),
+            trim=0, bounds=BOUNDS)),
 }  # fmt: skip
 
 
@@ -385,22 +382,18 @@ def lead(frame: pd.DataFrame) -> int:
 VOUCHED: dict[str, Callable[[Any], Any]] = {
     "choice by a count": lambda p: dp.select(
         vouched(p), GROUPS, sensitivity=1, monotone=True,
-        score=lambda frame, group: rows_with(frame, ("group", group)),
-    ),
+        score=lambda frame, group: rows_with(frame, ("group", group))),
     "choice by a balance": lambda p: dp.select(
         vouched(p.query("number > -2")), CODES, sensitivity=2,
-        score=lambda frame, code: -abs(2 * rows_with(frame, ("code", code)) - len(frame)),
-    ),
+        score=lambda frame, code: -abs(2 * rows_with(frame, ("code", code)) - len(frame))),
     "distance": lambda p: dp.distance_to_property(vouched(p), lambda frame: abs(lead(frame))),
     "distance of a query": lambda p: dp.distance_to_property(
         vouched(p.query("code in [1, 2] or yes")),
-        lambda frame: rows_with(frame, ("code", 1), ("group", "a")),
-    ),
+        lambda frame: rows_with(frame, ("code", 1), ("group", "a"))),
     "proposed winner": lambda p: dp.propose_test_release(
         vouched(p),
         lambda frame: "a" if lead(frame) > 0 else "b",
-        lambda frame: lead(frame) - 1 if lead(frame) > 0 else -lead(frame),
-    ),
+        lambda frame: lead(frame) - 1 if lead(frame) > 0 else -lead(frame)),
 }  # fmt: skip
 
 

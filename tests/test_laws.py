@@ -124,49 +124,38 @@ REFUSALS: dict[str, tuple[Any, ...]] = {
     "epsilon tiny": (lambda p, df: p.count(epsilon=1e-9), r"\[2\^-20, 64\]"),
     "epsilon huge": (lambda p, df: p.count(epsilon=65), r"\[2\^-20, 64\]"),
     "no bounds": (
-        lambda p, df: p["number"].mean(epsilon=0.1), r"bounds=\(0, 60\)", MissingArgument,
-    ),
+        lambda p, df: p["number"].mean(epsilon=0.1), r"bounds=\(0, 60\)", MissingArgument),
     "no bounds for one of two": (
         lambda p, df: p[["number", "code"]].sum(bounds={"code": (0, 1)}, epsilon=0.1),
-        "'number'", MissingArgument,
-    ),
+        "'number'", MissingArgument),
     "bounds the wrong way": (
-        lambda p, df: p["number"].sum(bounds=(1, 0), epsilon=0.1), "lower first",
-    ),
+        lambda p, df: p["number"].sum(bounds=(1, 0), epsilon=0.1), "lower first"),
     "bounds infinite": (lambda p, df: p["number"].sum(bounds=(0, math.inf), epsilon=0.1), "finite"),
     "no keys": (lambda p, df: p["group"].value_counts(epsilon=0.1), r"keys=\[", MissingArgument),
     "a key twice": (lambda p, df: p["code"].value_counts(keys=[9, 9.0], epsilon=0.1), "twice"),
     "a missing key": (
-        lambda p, df: p["code"].value_counts(keys=[9, None], epsilon=0.1), "dropna=False",
-    ),
+        lambda p, df: p["code"].value_counts(keys=[9, None], epsilon=0.1), "dropna=False"),
     "no keys for one of two": (
         lambda p, df: p.groupby(["group", "code"], keys={"group": ops.GROUPS}).size(epsilon=0.1),
-        "'code'", MissingArgument,
-    ),
+        "'code'", MissingArgument),
     "a column that isn't there": (
-        lambda p, df: p["numbr"].count(epsilon=0.1), "Did you mean 'number'", UnknownColumn,
-    ),
+        lambda p, df: p["numbr"].count(epsilon=0.1), "Did you mean 'number'", UnknownColumn),
     "a query over other rows": (
         lambda p, df: p.query("number > number.mean()").count(epsilon=0.1),
-        "depend on that row alone", UnsupportedExpression,
-    ),
+        "depend on that row alone", UnsupportedExpression),
     "a mask of another frame": (_someone_elses_mask, "Make it from this one", LineageError),
     "plain values as a mask": (
-        lambda p, df: p[df["number"] > 1].count(epsilon=0.1), "private mask",
-    ),
+        lambda p, df: p[df["number"] > 1].count(epsilon=0.1), "private mask"),
     "nlargest of too many": (
         lambda p, df: p["code"].value_counts(keys=ops.CODES).nlargest(4, epsilon=0.1),
-        "from 1 to 3",
-    ),
+        "from 1 to 3"),
     "idxmax of one number": (lambda p, df: p.count().idxmax(epsilon=0.1), "one label each"),
     "idxmax of means": (
         lambda p, df: p[["number", "code"]].mean(bounds=ops.BOUNDS).idxmax(epsilon=0.1),
-        "one label each",
-    ),
+        "one label each"),
     "idxmax of a table": (
         lambda p, df: p.groupby("code", keys=[1, 2])[["number", "yes"]].count().idxmax(epsilon=0.1),
-        "one label each",
-    ),
+        "one label each"),
     "idxmax where every score is 0": (
         lambda p, df: p[["number", "code"]].idxmax(bounds=(0, 0), epsilon=0.1), "nothing to select",
     ),
@@ -174,8 +163,7 @@ REFUSALS: dict[str, tuple[Any, ...]] = {
     "a lost unit column": (_lost_unit, r"df\.dp\['income'\]", LineageError),
     "the mean of text": (
         lambda p, df: dp.protect(df, "t", domain={"group": ops.GROUPS})["group"].mean(epsilon=0.1),
-        "declared as text",
-    ),
+        "declared as text"),
     "the length": (lambda p, df: len(p), r"\.count\(epsilon=0\.1\)", PrivateValueError),
     "iteration": (lambda p, df: list(p["number"]), "released answer", PrivateValueError),
     "a truth value": (lambda p, df: bool(p["number"] > 1), "released", PrivateValueError),

@@ -64,8 +64,7 @@ ROAD = {
         "release/private.py", "release/release.py", "release/answers/results.py",
         "release/session.py", "release/unreleased.py", "ledger/ledger.py",
         "ledger/storage/store.py", "privacy/mechanisms/noise.py",
-        "privacy/mechanisms/selection.py",
-    ]
+        "privacy/mechanisms/selection.py"]
 }  # fmt: skip
 assert all(map(os.path.exists, ROAD))
 
@@ -814,8 +813,7 @@ TOLD: dict[str, Callable[[Any], Any]] = {
     "group nunique": lambda p: p.groupby("kind", keys=KINDS)["person"].nunique(),
     "mean of each": lambda p: p.per_unit().agg(x=("amount", "sum"))["x"].mean(bounds=(0, 10)),
     "kinds of each": lambda p: p.per_unit().agg(x=("kind", "nunique"))["x"].value_counts(
-        keys=[1, 2], sort=False
-    ),
+        keys=[1, 2], sort=False),
 }  # fmt: skip
 
 

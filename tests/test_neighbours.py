@@ -470,28 +470,21 @@ WRONG_WORD: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a score": (
         lambda p: dp.select(
             ops.vouched(p), ops.GROUPS, sensitivity=1,
-            score=lambda frame, group: 2 * ops.rows_with(frame, ("group", group)),
-        ),
-        "more than 1 declared",
-    ),
+            score=lambda frame, group: 2 * ops.rows_with(frame, ("group", group))),
+        "more than 1 declared"),
     "a direction": (
         lambda p: dp.select(
             ops.vouched(p), ops.GROUPS, sensitivity=1, monotone=True,
-            score=lambda frame, g: (1 if g == "a" else -1) * ops.rows_with(frame, ("code", 1)),
-        ),
-        "declared monotone",
-    ),
+            score=lambda frame, g: (1 if g == "a" else -1) * ops.rows_with(frame, ("code", 1))),
+        "declared monotone"),
     "a type": (
         lambda p: dp.select(
             ops.vouched(p), ops.GROUPS, sensitivity=1,
-            score=lambda frame, group: int(1 / (frame["group"].dtype.name != "category")),
-        ),
-        "another error",
-    ),
+            score=lambda frame, group: int(1 / (frame["group"].dtype.name != "category"))),
+        "another error"),
     "a distance": (
         lambda p: dp.distance_to_property(ops.vouched(p), lambda frame: len(frame) ** 2),
-        "more than 1 declared",
-    ),
+        "more than 1 declared"),
 }  # fmt: skip
 
 

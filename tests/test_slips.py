@@ -147,11 +147,9 @@ FOREIGN: dict[str, tuple[Ask, str]] = {
     "nothing in a list": (lambda p: p["x"].isin(), "isin: missing.*'values'"),
     "no query": (lambda p: p.query(), "query: missing.*'expr'"),
     "a loss by position": (
-        lambda p: p["x"].mean().release(5), "release: takes 1 positional argument but 2",
-    ),
+        lambda p: p["x"].mean().release(5), "release: takes 1 positional argument but 2"),
     "a loss of several": (
-        lambda p: p["x"].describe().release(5), "release: takes 1 positional argument but 2",
-    ),
+        lambda p: p["x"].describe().release(5), "release: takes 1 positional argument but 2"),
     "an argument of copy": (lambda p: p.copy(deep=True, memo=1), "copy: .*'memo'"),
     "of a function": (lambda p: dp.concat(p, axis=1, keys=2), "concat: .*It takes frames"),
     "of protect": (lambda p: dp.protect(ROWS.copy(), nme="t"), "protect: "),
@@ -333,8 +331,7 @@ INDEXED = ROWS.set_index("g")
 ADVICE: dict[str, tuple[Ask, str]] = {
     "distinct by group": (lambda p: p.groupby("g")["y"].nunique(epsilon=1), "keys= is needed"),
     "named aggregation": (
-        lambda p: p.groupby("g").agg(m=("x", "mean"), epsilon=1), r"Named aggreg.*agg\(\{'x'",
-    ),
+        lambda p: p.groupby("g").agg(m=("x", "mean"), epsilon=1), r"Named aggreg.*agg\(\{'x'"),
     "an unknown option": (lambda p: p["x"].agg("mean", foo=1), ": epsilon and bounds by name"),
     "an option of keys": (lambda p: p["g"].mode(foo=1), ": epsilon and keys by name"),
     "an option of size": (lambda p: p.size(foo=1), ": epsilon by name"),
@@ -359,17 +356,13 @@ ADVICE: dict[str, tuple[Ask, str]] = {
     "a reversal": (lambda p: dp.protect(ROWS.copy(), "s\u202e"), "name=.*one line"),
     "a novel": (lambda p: dp.protect(ROWS.copy(), "s" * 201), "at most 200"),
     "a version of two lines": (
-        lambda p: dp.protect(ROWS.copy(), "t", version="1\n2"), "version=.*one line",
-    ),
+        lambda p: dp.protect(ROWS.copy(), "t", version="1\n2"), "version=.*one line"),
     "weights by name": (
-        lambda p: p["x"].mean(weights="y", epsilon=1), r"as in weights=frame\['w'\]\.",
-    ),
+        lambda p: p["x"].mean(weights="y", epsilon=1), r"as in weights=frame\['w'\]\."),
     "weights of rows": (
-        lambda p: p[["x", "y"]].agg(["mean"], weights="y", epsilon=1), "divides epsilon.*weight_b",
-    ),
+        lambda p: p[["x", "y"]].agg(["mean"], weights="y", epsilon=1), "divides epsilon.*weight_b"),
     "weights of a column": (
-        lambda p: p["x"].agg(["mean", "sum"], weights=p["y"], epsilon=1), "divides epsilon",
-    ),
+        lambda p: p["x"].agg(["mean", "sum"], weights=p["y"], epsilon=1), "divides epsilon"),
 }  # fmt: skip
 
 

@@ -133,24 +133,20 @@ def test_what_is_asked_of_can_be_annotated() -> None:
     assert [kind for kind in seen if not is_public(kind)] == []
 
 
-@pytest.mark.parametrize(
-    ("kind", "names"),
-    [
-        ("Ledger", "budget by_source export for_group loss remaining schema spent to_frame verify"),
-        ("Session", "budget epsilon experimental ledger remaining spent strict"),
-        ("Preview", "fits left loss missing to_frame total"),
-        ("Split", "left shares"),
-        ("Batch", "add"),
-        ("PendingRelease", "result"),
-        (
-            "Record",
-            "cell components draw epsilon error error_unit errors estimate expected id interval "
-            "intervals ledger lineage loss mechanism noise_dominated number preview query refine "
-            "scale source time unit version where",
-        ),
-        ("RecordBundle", "components epsilon error error_unit errors intervals loss preview"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "names"), [
+    ("Ledger", "budget by_source export for_group loss remaining schema spent to_frame verify"),
+    ("Session", "budget epsilon experimental ledger remaining spent strict"),
+    ("Preview", "fits left loss missing to_frame total"),
+    ("Split", "left shares"),
+    ("Batch", "add"),
+    ("PendingRelease", "result"),
+    (
+        "Record",
+        "cell components draw epsilon error error_unit errors estimate expected id interval "
+        "intervals ledger lineage loss mechanism noise_dominated number preview query refine "
+        "scale source time unit version where"),
+    ("RecordBundle", "components epsilon error error_unit errors intervals loss preview"),
+])  # fmt: skip
 def test_objects_show_what_a_user_calls(kind: str, names: str) -> None:
     p = people()
     with dp.preview() as plan:

@@ -249,26 +249,23 @@ def test_every_phase_calls_every_data_set_so_many_times() -> None:
     assert (result.runs, result.lower_bound, result.violated) == (30, 0.0, False)
 
 
-@pytest.mark.parametrize(
-    ("outcomes", "found"),
-    [
-        ((1, 1.0), "the result is"),  # an int for a float tells as much as a number
-        ((math.inf, 1.0), "the number"),
-        ((10**400, 5), "the number"),
-        ((Decimal("NaN"), Decimal(1)), "NaN"),
-        ((None, pd.NA), "the result is"),
-        (((1, "a"), (1, "b")), "[1]"),
-        (({"k": [1, 2]}, {"k": [1, 3]}), "['k'][1]"),
-        ((np.array([[1, 2]]), np.array([[1, 3]])), "[1]"),
-        ((np.bool_(True), np.bool_(False)), "the label"),
-        ((pd.Timestamp(0), pd.Timestamp(1)), "the label"),
-        ((pd.Index(["a", "b"]), pd.Index(["b", "a"])), "[0] is"),
-        ((pd.DataFrame({"x": [1], "y": [2]}), pd.DataFrame({"x": [1], "y": [3]})), "[0, 'y']"),
-        ((pd.Series([1.0, math.nan]), pd.Series([1.0, 2.0])), "[1]"),
-        ((object(), 3), "the result is"),
-        (([0.0] * 1000, [0.0] * 999), "the result is"),
-    ],
-)
+@pytest.mark.parametrize(("outcomes", "found"), [
+    ((1, 1.0), "the result is"),  # an int for a float tells as much as a number
+    ((math.inf, 1.0), "the number"),
+    ((10**400, 5), "the number"),
+    ((Decimal("NaN"), Decimal(1)), "NaN"),
+    ((None, pd.NA), "the result is"),
+    (((1, "a"), (1, "b")), "[1]"),
+    (({"k": [1, 2]}, {"k": [1, 3]}), "['k'][1]"),
+    ((np.array([[1, 2]]), np.array([[1, 3]])), "[1]"),
+    ((np.bool_(True), np.bool_(False)), "the label"),
+    ((pd.Timestamp(0), pd.Timestamp(1)), "the label"),
+    ((pd.Index(["a", "b"]), pd.Index(["b", "a"])), "[0] is"),
+    ((pd.DataFrame({"x": [1], "y": [2]}), pd.DataFrame({"x": [1], "y": [3]})), "[0, 'y']"),
+    ((pd.Series([1.0, math.nan]), pd.Series([1.0, 2.0])), "[1]"),
+    ((object(), 3), "the result is"),
+    (([0.0] * 1000, [0.0] * 999), "the result is"),
+])  # fmt: skip
 def test_outcomes_of_many_kinds_are_told_apart(outcomes: tuple[Any, Any], found: str) -> None:
     result = audit(lambda i: outcomes[i], 0, 1, 1, runs=200)
     assert result.violated, result
@@ -453,8 +450,7 @@ def test_a_mean_that_ignores_max_rows_is_found(monkeypatch: pytest.MonkeyPatch) 
     mean, total = (
         check_sensitivity(
             lambda p, how=how: getattr(p["number"], how)(bounds=(0, 9), epsilon=1),
-            owned, unit="owner", max_rows=3, pairs=100,
-        )
+            owned, unit="owner", max_rows=3, pairs=100)
         for how in ("mean", "sum")
     )  # fmt: skip
     assert (mean.ok, total.ok) == (False, True)

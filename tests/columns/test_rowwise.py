@@ -127,8 +127,7 @@ VERBS: dict[str, Verb] = {
     **{f"str {name}": lambda p, f=f: f(p["c"].str) for name, f in TEXT.items()},
     **{
         f"dt {name}": lambda p, f=f: f(p["c"].dt)
-        for name, f in (TIMES | LENGTHS | CONVERTED).items()
-    },
+        for name, f in (TIMES | LENGTHS | CONVERTED).items()},
     **verbs(
         "cd", "c + pd.Timedelta('1D')", "c - pd.Timestamp('2020-01-01')",
         "pd.Timestamp('2020-01-01', tz='UTC') - c", "c - d", "c * pd.Timedelta('1.5s')",
@@ -153,8 +152,7 @@ VERBS: dict[str, Verb] = {
         "p.merge(ZIPS, left_on='c', right_on='zip')['n']",
         "p.merge(PAIRS, left_on=['c', 'd'], right_on=['k', 'l'])['word']",
         "p.explode('c', max_items=3)['c']",
-        "dp.concat([p[['c']], p[['d']].rename(columns={'d': 'c'})])['c']",
-    ),
+        "dp.concat([p[['c']], p[['d']].rename(columns={'d': 'c'})])['c']"),
 }  # fmt: skip
 FILTERS = verbs(
     "cd", "p.query(\"c == 'a' or d > 0\")", "p[c.str.contains('a')]", "p.dropna()",
@@ -658,8 +656,7 @@ class TestAsPandas:
             st.sampled_from([1, 2, 3, None]),
             st.none() | st.integers(-20, 20).map(lambda n: n / 4),
             st.sampled_from(["a", "b", None]),
-            st.booleans(),
-        ),
+            st.booleans()),
         min_size=1, max_size=12,
     )  # fmt: skip
 
@@ -816,89 +813,66 @@ OTHER = {"k": [1, 2], "v": ["a", "b"]}
 REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
     "an unreleased mean": (lambda p: p["age"] - p["age"].mean(), QueryError, "Release it"),
     "from an unreleased mean": (
-        lambda p: p["age"].mean() - p["age"], PrivateValueError, "not released",
-    ),
+        lambda p: p["age"].mean() - p["age"], PrivateValueError, "not released"),
     "an unreleased mean to fill": (
-        lambda p: p["age"].fillna(p["age"].mean()), QueryError, "Release it",
-    ),
+        lambda p: p["age"].fillna(p["age"].mean()), QueryError, "Release it"),
     "an unreleased mean to assign": (
-        lambda p: p.assign(m=lambda p: p["age"].mean()), QueryError, "Release it",
-    ),
+        lambda p: p.assign(m=lambda p: p["age"].mean()), QueryError, "Release it"),
     "an unreleased bound": (lambda p: p["age"].clip(0, p["age"].sum()), QueryError, "number"),
     "a plain column to assign": (
-        lambda p: p.assign(x=people()["age"]), LineageError, "can't be matched",
-    ),
+        lambda p: p.assign(x=people()["age"]), LineageError, "can't be matched"),
     "an array to assign": (lambda p: p.assign(x=np.arange(4)), LineageError, "be matched"),
     "a list to assign": (lambda p: p.assign(x=[1, 2, 3, 4]), LineageError, "be matched"),
     "a dict to assign": (lambda p: p.assign(x={}), QueryError, "plain scalar"),
     "a frame to assign": (lambda p: p.assign(x=people()), QueryError, "plain scalar"),
     "a function's plain column": (
-        lambda p: p.assign(x=lambda p: people()["age"]), LineageError, "be matched",
-    ),
+        lambda p: p.assign(x=lambda p: people()["age"]), LineageError, "be matched"),
     "another frame's column": (
-        lambda p: p.assign(x=people().dp["age"]), LineageError, "another frame",
-    ),
+        lambda p: p.assign(x=people().dp["age"]), LineageError, "another frame"),
     "another frame's mask": (
-        lambda p: p[private(people())["age"] > 3], LineageError, "another frame",
-    ),
+        lambda p: p[private(people())["age"] > 3], LineageError, "another frame"),
     "another frame's mask for where": (
-        lambda p: p["age"].where(private(people())["age"] > 3), LineageError, "different rows",
-    ),
+        lambda p: p["age"].where(private(people())["age"] > 3), LineageError, "different rows"),
     "another frame's values": (
-        lambda p: p["age"].fillna(private(people())["age"]), LineageError, "different rows",
-    ),
+        lambda p: p["age"].fillna(private(people())["age"]), LineageError, "different rows"),
     "rows filtered otherwise": (
-        lambda p: p.assign(x=p.query("age > 20")["age"]), QueryError, "other rows",
-    ),
+        lambda p: p.assign(x=p.query("age > 20")["age"]), QueryError, "other rows"),
     "a column from before explode": (
-        lambda p: p.explode("tags", max_items=2).assign(x=p["age"]), LineageError, "another",
-    ),
+        lambda p: p.explode("tags", max_items=2).assign(x=p["age"]), LineageError, "another"),
     "a column from before concat": (
-        lambda p: dp.concat([p, p])[p["age"] > 3], LineageError, "another frame",
-    ),
+        lambda p: dp.concat([p, p])[p["age"] > 3], LineageError, "another frame"),
     "a column from before per_unit": (
-        lambda p: p.per_unit().agg(n="size")[p["age"] > 3], LineageError, "another frame",
-    ),
+        lambda p: p.per_unit().agg(n="size")[p["age"] > 3], LineageError, "another frame"),
     "a plain mask": (lambda p: p["age"].where([True] * 4), QueryError, "mask"),
     "a number as a condition": (lambda p: p["age"].where(p["age"] + 1), QueryError, "Compare"),
     "two private frames": (lambda p: p.merge(p, on="who"), LineageError, "two private frames"),
     "a private column to merge": (
-        lambda p: p.merge(p["age"], on="who"), LineageError, "two private frames",
-    ),
+        lambda p: p.merge(p["age"], on="who"), LineageError, "two private frames"),
     "a plain frame and a private one": (
-        lambda p: table(**OTHER).merge(p), TypeError, "PrivateFrame",
-    ),
+        lambda p: table(**OTHER).merge(p), TypeError, "PrivateFrame"),
     "an outer merge": (
-        lambda p: p.merge(table(age=[1]), "outer", on="age"), QueryError, "belong to nobody",
-    ),
+        lambda p: p.merge(table(age=[1]), "outer", on="age"), QueryError, "belong to nobody"),
     "a key twice": (lambda p: p.merge(table(age=[1, 1]), on="age"), QueryError, "unique"),
     "a missing key": (lambda p: p.merge(table(age=[1, None]), on="age"), QueryError, "missing"),
     "no key": (lambda p: p.merge(table(age=[1])), QueryError, "on="),
     "no such key": (lambda p: p.merge(table(age=[1]), on="x"), UnknownColumn, "'x'"),
     "no such key at home": (
-        lambda p: p.merge(table(x=[1]), on="x"), UnknownColumn, "no column 'x'",
-    ),
+        lambda p: p.merge(table(x=[1]), on="x"), UnknownColumn, "no column 'x'"),
     "names twice": (
         lambda p: p.merge(table(age=[1], city=["a"]), on="age", suffixes=("", "")),
-        QueryError, "suffixes",
-    ),
+        QueryError, "suffixes"),
     "a list of suffixes": (
-        lambda p: p.merge(table(age=[1]), on="age", suffixes="ab"), QueryError, "two texts",
-    ),
+        lambda p: p.merge(table(age=[1]), on="age", suffixes="ab"), QueryError, "two texts"),
     "a dict to merge": (lambda p: p.merge({"age": [1]}, on="age"), QueryError, "public"),
     "a list in the table": (
-        lambda p: p.merge(table(age=[1], v=[[1]]), on="age"), QueryError, "plain scalar",
-    ),
+        lambda p: p.merge(table(age=[1], v=[[1]]), on="age"), QueryError, "plain scalar"),
     "an option of merge": (
-        lambda p: p.merge(table(age=[1]), on="age", validate="m:1"), QueryError, "'validate'",
-    ),
+        lambda p: p.merge(table(age=[1]), on="age", validate="m:1"), QueryError, "'validate'"),
     "frames of two sources": (
         lambda p: dp.concat([p, dp.protect(people(), name="2", unit="who", max_rows=1)]),
-        LineageError, "different sources",
-    ),
+        LineageError, "different sources"),
     "frames of two tables": (
-        lambda p: dp.concat([p, p.per_unit().agg(n="size")]), LineageError, "different",
-    ),
+        lambda p: dp.concat([p, p.per_unit().agg(n="size")]), LineageError, "different"),
     "plain frames": (lambda p: dp.concat([p, people()]), QueryError, "private frames"),
     "no frames": (lambda p: dp.concat([]), QueryError, "private frames"),
     "too many frames": (lambda p: dp.concat([p] * 1025), QueryError, "at most 1024 are"),
@@ -906,44 +880,35 @@ REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
     "the unit assigned": (lambda p: p.assign(who="age + 1"), LineageError, "can't be redefined"),
     "the unit assigned to itself": (lambda p: p.assign(who=p["who"]), LineageError, "redefined"),
     "another column named as the unit": (
-        lambda p: p.rename(columns={"age": "who", "who": "age"}), LineageError, "redefined",
-    ),
+        lambda p: p.rename(columns={"age": "who", "who": "age"}), LineageError, "redefined"),
     "a name for a dropped unit": (
         lambda p: p.drop(columns="who").rename(columns={"age": "who"}),
-        LineageError, "redefined",
-    ),
+        LineageError, "redefined"),
     "the unit merged": (
         lambda p: p.drop(columns="who").merge(table(age=[1], who=["q"]), on="age"),
-        LineageError, "redefined",
-    ),
+        LineageError, "redefined"),
     "the unit exploded": (lambda p: p.explode("who", max_items=2), LineageError, "redefined"),
     "the unit replaced": (
-        lambda p: p.replace({"who": {"x": "y"}}), LineageError, "redefined",
-    ),
+        lambda p: p.replace({"who": {"x": "y"}}), LineageError, "redefined"),
     "the unit filled": (lambda p: p.fillna({"who": "q"}), LineageError, "redefined"),
     "the unit cast": (lambda p: p.astype({"who": str}), LineageError, "redefined"),
     "the unit aggregated": (
-        lambda p: p.per_unit().agg(who=("age", "sum")), LineageError, "redefined",
-    ),
+        lambda p: p.per_unit().agg(who=("age", "sum")), LineageError, "redefined"),
     "units of single rows": (
-        lambda p: private(people()).per_unit(), QueryError, "each row is a unit",
-    ),
+        lambda p: private(people()).per_unit(), QueryError, "each row is a unit"),
     "a function to map": (lambda p: p["age"].map(lambda x: x), QueryError, "dict"),
     "an empty dict": (lambda p: p["age"].map({}), QueryError, "empty"),
     "a missing key to map": (lambda p: p["age"].map({None: 0}), QueryError, "fillna"),
     "a missing value to replace": (
-        lambda p: p["age"].replace(np.nan, 0), QueryError, "fillna",
-    ),
+        lambda p: p["age"].replace(np.nan, 0), QueryError, "fillna"),
     "two ways to replace": (lambda p: p["age"].replace({1: 2}, 3), QueryError, "either a dict"),
     "one value for columns": (lambda p: p.replace({"age": {1: 2}}, 3), QueryError, "a dict"),
     "a list too short": (lambda p: p["age"].replace([1, 2], [3]), QueryError, "2 old values"),
     "a regular expression to replace": (
-        lambda p: p["city"].replace("R.*", "x", regex=True), QueryError, "'regex'",
-    ),
+        lambda p: p["city"].replace("R.*", "x", regex=True), QueryError, "'regex'"),
     "fillna with nothing": (lambda p: p["age"].fillna(None), QueryError, "isn't missing"),
     "fillna by neighbours": (
-        lambda p: p["age"].fillna(method="ffill"), QueryError, "It takes value",
-    ),
+        lambda p: p["age"].fillna(method="ffill"), QueryError, "It takes value"),
     "a number of bins": (lambda p: p["age"].cut(4), QueryError, "list of edges"),
     "falling edges": (lambda p: p["age"].cut([3, 2, 1]), QueryError, "each larger"),
     "too few labels": (lambda p: p["age"].cut([1, 2, 3], labels=["a"]), QueryError, "one for"),
@@ -958,8 +923,7 @@ REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
     "an interval": (lambda p: p["age"].astype("interval[int64]"), QueryError, "isn't possible"),
     "a zone": (lambda p: p["age"].astype("datetime64[ns, UTC]"), QueryError, "zone"),
     "categories": (
-        lambda p: p["age"].astype(pd.CategoricalDtype([1, 2])), QueryError, "categories",
-    ),
+        lambda p: p["age"].astype(pd.CategoricalDtype([1, 2])), QueryError, "categories"),
     "no such column to fill": (lambda p: p.fillna({"x": 1}), UnknownColumn, "'x'"),
     "no such column to drop": (lambda p: p.drop(columns=["x"]), UnknownColumn, "'x'"),
     "rows to drop": (lambda p: p.drop([0]), QueryError, "columns"),
@@ -973,41 +937,34 @@ REFUSED: dict[str, tuple[Verb, type[Exception], str]] = {
     "max_items of none": (lambda p: p.explode("tags", max_items=0), QueryError, "1 to 1,024"),
     "max_items too many": (
         lambda p: p.explode("tags", max_items=32).explode("tags", max_items=33),
-        QueryError, "1 to 32",
-    ),
+        QueryError, "1 to 32"),
     "a size of a sample": (lambda p: p.sample(5), QueryError, "frac"),
     "a seed of a sample": (
-        lambda p: p.sample(frac=0.5, random_state=1), QueryError, "'random_state'",
-    ),
+        lambda p: p.sample(frac=0.5, random_state=1), QueryError, "'random_state'"),
     "a share of none": (lambda p: p.sample(frac=0), QueryError, "above 0"),
     "a share above one": (lambda p: p.sample(frac=1.5), QueryError, "at most 1"),
     "a sum of text": (lambda p: p["city"] + "a", QueryError, "isn't a number"),
     "numpy's maximum": (lambda p: np.maximum(p["age"], 3), PrivateValueError, "maximum"),
     "numpy's accumulate": (
-        lambda p: np.add.accumulate(p["age"]), PrivateValueError, "epsilon=",
-    ),
+        lambda p: np.add.accumulate(p["age"]), PrivateValueError, "epsilon="),
     "a text method": (lambda p: p["city"].str.cat(), UnsupportedVerb, "They answer"),
     "a part of times": (lambda p: p["city"].dt.tz, UnsupportedVerb, "They answer"),
     "a pattern": (lambda p: p["city"].str.contains("("), QueryError, "regular expression"),
     "a group that is none": (
-        lambda p: p["city"].str.replace("a", r"\2", regex=True), QueryError, "doesn't fit",
-    ),
+        lambda p: p["city"].str.replace("a", r"\2", regex=True), QueryError, "doesn't fit"),
     "two groups": (lambda p: p["city"].str.extract("(a)(b)"), QueryError, "one group"),
     "a width": (lambda p: p["city"].str.zfill(10**9), QueryError, "1,000"),
     "a long fillchar": (lambda p: p["city"].str.center(5, "ab"), QueryError, "one character"),
     "a step of 0": (lambda p: p["city"].str[::0], QueryError, "step="),
     "a frequency": (lambda p: p["city"].dt.floor("ME"), QueryError, "fixed frequency"),
     "an aggregate": (
-        lambda p: p.per_unit().agg(x=("age", "last")), QueryError, "must be a pair",
-    ),
+        lambda p: p.per_unit().agg(x=("age", "last")), QueryError, "must be a pair"),
     "a function to aggregate": (
-        lambda p: p.per_unit().agg(x=("age", np.sum)), QueryError, "must be a pair",
-    ),
+        lambda p: p.per_unit().agg(x=("age", np.sum)), QueryError, "must be a pair"),
     "an aggregate of nothing": (lambda p: p.per_unit().agg(), QueryError, "agg needs names"),
     "distinct values": (lambda p: p["age"].nunique(), QueryError, "which values"),
     "distinct of a changed unit": (
-        lambda p: p.rename(columns={"who": "w"})["w"].str.lower().nunique(), QueryError, "unit",
-    ),
+        lambda p: p.rename(columns={"who": "w"})["w"].str.lower().nunique(), QueryError, "unit"),
     "an attribute set": (lambda p: setattr(p, "age", 5), AttributeError, "can't be changed"),
     "a column set": (lambda p: p.__setitem__("age", 5), PrivateValueError, "assign"),
 }  # fmt: skip

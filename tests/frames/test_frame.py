@@ -35,8 +35,7 @@ def sample() -> pd.DataFrame:
             "age": [15, 30, 60, 45, 30, 22], "income": [0.0, 10.5, math.nan, 20.25, -3.0, 7.0],
             "city": ["Rome", "Oslo", "Rome", None, "Bonn", "Rome"],
             "likes_a": [True, True, False, True, False, True],
-            "likes_b": [False, True, False, False, False, True],
-        }
+            "likes_b": [False, True, False, False, False, True]}
     )  # fmt: skip
 
 
@@ -395,54 +394,44 @@ ERRORS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "no keys at all": (lambda p: p.groupby("city", keys=[]), QueryError, "empty"),
     "keys of a column not asked": (
         lambda p: p.groupby(["city", "age"], keys={"city": ["a"], "age": [1], "x": [1]}),
-        QueryError, "'x'",
-    ),
+        QueryError, "'x'"),
     "short tuples": (
-        lambda p: p.groupby(["city", "age"], keys=[("Rome",)]), QueryError, "tuple of 2",
-    ),
+        lambda p: p.groupby(["city", "age"], keys=[("Rome",)]), QueryError, "tuple of 2"),
     "twice in a product": (
         lambda p: p.groupby(["city", "age"], keys={"city": ["a", "a"], "age": [1]}),
-        QueryError, "one label twice, at 0 and 1",
-    ),
+        QueryError, "one label twice, at 0 and 1"),
     "columns named twice": (lambda p: p[["age", "age"]], QueryError, "twice"),
     "no columns": (lambda p: p[[]].mean(bounds=(0, 1)), QueryError, "no columns"),
     "rows by position": (lambda p: p[0:2], QueryError, "position"),
     "value_counts of several groups": (
         lambda p: p.groupby("city", keys=["a"])[["age", "income"]].value_counts(keys=[1]),
-        QueryError, "needs one column",
-    ),
+        QueryError, "needs one column"),
     "dropna over columns": (
         lambda p: p[["city", "age"]].value_counts(dropna=False, keys=[("a", 1)]),
-        QueryError, "one column",
-    ),
+        QueryError, "one column"),
     "arithmetic with text": (lambda p: p["age"] + "a", QueryError, "'a' isn't a number"),
     "a number as a mask": (lambda p: p[p["age"] + 1], QueryError, "Compare it"),
     "a plain column": (lambda p: p["age"] > pd.Series([1]), LineageError, "isin"),
     "isin text": (lambda p: p["city"].isin("Rome"), QueryError, "list"),
     "keys where normalize is": (
-        lambda p: p["city"].value_counts(["Rome"], epsilon=1), QueryError, "normalize=",
-    ),
+        lambda p: p["city"].value_counts(["Rome"], epsilon=1), QueryError, "normalize="),
     "epsilon by position": (lambda p: p.count(0.1), QueryError, "positional argument"),
     "an option of pandas": (lambda p: p["age"].mean(skipna=False), QueryError, "'skipna'"),
     "a column of data as bounds": (
-        lambda p: p["age"].mean(bounds=sample()["age"], epsilon=1), QueryError, "not a Series",
-    ),
+        lambda p: p["age"].mean(bounds=sample()["age"], epsilon=1), QueryError, "not a Series"),
     "a column of data as epsilon": (
-        lambda p: p.count(epsilon=sample()["age"]), QueryError, "epsilon=a Series",
-    ),
+        lambda p: p.count(epsilon=sample()["age"]), QueryError, "epsilon=a Series"),
     "a whole frame compared": (lambda p: p == 3, PrivateValueError, "choose a column"),
     "columns set": (lambda p: setattr(p, "age", 5), AttributeError, "can't be changed"),
     "a typing error": (lambda p: p.agee, AttributeError, "Did you mean the column 'age'"),
     "a group twice": (lambda p: p.groupby(["age", "age"], keys=[(1, 1)]), QueryError, "twice"),
     "no epsilon": (
-        lambda p: p["city"].value_counts(keys=["Rome"]).release(), MissingArgument, "epsilon=",
-    ),
+        lambda p: p["city"].value_counts(keys=["Rome"]).release(), MissingArgument, "epsilon="),
     "not released: a number": (lambda p: p.count() > 5, PrivateValueError, "not released yet"),
     "not released: rounded": (lambda p: round(p.count()), PrivateValueError, "not released"),
     "not released: a table": (lambda p: p[["age"]].count().plot(), AttributeError, "epsilon="),
     "of a mode": (
-        lambda p: p["city"].mode(keys=["Rome"]).nlargest(1, epsilon=1), QueryError, "one label",
-    ),
+        lambda p: p["city"].mode(keys=["Rome"]).nlargest(1, epsilon=1), QueryError, "one label"),
     "inclusive of what": (lambda p: p["age"].between(1, 2, "some"), QueryError, "'neither'"),
 }  # fmt: skip
 

@@ -471,8 +471,7 @@ def test_strict_sessions_part_what_is_verified() -> None:
         (lambda p: p.partition("nothing", keys=[1]), UnknownColumn, "nothing"),
         (lambda p: p.partition([], keys=[1]), QueryError, "partition needs at least one"),
         (lambda p: p.partition(["sex", "sex"], keys=[("f", "m")]), QueryError, "twice"),
-        (lambda p: p.partition("sex", keys=KEYS, epsilon=1), QueryError, "epsilon"),
-    ],
+        (lambda p: p.partition("sex", keys=KEYS, epsilon=1), QueryError, "epsilon")],
 )  # fmt: skip
 def test_what_can_not_part_rows_is_refused(people: Any, wrong: Any, error: Any, says: str) -> None:
     refusal(lambda: wrong(people), says, error)

@@ -508,8 +508,7 @@ asked, told, shared = local.randomized_response, local.collected, local.simulate
         (
             lambda: asked(FRAME.x, epsilon=1, keys=[1, 2, 3], design="one coin"),
             QueryError,
-            "two keys",
-        ),
+            "two keys"),
         (lambda: asked(FRAME.x, epsilon=1, design="two coins"), QueryError, "1.0986"),
         (lambda: asked(FRAME, epsilon=1), QueryError, "one question"),
         (lambda: asked("yes", epsilon=1), QueryError, "Series, list or array"),
@@ -527,8 +526,7 @@ asked, told, shared = local.randomized_response, local.collected, local.simulate
         (
             lambda: told(FRAME * 1, epsilon=1, keys=["x", "y"], design="OUE"),
             QueryError,
-            "keys",
-        ),
+            "keys"),
         (lambda: told([], epsilon=1).mean(), QueryError, "no responses"),
         (lambda: told(["a"], epsilon=1, keys=["a", "b"]).mean(), QueryError, "False and True"),
         (lambda: told([True], epsilon=1).value_counts(7), QueryError, "normalize="),
@@ -537,8 +535,7 @@ asked, told, shared = local.randomized_response, local.collected, local.simulate
         (lambda: local.simulate_shared_sum([1], epsilon=1), MissingArgument, "bounds="),
         (lambda: shared([1], epsilon=1, bounds=(0, 1), parties=1), QueryError, "parties="),
         (lambda: local.compare(epsilon=1), QueryError, "respondents="),
-        (lambda: local.compare(epsilon=1, respondents=5, share=2), QueryError, "share="),
-    ],
+        (lambda: local.compare(epsilon=1, respondents=5, share=2), QueryError, "share=")],
 )  # fmt: skip
 def test_refusals(call: Callable[[], Any], kind: type[Exception], says: str) -> None:
     refusal(call, says, kind)

@@ -26,22 +26,18 @@ SAID: dict[str, Any] = {"epsilon": 1, "bounds": ENDS}
 PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "k-means by a grid": lambda p: KMeans(2, **SAID).fit(p[TWO]).releases_,
     "k-means by rounds": lambda p: (
-        KMeans(2, **SAID, method="lloyd", rounds=2).fit(p[TWO]).releases_
-    ),
+        KMeans(2, **SAID, method="lloyd", rounds=2).fit(p[TWO]).releases_),
     "labels": lambda p: KMeans(2, **SAID).fit_predict(p[TWO]).value_counts(epsilon=1),
     "principal components": lambda p: PCA(1, **SAID).fit(p[TWO]).releases_,
     "along components": lambda p: PCA(1, **SAID).fit_transform(p[TWO])["pca0"].sum(epsilon=1),
     **{
         name: lambda p, of=of, target=target, more=more: (
-            of(**SAID | more, rounds=2).fit(p[TWO], p[target]).releases_
-        )
+            of(**SAID | more, rounds=2).fit(p[TWO], p[target]).releases_)
         for name, of, target, more in (
             ("linear", LinearRegression, "yes", {"target_bounds": (0, 1)}),
             ("linear, by steps", LinearRegression, "yes", {"target_bounds": (0, 1), "epsilon": 64}),
             ("logistic", LogisticRegression, "group", {"classes": ["a", "b"]}),
-            ("perceptron", Perceptron, "group", {"classes": ["a", "b"]}),
-        )
-    },
+            ("perceptron", Perceptron, "group", {"classes": ["a", "b"]}))},
 }  # fmt: skip
 
 

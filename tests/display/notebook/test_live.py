@@ -51,8 +51,7 @@ CHARGES = st.lists(
     st.tuples(
         st.integers(1, 9).map(lambda tenths: Loss(Epsilon(tenths, 10))),
         st.sampled_from([1, 2, None]), st.sampled_from(["x", "y"]),
-        st.sampled_from([(), (Part("sex", "f", 1),), (Part("sex", "m", 1),)]),
-    ),
+        st.sampled_from([(), (Part("sex", "f", 1),), (Part("sex", "m", 1),)])),
     min_size=1, max_size=30,
 )  # fmt: skip
 

@@ -228,8 +228,7 @@ def test_labels_are_no_mathematics() -> None:
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a plain number": (lambda p: 3, "no release record"),
     "what was computed": (
-        lambda p: p["g"].value_counts(epsilon=1) * 2.5 + 0.1, "not those released",
-    ),
+        lambda p: p["g"].value_counts(epsilon=1) * 2.5 + 0.1, "not those released"),
     "a selection": (lambda p: p["g"].mode(epsilon=1), "no number was released"),
     "what is not released": (lambda p: p["g"].value_counts(), "not released yet"),
     "suggested bounds": (lambda p: p["x"].suggest_bounds(epsilon=1), "aren't on one scale"),

@@ -125,11 +125,9 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "rho where ε is counted": ({"epsilon": 1}, {"rho": 0.1}, "counts ε"),
     "both": ({"epsilon": 1}, {"epsilon": 1, "rho": 0.1}, "both say"),
     "gaussian in a pure session": (
-        {"epsilon": 1}, {"epsilon": 1, "mechanism": "gaussian"}, "not private at any ε",
-    ),
+        {"epsilon": 1}, {"epsilon": 1, "mechanism": "gaussian"}, "not private at any ε"),
     "gaussian without its delta": (
-        {"epsilon": 1, "delta": 1e-6}, {"epsilon": 1, "mechanism": "gaussian"}, "delta= is needed",
-    ),
+        {"epsilon": 1, "delta": 1e-6}, {"epsilon": 1, "mechanism": "gaussian"}, "delta= is needed"),
     "an unknown mechanism": ({"epsilon": 1}, {"epsilon": 1, "mechanism": "cauchy"}, "'laplace'"),
     "a mechanism that is no text": ({"epsilon": 1}, {"epsilon": 1, "mechanism": 5}, "'laplace'"),
     "an argument that nothing takes": ({"epsilon": 1}, {"epsilon": 1, "rhoo": 5}, "unexpected"),

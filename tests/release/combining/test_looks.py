@@ -255,8 +255,7 @@ def test_whoever_reads_a_look_reads_it_at_its_level(name: str, loss: str) -> Non
     found, wide, all_of_it = (
         np.array(record._statistic.errors_at(record._noisy, law, confidence))
         for law, confidence in (
-            (look, 0.95), (joint, 1 - 0.05 * float(look.share) * 1.01), (joint, 0.95)
-        )
+            (look, 0.95), (joint, 1 - 0.05 * float(look.share) * 1.01), (joint, 0.95))
     )  # fmt: skip
     told = wide > 0  # a correlation of a column with itself is 1
     assert told.any()

@@ -353,38 +353,33 @@ def test_clip_and_domain_declare_spans(exact: None) -> None:
     assert cells(p["wait"].clip(*week)) == plainly(frame["wait"].clip(*week))
 
 
-@pytest.mark.parametrize(
-    ("asked", "says"),
-    [
-        (lambda p: p["when"].sum(bounds=YEAR, epsilon=1), "times have no sum"),
-        (lambda p: p["when"].var(bounds=YEAR, epsilon=1), "Ask for .std"),
-        (lambda p: p["when"].mean(bounds=YEAR[::-1], epsilon=1), "the lower first"),
-        (lambda p: p["when"].mean(bounds=(YEAR[0], 5), epsilon=1), "two times or two durations"),
-        (lambda p: p["when"].mean(bounds=(YEAR[0], pd.Timedelta(1)), epsilon=1), "two times"),
-        (
-            lambda p: p["when"].mean(
-                bounds=(pd.Timestamp("2020", tz="UTC"), pd.Timestamp("2021", tz=BERLIN)), epsilon=1
-            ),
-            "one zone",
-        ),
-        (lambda p: p["when"].mean(bounds=("now", "today"), epsilon=1), "two finite numbers"),
-        (lambda p: p["when"].mean(bounds=(pd.NaT, pd.NaT), epsilon=1), "two finite numbers"),
-        (lambda p: p["when"].cov(p["wait"], bounds=YEAR, epsilon=1), "numbers only"),
-        (lambda p: p["when"].median(bounds=YEAR, step=1, epsilon=1), "step= is for numbers"),
-        (lambda p: p["wait"].sum(bounds=YEAR, epsilon=1), "of kind duration. Give durations"),
-        (lambda p: p["zoned"].mean(bounds=NAIVE, epsilon=1), "of kind zoned time. Give times in a"),
-        (lambda p: (p["when"] - p["zoned"]).count(epsilon=1), "of kind zoned time|of kind time"),
-        (lambda p: (p["when"] + p["when"]).count(epsilon=1), "of kind time"),
-        (lambda p: (p["when"] * 2).count(epsilon=1), "of kind time"),
-        (lambda p: (p["wait"] + 2).count(epsilon=1), "of kind duration"),
-        (lambda p: (-p["when"]).count(epsilon=1), "of kind time"),
-        (lambda p: p["when"].dt.tz_convert("UTC").count(epsilon=1), "of kind time"),
-        (lambda p: p["when"].hist(bins=[YEAR[1], YEAR[0]], epsilon=1), "the lower first"),
-        (lambda p: p["when"].hist(bins=[YEAR[0], 3, YEAR[1]], epsilon=1), "of one kind"),
-        (lambda p: p["when"].clip(YEAR[1], YEAR[0]), "the lower first"),
-        (lambda p: p["when"].clip(YEAR[1], 3), "two times"),
-    ],
-)
+@pytest.mark.parametrize(("asked", "says"), [
+    (lambda p: p["when"].sum(bounds=YEAR, epsilon=1), "times have no sum"),
+    (lambda p: p["when"].var(bounds=YEAR, epsilon=1), "Ask for .std"),
+    (lambda p: p["when"].mean(bounds=YEAR[::-1], epsilon=1), "the lower first"),
+    (lambda p: p["when"].mean(bounds=(YEAR[0], 5), epsilon=1), "two times or two durations"),
+    (lambda p: p["when"].mean(bounds=(YEAR[0], pd.Timedelta(1)), epsilon=1), "two times"),
+    (
+        lambda p: p["when"].mean(
+            bounds=(pd.Timestamp("2020", tz="UTC"), pd.Timestamp("2021", tz=BERLIN)), epsilon=1),
+        "one zone"),
+    (lambda p: p["when"].mean(bounds=("now", "today"), epsilon=1), "two finite numbers"),
+    (lambda p: p["when"].mean(bounds=(pd.NaT, pd.NaT), epsilon=1), "two finite numbers"),
+    (lambda p: p["when"].cov(p["wait"], bounds=YEAR, epsilon=1), "numbers only"),
+    (lambda p: p["when"].median(bounds=YEAR, step=1, epsilon=1), "step= is for numbers"),
+    (lambda p: p["wait"].sum(bounds=YEAR, epsilon=1), "of kind duration. Give durations"),
+    (lambda p: p["zoned"].mean(bounds=NAIVE, epsilon=1), "of kind zoned time. Give times in a"),
+    (lambda p: (p["when"] - p["zoned"]).count(epsilon=1), "of kind zoned time|of kind time"),
+    (lambda p: (p["when"] + p["when"]).count(epsilon=1), "of kind time"),
+    (lambda p: (p["when"] * 2).count(epsilon=1), "of kind time"),
+    (lambda p: (p["wait"] + 2).count(epsilon=1), "of kind duration"),
+    (lambda p: (-p["when"]).count(epsilon=1), "of kind time"),
+    (lambda p: p["when"].dt.tz_convert("UTC").count(epsilon=1), "of kind time"),
+    (lambda p: p["when"].hist(bins=[YEAR[1], YEAR[0]], epsilon=1), "the lower first"),
+    (lambda p: p["when"].hist(bins=[YEAR[0], 3, YEAR[1]], epsilon=1), "of one kind"),
+    (lambda p: p["when"].clip(YEAR[1], YEAR[0]), "the lower first"),
+    (lambda p: p["when"].clip(YEAR[1], 3), "two times"),
+])  # fmt: skip
 def test_what_spans_refuse(asked: Callable[[Any], Any], says: str) -> None:
     p = dp.private(year().assign(zoned=year("UTC")["when"]), unit="row")
     refusal(lambda: asked(p), says, dp.DPError)

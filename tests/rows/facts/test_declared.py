@@ -192,8 +192,7 @@ def test_a_suggestion_is_a_fact() -> None:
         (lambda p: p[["age"]].declare(sex=["f"]), QueryError, "no column"),
         (lambda p: p.assign(z=p["age"] * 2).declare(z=(0, 1)), QueryError, r"\.clip\(0, 1\)"),
         (lambda p: p.assign(age=p["age"] * 2).declare(age=(0, 1)), QueryError, "computed from"),
-        (lambda p: p.assign(b=p["age"]).declare(b=(0, 1), age=(0, 2)), QueryError, "contradicts"),
-    ],
+        (lambda p: p.assign(b=p["age"]).declare(b=(0, 1), age=(0, 2)), QueryError, "contradicts")],
 )  # fmt: skip
 def test_what_is_no_fact_of_a_column_is_refused(declare: Any, error: type, said: str) -> None:
     frame = protected()

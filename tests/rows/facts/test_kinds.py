@@ -236,8 +236,7 @@ class Case:
             {
                 "x": self._column(self.cells), "y": self._column(turned),
                 "g": [1, 2] * (len(self.cells) // 2), "n": np.arange(len(self.cells)) % 5 * 1.0,
-                "u": np.arange(len(self.cells)) // 2,
-            }
+                "u": np.arange(len(self.cells)) // 2}
         )  # fmt: skip
 
     def _column(self, cells: list[Any]) -> pd.Series[Any]:
@@ -264,8 +263,7 @@ CASES: dict[str, Case] = {
     "zoned time": Case(_times("UTC"), "datetime64[ns, UTC]", _times("UTC")[1::-1], {}),
     "duration": Case(
         [pd.Timedelta(f"{n} h") if n else pd.NaT for n in (1, 2, 2, 0, 30)] * 8, "timedelta64[ns]",
-        [pd.Timedelta("2h"), pd.Timedelta("1h")], {},
-    ),
+        [pd.Timedelta("2h"), pd.Timedelta("1h")], {}),
     "list": Case(LISTS, object, [(3,), (1, 2)], {"x": "list", "y": "list"}),
 }  # fmt: skip
 
@@ -390,12 +388,10 @@ COLUMN: dict[str, Row] = {
     "by a duration": total_row(lambda d, c: d["x"] / pd.Timedelta("1h"), LENGTHS),
     "mean, of times": Row(
         lambda p, c: p["x"].mean(bounds=("2020-01-01", "2022-01-01"), epsilon=1).floor("D"), TIMES,
-        lambda d, c: d["x"].dt.tz_localize(None).mean().floor("D"),
-    ),
+        lambda d, c: d["x"].dt.tz_localize(None).mean().floor("D")),
     "sum, of durations": Row(
         lambda p, c: p["x"].sum(bounds=(pd.Timedelta(0), pd.Timedelta("9D")), **E).round("h"),
-        LENGTHS, lambda d, c: d["x"].sum().round("h"),
-    ),
+        LENGTHS, lambda d, c: d["x"].sum().round("h")),
     "-": total_row(lambda d, c: d["x"] * 1 - d["n"], NUMBERS),
     "*": total_row(lambda d, c: d["x"] * d["n"], NUMBERS),
     "/": total_row(lambda d, c: d["x"] / 2, NUMBERS),
@@ -437,16 +433,14 @@ _OF_TEXT = {
         ("lower",), ("upper",), ("title",), ("capitalize",), ("swapcase",), ("casefold",),
         ("strip",), ("lstrip",), ("rstrip",), ("split",), ("removeprefix", "a"),
         ("removesuffix", "a"), ("zfill", 3), ("center", 5), ("ljust", 5), ("rjust", 5),
-        ("replace", "a", "xx"), ("extract", "(b)"),
-    )
+        ("replace", "a", "xx"), ("extract", "(b)"))
 }  # fmt: skip
 _TESTS = {
     name: lambda s, name=name, args=args: getattr(s.str, name)(*args)
     for name, *args in (
         ("isalpha",), ("isalnum",), ("isdigit",), ("isdecimal",), ("isnumeric",), ("isspace",),
         ("islower",), ("isupper",), ("istitle",), ("isascii",), ("startswith", "b"),
-        ("endswith", "b"), ("contains", "b"), ("match", "b"), ("fullmatch", "b."),
-    )
+        ("endswith", "b"), ("contains", "b"), ("match", "b"), ("fullmatch", "b."))
 }  # fmt: skip
 
 
@@ -466,12 +460,10 @@ def time_row(make: Callable[[Any, Case], Any], label: str) -> Row:
 STR: dict[str, Row] = {
     **{
         name: Row(lambda p, c, verb=verb: verb(p["x"]).count(**E), TEXTS)
-        for name, verb in _OF_TEXT.items()
-    },
+        for name, verb in _OF_TEXT.items()},
     **{
         name: Row(lambda p, c, test=test: p[test(p["x"])].count(**E), TEXTS, _theirs_of_test(test))
-        for name, test in _TESTS.items()
-    },
+        for name, test in _TESTS.items()},
     "len": total_row(lambda d, c: d["x"].str.len(), TEXTS | {"list"}),
     "count": total_row(lambda d, c: d["x"].str.count("b"), TEXTS),
     "find": total_row(lambda d, c: d["x"].str.find("b"), TEXTS),
@@ -494,8 +486,7 @@ DT: dict[str, Row] = {
     "strftime": time_row(lambda d, c: d["x"].dt.strftime("%Y-%m"), "2020-02"),
     "to_period": Row(
         lambda p, c: p["x"].dt.to_period("M").value_counts(keys=[pd.Period("2020-02", "M")], **E),
-        TIMES, lambda d, c: [int((d["x"].dt.strftime("%Y-%m") == "2020-02").sum())],
-    ),
+        TIMES, lambda d, c: [int((d["x"].dt.strftime("%Y-%m") == "2020-02").sum())]),
     "tz_convert": total_row(lambda d, c: d["x"].dt.tz_convert("Etc/GMT+5").dt.day, {"zoned time"}),
     **{name: count_row(lambda d, c, name=name: getattr(d["x"].dt, name)("D"), TIMES | LENGTHS)
        for name in ("floor", "ceil", "round")},
@@ -760,8 +751,7 @@ TIMES_ROWS = pd.DataFrame(
     {
         "start": pd.to_datetime(DAYS), "end": pd.to_datetime(["2020-01-03", "2020-02-02"] * 250),
         "zoned": pd.to_datetime(DAYS, utc=True), "said": pd.Series(DAYS, dtype="string"),
-        "price": pd.Series(["1,200", "7"] * 250, dtype="string"), "who": list(range(250)) * 2,
-    }
+        "price": pd.Series(["1,200", "7"] * 250, dtype="string"), "who": list(range(250)) * 2}
 )  # fmt: skip
 YEARS = ("2020-01-01", "2021-01-01")
 FOUND: dict[str, tuple[Callable[[Any], Any], str]] = {

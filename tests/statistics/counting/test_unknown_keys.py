@@ -516,24 +516,19 @@ def test_a_record_belongs_to_its_answer_and_intervals_hold_a_row() -> None:
 #: What is asked, what is said, and what is raised if no `QueryError`.
 REFUSED: dict[str, tuple[Any, ...]] = {
     "neither keys nor delta": (
-        lambda p: p["x"].value_counts(epsilon=1), r"keys= is needed.*delta=…", MissingArgument,
-    ),
+        lambda p: p["x"].value_counts(epsilon=1), r"keys= is needed.*delta=…", MissingArgument),
     "groups of neither": (
-        lambda p: p.groupby("x"), r"keys= is needed.*groupby\(…, delta=…\)", MissingArgument,
-    ),
+        lambda p: p.groupby("x"), r"keys= is needed.*groupby\(…, delta=…\)", MissingArgument),
     "broken delta": (lambda p: p["x"].value_counts(epsilon=1, delta=0.5), "above 0.01"),
     "broken delta of groups": (lambda p: p.groupby("x", delta=-1), "delta=-1"),
     "Gaussian noise": (
         lambda p: p["x"].value_counts(epsilon=1, delta=DELTA, mechanism="gaussian"),
-        "Laplace|Gaussian",
-    ),
+        "Laplace|Gaussian"),
     "shares": (lambda p: p["x"].value_counts(True, epsilon=1, delta=DELTA), "normalize"),
     "a missing cell": (
-        lambda p: p["x"].value_counts(dropna=False, epsilon=1, delta=DELTA), "dropna",
-    ),
+        lambda p: p["x"].value_counts(dropna=False, epsilon=1, delta=DELTA), "dropna"),
     "no epsilon": (
-        lambda p: p["x"].value_counts(delta=DELTA).release(), "epsilon=", MissingArgument,
-    ),
+        lambda p: p["x"].value_counts(delta=DELTA).release(), "epsilon=", MissingArgument),
     "no delta": (lambda p: p["x"].unique(epsilon=1), "delta= is needed", MissingArgument),
     "a selection": (lambda p: p["x"].value_counts(delta=DELTA).idxmax(epsilon=1), "idxmax"),
     "the largest": (lambda p: p["x"].value_counts(delta=DELTA).nlargest(2, epsilon=1), "nlarg"),
@@ -542,24 +537,19 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     "a column twice": (lambda p: p.groupby(["x", "x"], delta=DELTA), "twice"),
     "delta of groups again": (
         lambda p: p.groupby("x", delta=DELTA)["y"].count(epsilon=1, delta=DELTA),
-        "given to groupby",
-    ),
+        "given to groupby"),
     "counts by group": (
         lambda p: p.groupby("x", delta=DELTA)["y"].value_counts(keys=[1], epsilon=1),
-        "both columns",
-    ),
+        "both columns"),
     "units by group": (lambda p: p.groupby("x", delta=DELTA)["who"].nunique(epsilon=1), "size, co"),
     "no bounds": (
-        lambda p: p.groupby("x", delta=DELTA)["y"].mean(epsilon=1), "bounds=", MissingArgument,
-    ),
+        lambda p: p.groupby("x", delta=DELTA)["y"].mean(epsilon=1), "bounds=", MissingArgument),
     "unique of a plain column": (
-        lambda p: dp.unique([1, 2], epsilon=1, delta=DELTA), "private column",
-    ),
+        lambda p: dp.unique([1, 2], epsilon=1, delta=DELTA), "private column"),
     "nunique of what nobody declared": (lambda p: p["x"].nunique(epsilon=1), r"nunique\(keys="),
     "Gaussian bounds": (
         lambda p: p["y"].suggest_bounds(epsilon=1, delta=DELTA, mechanism="gaussian"),
-        "Laplace|Gaussian",
-    ),
+        "Laplace|Gaussian"),
 }  # fmt: skip
 
 
