@@ -367,10 +367,8 @@ def rows_with(frame: pd.DataFrame, *wanted: Any) -> int:
     kinds = (str, int, float, np.number)  # other elements can't be asked whether they are equal
     rows = zip(*(frame[name].tolist() for name, _ in wanted), strict=True)
     values = [value for _, value in wanted]
-    return sum(
-        all(isinstance(x, kinds) and bool(x == v) for x, v in zip(row, values, strict=True))
-        for row in rows
-    )
+    pairs = (zip(row, values, strict=True) for row in rows)
+    return sum(all(isinstance(x, kinds) and bool(x == v) for x, v in each) for each in pairs)
 
 
 def lead(frame: pd.DataFrame) -> int:

@@ -30,17 +30,7 @@ from refusals import chain, refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import BLOCK, Block, PandasEngine, PerUnitEngine
-from dppandas.errors import (
-    LineageError,
-    MissingArgument,
-    PrivateValueError,
-    QueryError,
-    ReleaseFailed,
-    SessionError,
-    UnknownColumn,
-    UnsupportedExpression,
-    WorkerProcessError,
-)
+from dppandas.errors import LineageError, MissingArgument, PrivateValueError, QueryError
 from dppandas.ledger.ledger import Ledger
 from dppandas.ledger.storage.store import Entry, MemoryStore
 from dppandas.privacy.accounting.losses import Epsilon, Loss
@@ -139,10 +129,11 @@ REFUSALS: dict[str, tuple[Any, ...]] = {
         lambda p, df: p.groupby(["group", "code"], keys={"group": ops.GROUPS}).size(epsilon=0.1),
         "'code'", MissingArgument),
     "a column that isn't there": (
-        lambda p, df: p["numbr"].count(epsilon=0.1), "Did you mean 'number'", UnknownColumn),
+        lambda p, df: p["numbr"].count(epsilon=0.1),
+        "Did you mean 'number'", dp.errors.UnknownColumn),
     "a query over other rows": (
         lambda p, df: p.query("number > number.mean()").count(epsilon=0.1),
-        "depend on that row alone", UnsupportedExpression),
+        "depend on that row alone", dp.errors.UnsupportedExpression),
     "a mask of another frame": (_someone_elses_mask, "Make it from this one", LineageError),
     "plain values as a mask": (
         lambda p, df: p[df["number"] > 1].count(epsilon=0.1), "private mask"),
@@ -229,7 +220,7 @@ def test_a_failing_read_stays_charged_and_quotes_no_data(name: str, monkeypatch:
     monkeypatch.setattr(quantiles.Pass, "points", quoting)
     dp.session(epsilon=1)
     df = people().assign(group=CANARY)
-    with pytest.raises(ReleaseFailed, match=r"charge of ε = 0\.5 stays") as caught:
+    with pytest.raises(dp.errors.ReleaseFailed, match=r"charge of ε = 0\.5 stays") as caught:
         ops.released(name, df.dp, 0.5)
     assert list(chain(caught.value)) == [caught.value]  # no cause, no context: nothing to quote
     assert CANARY not in "".join(traceback.format_exception(caught.value))
@@ -254,7 +245,7 @@ def test_what_stops_after_a_charge_stays_charged(error: Any, where: str, monkeyp
         else:
             broken.setattr(DiscreteLaplace, "release", stop)
         dp.session(epsilon=1)
-        with pytest.raises((error, ReleaseFailed)):
+        with pytest.raises((error, dp.errors.ReleaseFailed)):
             people().dp.count(epsilon=0.5)
     assert dp.ledger().remaining == Fraction(1, 2)
     assert [e.status for e in dp.ledger()._entries()] != ["released"]
@@ -336,7 +327,7 @@ def _refused_in_a_worker(_: object = None) -> str:
     """Run in a worker: a memory ledger is no ledger there."""
     try:
         people().dp.count(epsilon=0.1)
-    except WorkerProcessError as error:
+    except dp.errors.WorkerProcessError as error:
         return str(error)
     return "released"
 
@@ -451,7 +442,7 @@ def test_a_limit_set_while_others_release_counts_them(monkeypatch: pytest.Monkey
     thread = threading.Thread(target=ledger._charge, args=(drafted("5"),))
     thread.start()
     assert admitted.wait(timeout=20)
-    with pytest.raises(SessionError, match="5 is spent already"):
+    with pytest.raises(dp.errors.SessionError, match="5 is spent already"):
         ledger._limit(PrivacyBudget(limit=Loss(Epsilon(1))))
     thread.join()
     assert ledger.budget is None

@@ -36,13 +36,7 @@ from refusals import chain, refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
-from dppandas.errors import (
-    LineageError,
-    QueryError,
-    SessionError,
-    UnknownColumn,
-    UnsupportedExpression,
-)
+from dppandas.errors import LineageError, QueryError, SessionError, UnknownColumn
 from dppandas.ledger.storage.store import MemoryStore
 from dppandas.privacy.accounting.losses import Loss
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
@@ -620,7 +614,7 @@ def test_a_hostile_query_is_refused_at_both_doors(text: str, door: str, monkeypa
     monkeypatch.setattr(PandasEngine, "_rows", read)
     gc.freeze()  # what thousands of tests left behind is not this text's to walk through
     started = time.process_time()  # of this process alone, however busy the machine
-    with pytest.raises((UnsupportedExpression, UnknownColumn)) as refused:
+    with pytest.raises((dp.errors.UnsupportedExpression, UnknownColumn)) as refused:
         private.query(text) if door == "query" else private.assign(x=text)
     seconds = time.process_time() - started
     gc.unfreeze()
@@ -934,10 +928,18 @@ def test_the_ledger_tells_asserted_from_verified() -> None:
 def test_strictness_is_set_once_and_outlives_nothing() -> None:
     df = visits(8)
     dp.protect(df, "visits", unit="person", max_rows=1)
-    refusal(lambda: dp.session(epsilon=1, strict=True), "strict=False is running", SessionError)
+    refusal(
+        lambda: dp.session(epsilon=1, strict=True),
+        "strict=False is running",
+        SessionError,
+    )
     session = anew(epsilon=1, strict=True)
     assert dp.session() is dp.session(epsilon=1) is session
-    refusal(lambda: dp.session(epsilon=1, strict=False), "strict=True is running", SessionError)
+    refusal(
+        lambda: dp.session(epsilon=1, strict=False),
+        "strict=True is running",
+        SessionError,
+    )
     dp.session(epsilon=1)  # after a refusal nothing is released before
     # a token of the session before tells that pandas was at work since
     with pytest.raises(LineageError, match="strict"):

@@ -548,9 +548,8 @@ def test_a_kernel_that_fails_on_some_rows_is_found(monkeypatch: pytest.MonkeyPat
         return kernel(self, chunk, keep)
 
     monkeypatch.setattr(Sum, "kernel", fails)
-    found = check_sensitivity(
-        lambda p: p["number"].sum(bounds=(0, 9), epsilon=1), PEOPLE[["number"]], pairs=300
-    )
+    total: Any = lambda p: p["number"].sum(bounds=(0, 9), epsilon=1)  # noqa: E731
+    found = check_sensitivity(total, PEOPLE[["number"]], pairs=300)
     assert found.problems[0].startswith("another error: ")
     assert "ReleaseFailed" in found.problems[0]
     assert "a cell is large" not in str(found)

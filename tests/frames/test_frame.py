@@ -13,14 +13,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.engines.readers import Columns
-from dppandas.errors import (
-    LineageError,
-    MissingArgument,
-    PrivateValueError,
-    QueryError,
-    UnknownColumn,
-    UnsupportedExpression,
-)
+from dppandas.errors import LineageError, PrivateValueError, QueryError, UnknownColumn
 from dppandas.release.answers.results import ReleasedFloat, ReleasedInt, ReleasedText
 
 EDUC = [9, 12, 14, 16, 17, 20]
@@ -287,7 +280,7 @@ class TestRows:
             return df.dp.query("age >= @limit").count(epsilon=1)
 
         assert inner(60) == 1
-        with pytest.raises(UnsupportedExpression, match="@nobody is not defined"):
+        with pytest.raises(dp.errors.UnsupportedExpression, match="@nobody is not defined"):
             df.dp.query("age > @nobody")
 
     def test_a_series_is_a_column(self) -> None:
@@ -336,7 +329,7 @@ class TestDomain:
     def test_asserted_frames_inherit_no_domain(self) -> None:
         df = sample()
         dp.protect(df, name="people", domain={"age": (0, 50)})
-        refusal(lambda: df.dp["age"].mean(epsilon=1), "bounds=", MissingArgument)
+        refusal(lambda: df.dp["age"].mean(epsilon=1), "bounds=", dp.errors.MissingArgument)
 
     def test_describe_shows_the_public_schema(self) -> None:
         shown = self.people(age=(0, 50), city=["Oslo", "Rome"]).describe()
@@ -388,7 +381,8 @@ ERRORS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "no such column in a query": (lambda p: p.query("agge > 1"), UnknownColumn, "'age'"),
     "no such attribute": (lambda p: p.skew, AttributeError, "private frames have no 'skew'"),
     "no such column attribute": (lambda p: p.age.skew, AttributeError, "have no 'skew'"),
-    "no keys for groups": (lambda p: p.groupby("city"), MissingArgument, r"keys= is needed"),
+    "no keys for groups": (
+        lambda p: p.groupby("city"), dp.errors.MissingArgument, r"keys= is needed"),
     "keys as text": (lambda p: p.groupby("city", keys="Rome"), QueryError, "list of labels"),
     "keys as a set": (lambda p: p.groupby("city", keys={"Rome"}), QueryError, "list of labels"),
     "no keys at all": (lambda p: p.groupby("city", keys=[]), QueryError, "empty"),
@@ -426,7 +420,8 @@ ERRORS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "a typing error": (lambda p: p.agee, AttributeError, "Did you mean the column 'age'"),
     "a group twice": (lambda p: p.groupby(["age", "age"], keys=[(1, 1)]), QueryError, "twice"),
     "no epsilon": (
-        lambda p: p["city"].value_counts(keys=["Rome"]).release(), MissingArgument, "epsilon="),
+        lambda p: p["city"].value_counts(keys=["Rome"]).release(),
+        dp.errors.MissingArgument, "epsilon="),
     "not released: a number": (lambda p: p.count() > 5, PrivateValueError, "not released yet"),
     "not released: rounded": (lambda p: round(p.count()), PrivateValueError, "not released"),
     "not released: a table": (lambda p: p[["age"]].count().plot(), AttributeError, "epsilon="),

@@ -148,11 +148,8 @@ def test_every_pair_of_tiny_neighbours_keeps_epsilon_and_delta(
     epsilon = Fraction(1)
     mechanism = ProposeTestRelease.calibrate(rows, epsilon, Delta(delta))
     lower = replace(mechanism, least=mechanism.least - 1)
-    pairs = [
-        (x, y)
-        for x, y in itertools.permutations(SMALL, 2)
-        if apart(x, y) == abs(len(x) - len(y)) <= rows
-    ]
+    both = itertools.permutations(SMALL, 2)
+    pairs = [(x, y) for x, y in both if apart(x, y) == abs(len(x) - len(y)) <= rows]
 
     def worst(by: ProposeTestRelease) -> float:
         return max(spent(law(value, x, by), law(value, y, by), 1.0) for x, y in pairs)

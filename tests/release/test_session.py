@@ -15,14 +15,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
-from dppandas.errors import (
-    LineageError,
-    MissingArgument,
-    QueryError,
-    SessionError,
-    SourceError,
-    StoreError,
-)
+from dppandas.errors import LineageError, MissingArgument, SessionError, SourceError
 from dppandas.ledger.ledger import attribute_to
 from dppandas.privacy.accounting.losses import Epsilon
 from dppandas.release.query import Token
@@ -144,7 +137,7 @@ class TestRefusedSessions:
             assert dp.ledger().spent == Fraction(1, 10)
 
     def test_a_session_opened_after_one_releases(self, tmp_path: Path) -> None:
-        with pytest.raises(StoreError):
+        with pytest.raises(dp.errors.StoreError):
             dp.session(epsilon=2, store=tmp_path / "nowhere" / "a.ledger")
         dp.session(epsilon=2, store=tmp_path / "a.ledger")
         people().dp.count(epsilon=1)
@@ -385,7 +378,7 @@ class TestProtect:
     def test_terms_are_checked_first(self, terms: Any, message: str, monkeypatch: Any) -> None:
         monkeypatch.setattr("dppandas.engines.truncation.row_hashes", None)
         refusal(lambda: dp.protect(people(), **{"name": "people", **terms}), message)
-        with pytest.raises(QueryError, match="takes a DataFrame"):
+        with pytest.raises(dp.errors.QueryError, match="takes a DataFrame"):
             dp.protect(people()["age"], name="people")  # type: ignore[arg-type]
 
     def test_whoever_has_several_rows_says_how_many_are_used(self, monkeypatch: Any) -> None:

@@ -226,9 +226,8 @@ def test_batches_that_overlap_in_other_orders_never_deadlock(running: dp.types.S
     p = people()
 
     def ask(numbers: list[int]) -> Any:
-        losses = [
-            p.query(f"a > {i}").count()._request.asked(running._terms.asked(1)) for i in numbers
-        ]
+        asked = running._terms.asked(1)
+        losses = [p.query(f"a > {i}").count()._request.asked(asked) for i in numbers]
         return [each.estimate() for each in release.release_all(losses)]
 
     forth, back = list(range(12)), list(range(11, -1, -1))

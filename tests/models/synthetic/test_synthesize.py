@@ -7,6 +7,7 @@ import pickle
 import warnings
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,19 +16,15 @@ import pytest
 from exact import selection_law
 from ledgers import anew
 from operations import integers
+from operations import table as series
 from refusals import refusal
 
 import dppandas as dp
 from dppandas.audit import check_sensitivity
 from dppandas.errors import LineageError, MissingArgument, QueryError
-from dppandas.models.synthetic import aim, distribution, graphs, mwem
+from dppandas.models.synthetic import aim, distribution, fit_scores, graphs, mwem
 from dppandas.models.synthetic.domains import Domain, domain_of, marginals_of
-from dppandas.models.synthetic.fit_scores import (
-    MarginalError,
-    SmallDatabases,
-    candidates,
-    databases,
-)
+from dppandas.models.synthetic.fit_scores import SmallDatabases, candidates, databases
 from dppandas.models.synthetic.small_database import MOST_DATABASES, database
 from dppandas.models.synthetic.worst_fit import STEP
 from dppandas.privacy.mechanisms.selection import Exponential, PermuteAndFlip
@@ -37,6 +34,7 @@ needs_mbi = pytest.mark.skipif(
     importlib.util.find_spec("mbi") is None,
     reason="needs mbi, which is installed beside the newest pandas only",
 )
+worst_fit = dp.models.synthetic.worst_fit
 METHODS = ["mwem", "small", pytest.param("aim", marks=needs_mbi)]
 
 
@@ -48,11 +46,6 @@ def frame(copies: int = 40) -> pd.DataFrame:
 
 def people(copies: int = 40, name: str = "synthetic", **more: Any) -> Any:
     return dp.protect(frame(copies), name=name, version="1", domain=KEYS, **more)
-
-
-def series(columns: dict[str, list[Any]], values: Any) -> pd.Series:
-    index = pd.MultiIndex.from_product(list(columns.values()), names=list(columns))
-    return pd.Series(values, index=index.get_level_values(0) if len(columns) == 1 else index)
 
 
 def distance(one: pd.DataFrame, other: pd.DataFrame) -> float:
@@ -98,9 +91,7 @@ PRIVATE = frame(1)[["a", "b"]]
 
 
 def worst() -> Any:
-    return dp.models.synthetic.worst_fit(
-        PRIVATE.dp, TABLES, weights=[2, 1, 5], offsets=[0, 0.5, -1]
-    )
+    return worst_fit(PRIVATE.dp, TABLES, weights=[2, 1, 5], offsets=[0, 0.5, -1])
 
 
 def small(rows: int, total: int) -> Any:
@@ -111,7 +102,7 @@ def small(rows: int, total: int) -> Any:
 
 def test_the_sensitivity_of_a_misfit_is_its_largest_weight_and_attained() -> None:
     statistic = worst()._statistic
-    assert isinstance(statistic, MarginalError)
+    assert isinstance(statistic, fit_scores.MarginalError)
     assert moved(worst()) == statistic.linf_sensitivity(1) == 5 * STEP
     assert not statistic.monotone
 
@@ -170,16 +161,16 @@ def test_the_exact_law_of_the_selection_keeps_its_promise(make: Any) -> None:
 
 def test_the_mechanism_follows_the_measure() -> None:
     dp.session(rho=1, delta=1e-6)
-    law = dp.record(dp.models.synthetic.worst_fit(PRIVATE.dp, TABLES, rho=0.1))
+    law = dp.record(worst_fit(PRIVATE.dp, TABLES, rho=0.1))
     assert law.mechanism == Exponential.name
     assert law.loss.rho == Fraction(1, 10)
 
 
 def test_without_noise_the_worst_is_selected(exact: None) -> None:
     flat = [series({"b": KEYS["b"]}, [3, 6, 3]), series({"a": KEYS["a"]}, [6, 6])]
-    found = dp.models.synthetic.worst_fit(frame(1).dp, flat, epsilon=1)
+    found = worst_fit(frame(1).dp, flat, epsilon=1)
     assert (found, type(dp.record(found).query)) == (1, str)
-    assert dp.models.synthetic.worst_fit(frame(1).dp, flat, offsets=[-5, 0], epsilon=1) == 0
+    assert worst_fit(frame(1).dp, flat, offsets=[-5, 0], epsilon=1) == 0
     assert found.error() == pytest.approx(2 * math.log(2 / 0.05), abs=1 / STEP)
     again = pickle.loads(pickle.dumps(found))
     assert (again, again.error()) == (1, found.error())
@@ -459,9 +450,8 @@ SLIPS: dict[str, tuple[dict[str, Any], str]] = {
 def test_what_is_refused_charges_nothing(name: str) -> None:
     said, problem = SLIPS[name]
     dp.session(epsilon=5)
-    refusal(
-        lambda: dp.synthesize(people(), **{"rows": 10, "epsilon": 1} | said), problem, dp.DPError
-    )
+    asked = {"rows": 10, "epsilon": 1} | said
+    refusal(lambda: dp.synthesize(people(), **asked), problem, dp.DPError)
 
 
 def test_columns_without_labels_are_refused_with_advice() -> None:
@@ -622,7 +612,7 @@ def test_units_of_several_rows_get_so_much_more_noise() -> None:
 ])  # fmt: skip
 def test_tables_that_do_not_fit_are_refused(given: Any, problem: str) -> None:
     tables, weights = (*given, None)[:2]
-    ask = lambda: dp.models.synthetic.worst_fit(PRIVATE.dp, tables, weights=weights, epsilon=1)  # noqa: E731
+    ask = partial(worst_fit, PRIVATE.dp, tables, weights=weights, epsilon=1)
     refusal(ask, problem, dp.DPError)
 
 
@@ -630,11 +620,7 @@ def test_a_table_with_the_token_of_a_source_is_refused() -> None:
     df = frame()
     source = dp.protect(df, name="tokens", domain=KEYS)
     table = df.set_index("a")["b"].iloc[[0, -1]]
-    refusal(
-        lambda: dp.models.synthetic.worst_fit(source, [table], epsilon=1),
-        r"token.*charged",
-        LineageError,
-    )
+    refusal(lambda: worst_fit(source, [table], epsilon=1), r"token.*charged", LineageError)
 
 
 def test_without_mbi_aim_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
