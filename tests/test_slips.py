@@ -168,10 +168,8 @@ FOREIGN: dict[str, tuple[Ask, str]] = {
 
 
 def test_an_error_of_the_callers_own_function_stays_what_it_is(p: Any) -> None:
-    with pytest.raises(TypeError, match="own words"):
-        p.pipe(_in_own_words)
-    with pytest.raises(TypeError, match="positional argument"):
-        p.pipe(lambda: None)
+    refusal(lambda: p.pipe(_in_own_words), "own words", TypeError)
+    refusal(lambda: p.pipe(lambda: None), "positional argument", TypeError)
 
 
 def _in_own_words(frame: Any) -> Any:

@@ -215,8 +215,7 @@ ANYTHING = [*ELEMENTS, *MORE, *HOSTILE]
 
 @pytest.fixture(scope="module")
 def hostile() -> pd.DataFrame:
-    c = objects(ANYTHING)
-    return pd.DataFrame({"c": c, "d": objects([*ANYTHING[40:], *ANYTHING[:40]])})
+    return pd.DataFrame({"c": objects(ANYTHING), "d": objects([*ANYTHING[40:], *ANYTHING[:40]])})
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -253,8 +253,7 @@ def test_it_may_be_asked_for_later() -> None:
     assert dp.ledger()._entries()[-1].loss.delta == Fraction(1, 10**6)
     assert asked.release(epsilon=1, delta=1e-5).value == "yes"
     assert dp.ledger()._entries()[-1].loss.delta == Fraction(1, 10**5)
-    with pytest.raises(MissingArgument, match="delta="):
-        propose(epsilon=None, delta=None).release(epsilon=1)
+    refusal(lambda: propose(epsilon=None, delta=None).release(epsilon=1), "delta=", MissingArgument)
 
 
 @pytest.mark.parametrize(("given", "same"), [

@@ -286,8 +286,7 @@ class TestLedger:
 
 def test_a_budget_is_set_once() -> None:
     dp.session(epsilon=1)
-    with pytest.raises(SessionError, match="has a budget of ε = 1 already"):
-        dp.ledger()._limit(Epsilon(50))
+    refusal(lambda: dp.ledger()._limit(Epsilon(50)), "has a budget of ε = 1 already", SessionError)
     assert dp.ledger().budget == 1
 
 

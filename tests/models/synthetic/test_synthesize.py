@@ -612,8 +612,7 @@ def test_units_of_several_rows_get_so_much_more_noise() -> None:
 ])  # fmt: skip
 def test_tables_that_do_not_fit_are_refused(given: Any, problem: str) -> None:
     tables, weights = (*given, None)[:2]
-    ask = partial(worst_fit, PRIVATE.dp, tables, weights=weights, epsilon=1)
-    refusal(ask, problem, dp.DPError)
+    refusal(partial(worst_fit, PRIVATE.dp, tables, weights=weights, epsilon=1), problem, dp.DPError)
 
 
 def test_a_table_with_the_token_of_a_source_is_refused() -> None:

@@ -508,8 +508,7 @@ def test_a_source_that_is_not_held_is_told(tmp_path: Path) -> None:
     dp.session(epsilon=10, store=tmp_path / "a.ledger")
     n = ops.people(version="1").count(epsilon=1)
     anew(store=tmp_path / "a.ledger")
-    with pytest.raises(SourceError, match=r"doesn't hold source 'people'.*fresh=True"):
-        n.refine(epsilon=1)
+    refusal(lambda: n.refine(epsilon=1), r"doesn't hold source 'people'.*fresh=True", SourceError)
     assert ops.spent() == 1
 
 
