@@ -148,9 +148,8 @@ def asked(ages: pd.Series[Any]) -> tuple[Mapping[str, Record], list[Part]]:
         return law.release(exact)
 
     with watching(record):
-        return dp.record(
-            ages.dp.agg(["mean", "std"], bounds=(LOW, HIGH), epsilon="0.5")
-        ).components, found
+        both = ages.dp.agg(["mean", "std"], bounds=(LOW, HIGH), epsilon="0.5")
+        return dp.record(both).components, found
 
 
 @pytest.mark.statistical

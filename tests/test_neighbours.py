@@ -159,9 +159,8 @@ def some_covariance(rng: random.Random) -> stats.Covariance:
     pair, correlation = rng.random() < 0.3, rng.random() < 0.5
     chosen = tuple(rng.choice(operands(rng)) for _ in range(2 if pair else rng.randint(1, 5)))
     limits, complete = tuple(bounds(rng) for _ in chosen), rng.random() < 0.4
-    return stats.Covariance(
-        cells(rng), SUMMED, chosen, limits, 1, correlation, pair, complete=complete
-    )
+    made = (cells(rng), SUMMED, chosen, limits, 1, correlation, pair)
+    return stats.Covariance(*made, complete=complete)
 
 
 def some_second_moments(rng: random.Random) -> stats.SecondMoments:

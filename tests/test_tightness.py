@@ -81,15 +81,11 @@ def asked() -> tuple[dict[str, Any], set[str]]:
             answer = operation.ask(operation.of(df), {"epsilon": 1})
             record = answer
             if not type(answer).__module__.startswith("dppandas.local"):
-                record = (
-                    dp.record(answer).components[operation.part]
-                    if operation.part
-                    else dp.record(answer)
-                )
+                known = dp.record(answer)
+                record = known.components[operation.part] if operation.part else known
             is_local = record is answer
-            said, errors = (
-                (answer, answer.error()) if is_local else (record.estimate(), record.errors())
-            )
+            said = answer if is_local else record.estimate()
+            errors = answer.error() if is_local else record.errors()
             answers[name] = record, plain(errors), operation.off(said, df)
     dp.reset()
     return answers, called

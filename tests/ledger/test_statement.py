@@ -258,9 +258,8 @@ def test_no_cell_of_a_table_for_spreadsheets_is_a_formula(tmp_path: Path) -> Non
 
 def page_of_one(folder: Path) -> str:
     store = SqliteStore(folder / "plain.ledger", limit(2))
-    plain = Entry(
-        0, 0.0, "s", "asserted", "q", Loss(Epsilon(1)), "m", "1", "e", None, version="1", unit="u"
-    )
+    said = (0, 0.0, "s", "asserted", "q", Loss(Epsilon(1)), "m", "1", "e", None)
+    plain = Entry(*said, version="1", unit="u")
     store.add([plain], agreed)
     dp.types.Ledger(store.terms, store).export(folder / "plain.html")
     return (folder / "plain.html").read_text("utf-8")
@@ -405,9 +404,8 @@ def test_the_table_has_the_same_columns_and_types_with_and_without_releases(sess
 
 def test_the_table_of_a_long_ledger_is_made_in_a_moment() -> None:
     ledger = dp.ledger()
-    ledger._store.add(
-        [replace(DRAFT, loss=Loss(Epsilon("0.001")), kernel="k" * 16)] * 20_000, agreed
-    )
+    draft = replace(DRAFT, loss=Loss(Epsilon("0.001")), kernel="k" * 16)
+    ledger._store.add([draft] * 20_000, agreed)
     start = time.process_time()
     assert len(ledger.to_frame()) == 20_000
     assert time.process_time() - start < 5  # 0.1 s; an order of magnitude would be noticed

@@ -126,9 +126,8 @@ def test_scores_beyond_all_reason_count_as_the_bound() -> None:
     assert huge(FRAME, 10**400) == MOST
     assert huge(FRAME, -(10**400)) == -MOST
     assert huge(FRAME, np.int64(3)) == 3
-    found = dp.select(
-        FRAME, [-(10**400), 10**400], score=lambda rows, c: c, sensitivity=2**64, epsilon=1
-    )
+    ends = [-(10**400), 10**400]
+    found = dp.select(FRAME, ends, score=lambda rows, c: c, sensitivity=2**64, epsilon=1)
     assert found == 10**400  # e^(-2^190) against
 
 

@@ -179,9 +179,8 @@ def test_other_labels_widen_no_interval(name: str) -> None:
         asked = GROUPED[name](dp.private(df, unit="row").groupby("x", delta=DELTA))
         record = dp.record(asked.release(epsilon=1))
         assert len(record.errors()) == labels
-        found.append(
-            (record.intervals().iloc[0].tolist(), record.errors().iloc[:1].values.tolist())
-        )
+        ends, errors = record.intervals().iloc[0], record.errors().iloc[:1]
+        found.append((ends.tolist(), errors.values.tolist()))
         if name in ("count", "sum"):
             assert record.errors().iloc[0] == asked.expected_error(epsilon=1)
     assert found[0] == found[1]

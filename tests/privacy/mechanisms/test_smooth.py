@@ -80,9 +80,8 @@ def _of_middle(by: PolyPlace, ordered: list[int]) -> tuple[float, list[float]]:
     x, n, k, cut = _padded(ordered), len(ordered), by.rows, by.target.trim
     kept, left = ordered[cut : n - cut], n - 2 * cut
     shifts = range(max(min(left, smoothing.NEAR), 0))
-    tops, ends = (
-        np.array([x(at + s * t) for t in shifts]) for at, s in ((n - cut + 1, 1), (cut, -1))
-    )
+    sides = ((n - cut + 1, 1), (cut, -1))
+    tops, ends = (np.array([x(at + s * t) for t in shifts]) for at, s in sides)
     widths = np.array([(tops[: a + 1] - ends[a::-1]).max() for a in shifts])
 
     def moved(i: int) -> float:
@@ -111,9 +110,8 @@ def log_density(z: Any, value: float, smooth: float, epsilon: float) -> Any:
 
 
 def databases(most: int) -> list[tuple[int, ...]]:
-    return [
-        rows for n in range(most + 1) for rows in itertools.combinations_with_replacement(VALUES, n)
-    ]
+    multisets = itertools.combinations_with_replacement
+    return [rows for n in range(most + 1) for rows in multisets(VALUES, n)]
 
 
 #: What is asked, and of how many rows at most.

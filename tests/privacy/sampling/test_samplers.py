@@ -82,16 +82,14 @@ def test_scalar_discrete_laplace_is_exact_to_300_bits(scale: Fraction, monkeypat
     accepted = 1 - found.get(None, Fraction(0))
     law_of_accepted = {z: chance / accepted for z, chance in found.items()}
     # rounds end undecided far beyond these
-    exact.assert_brackets(
-        law_of_accepted, Fraction(0), partial(exact.laplace_pmf, scale), range(-12, 13)
-    )
+    pmf = partial(exact.laplace_pmf, scale)
+    exact.assert_brackets(law_of_accepted, Fraction(0), pmf, range(-12, 13))
 
 
 def closed_cuts(rate: Fraction, base: int) -> list[exact.Interval]:
     """P[lowest digit < k] = (1 - r^k) / (1 - r^base)."""
-    *below, whole = [
-        (1 - high, 1 - low) for low, high in exact.powers(exact.exp_interval(rate), base)[1:]
-    ]
+    powers = exact.powers(exact.exp_interval(rate), base)[1:]
+    *below, whole = [(1 - high, 1 - low) for low, high in powers]
     return [(low / whole[1], high / whole[0]) for low, high in below]
 
 
@@ -318,9 +316,8 @@ def test_the_least_and_the_largest_probabilities() -> None:
 
 def test_permute_and_flip_has_its_exact_law() -> None:
     """Over all coins and orders. Numbers: theory.md B0; the exponential mechanism's differ."""
-    assert exact.selection_law([3, 2, 0], Fraction(1)) == pytest.approx(
-        [0.02377, 0.06654, 0.90968], abs=1e-5
-    )
+    law = exact.selection_law([3, 2, 0], Fraction(1))
+    assert law == pytest.approx([0.02377, 0.06654, 0.90968], abs=1e-5)
     # all tied: every candidate alike
     assert exact.selection_law([0, 0, 0, 0], Fraction(3)) == pytest.approx([0.25] * 4, abs=1e-12)
 
@@ -453,9 +450,8 @@ def test_forked_children_draw_different_noise() -> None:
 
 def test_weighted_choice_is_exact() -> None:
     for weights in ([1], [3, 0, 2], [0, 0, 7], [1, 2, 3, 4], [0, 1, 0]):
-        found, undecided = exact.law(
-            lambda bits, weights=weights: samplers.weighted_choice(weights, bits), runs=100
-        )
+        choose = partial(samplers.weighted_choice, weights)
+        found, undecided = exact.law(choose, runs=100)
         assert undecided == 0
         total = sum(weights)
         assert found == {i: Fraction(w, total) for i, w in enumerate(weights) if w}

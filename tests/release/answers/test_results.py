@@ -62,11 +62,8 @@ def test_every_result_has_the_record_of_its_release(name: str) -> None:
     assert (record.number, record.query, record.epsilon) == (1, entry.what, Fraction(1, 2))
     assert (record.source, record.lineage, record.unit) == ("unnamed", "asserted", "each row")
     assert record.mechanism == entry.mechanism
-    assert (
-        str(record)
-        .splitlines()[2]
-        .startswith(f"{entry.mechanism}, scale {entry.scale}, {entry.loss}")
-    )
+    line = str(record).splitlines()[2]
+    assert line.startswith(f"{entry.mechanism}, scale {entry.scale}, {entry.loss}")
     assert (record.cell, record.time) == (entry.cell, entry.time)
     again = record.estimate()
     assert again.equals(result) if isinstance(again, pd.Series | pd.DataFrame) else again == result

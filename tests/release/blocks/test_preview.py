@@ -216,9 +216,8 @@ def test_a_preview_is_a_table_to_read() -> None:
     with dp.preview() as plan:
         p.query("group == '<b>'").count(epsilon="0.5")
     said, html = repr(plan), plan._repr_html_()
-    assert said.startswith(
-        "dppandas preview · 1 release would cost ε = 0.5, of which ε = 1 is left"
-    )
+    first = "dppandas preview · 1 release would cost ε = 0.5, of which ε = 1 is left"
+    assert said.startswith(first)
     assert "± 6" in said
     assert "&lt;b&gt;" in html
     assert "<b>'" not in html

@@ -313,10 +313,8 @@ def test_every_operation_is_combined_or_refused(name: str) -> None:
         ):
             assert low <= value <= high or value < 0  # a count may be, and its interval isn't
         record.errors(), record.intervals(0.5), str(record), record._repr_html_()
-        law = record._law
-        assert law.half_width(0.95, record._statistic.size) <= single._law.half_width(
-            0.95, record._statistic.size
-        )
+        size = record._statistic.size
+        assert record._law.half_width(0.95, size) <= single._law.half_width(0.95, size)
     assert ops.spent() == before
 
 

@@ -183,9 +183,8 @@ def test_weights_are_inverse_variances() -> None:
 
 
 def rmse(tables: Any, exact: Any) -> float:
-    found, true = (
-        np.concatenate([np.asarray(t).ravel() for t in each]) for each in (tables, exact)
-    )
+    both = (tables, exact)
+    found, true = (np.concatenate([np.asarray(t).ravel() for t in each]) for each in both)
     return float(np.sqrt(np.mean((found - true) ** 2)))
 
 

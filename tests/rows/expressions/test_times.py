@@ -534,9 +534,8 @@ def test_intervals_are_rounded_outwards(number: float, unit: str) -> None:
     ruler = Ruler(span, pd.Timedelta(1, unit).value)
     layout = Layout(integer=False, rulers=(ruler,))
     exact = min(max(Fraction(number) * ruler.tick + span.lower, span.lower), span.upper)
-    (low,), (high,) = (
-        layout.typed([number], lambda i: "value", rounded) for rounded in (math.floor, math.ceil)
-    )
+    ways = (math.floor, math.ceil)
+    (low,), (high,) = (layout.typed([number], lambda i: "value", way) for way in ways)
     assert low.value <= exact <= high.value
     assert high - low <= pd.Timedelta(1, unit)
 

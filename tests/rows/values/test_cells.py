@@ -132,9 +132,8 @@ def test_a_wide_list_of_lists_costs_no_more_than_its_limit() -> None:
 WHOLE = st.integers(-3, 3) | st.sampled_from(
     [2**k + by for k in (31, 53, 63, 64, 70) for by in (-1, 0, 1)] + [-(2**53) - 1, -(2**63) - 1]
 )
-REAL = st.sampled_from(
-    [0.5, -0.0, 0.1, 1.0, 2.0**53, 2.0**63, -(2.0**63), 2.0**64, math.inf, 1e300]
-)
+REAL = st.sampled_from([0.5, -0.0, 0.1, 1.0, 2.0**53, 2.0**63, -(2.0**63), 2.0**64, math.inf,
+                        1e300])  # fmt: skip
 TEXT = st.sampled_from(["", "a", "1", "1.0", "True", "2020-01-01", "\ud800", "\\ud800", "a\x00",
                         "a\x00b", "é", "nan"])  # fmt: skip
 NANOS = st.sampled_from([0, 1, 1000, 1_577_836_800_000_000_000, -1])
@@ -391,9 +390,8 @@ def test_long_doubles_name_the_same_unit_as_numbers(exact: None) -> None:
 
 def test_columns_are_read_once_and_not_before_they_are_needed(monkeypatch: Any) -> None:
     read: list[Any] = []
-    monkeypatch.setattr(
-        "dppandas.rows.values.reading.column", lambda s: (read.append(s.name), column(s))[1]
-    )
+    note: Any = lambda s: (read.append(s.name), column(s))[1]  # noqa: E731
+    monkeypatch.setattr("dppandas.rows.values.reading.column", note)
     frame = pd.DataFrame({"a": range(9), "b": list("abcabcabc")})
     people = dp.protect(frame, name="once")
     assert sorted(read) == ["a", "b"]  # the check of the version

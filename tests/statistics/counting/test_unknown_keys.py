@@ -319,9 +319,8 @@ def test_labels_have_an_order() -> None:
 def test_the_type_of_a_column_is_no_part_of_its_labels(values: list[Any], kinds: list[Any]) -> None:
     frames = [pd.DataFrame({"x": pd.Series(values).astype(kind)}) for kind in kinds]
     if isinstance(values[0], int | float | str):
-        frames.append(
-            pd.DataFrame({"x": pd.Series([*values, None]).convert_dtypes(dtype_backend="pyarrow")})
-        )
+        beside = pd.Series([*values, None]).convert_dtypes(dtype_backend="pyarrow")
+        frames.append(pd.DataFrame({"x": beside}))
     found = [integers(f.dp["x"].value_counts(delta=DELTA), PandasEngine(f, Unit(), KEY))
              for f in frames]  # fmt: skip
     assert all(repr(sorted(each.items())) == repr(sorted(found[0].items())) for each in found)

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from operations import integers
+from operations import integers, statuses
 from refusals import refusal
 
 import dppandas as dp
@@ -422,11 +422,7 @@ def test_an_old_covariance_is_not_read_by_a_new_estimator(monkeypatch: pytest.Mo
         pair.cov(bounds=LIMITS, epsilon=1)
     for _ in range(2):
         pair.cov(bounds=LIMITS, epsilon=1)
-    assert [entry.status for entry in dp.ledger()._entries()] == [
-        "released",
-        "released",
-        "replayed",
-    ]
+    assert statuses() == ["released", "released", "replayed"]
 
 
 @pytest.mark.usefixtures("exact")
