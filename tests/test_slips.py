@@ -91,12 +91,9 @@ HOPELESS: dict[str, tuple[Ask, str]] = {
     "a pair's corr": (lambda p: p["x"].corr(p["y"], bounds=NARROW[1], epsilon=1), "too narrow"),
     "Gaussian": (
         lambda p: p[["x", "y"]].corr(bounds=NARROW[1], epsilon=1, delta=1e-6, mechanism="gaussian"),
-        "too narrow",
-    ),
+        "too narrow"),
     "a map": (
-        lambda p: p["g"].map({"a": 10**400, "b": 1}).sum(bounds=(0, 9), epsilon=1),
-        "too large",
-    ),
+        lambda p: p["g"].map({"a": 10**400, "b": 1}).sum(bounds=(0, 9), epsilon=1), "too large"),
     "a replacement": (lambda p: p["x"].replace({1: 10**400}).sum(epsilon=1), "too large"),
     "a table": (lambda p: p.merge(HUGE, on="g")["v"].sum(bounds=(0, 9), epsilon=1), "too large"),
     "a sum": (lambda p: (p["x"] + 10**400).sum(bounds=(0, 9), epsilon=1), "too large"),
@@ -104,32 +101,25 @@ HOPELESS: dict[str, tuple[Ask, str]] = {
     "a query": (lambda p: p.query(f"x + {'9' * 400} > 1"), "too large"),
     "a key": (
         lambda p: dp.protect(ROWS.copy(), "d", domain={"x": [1, 10**400]})["x"].sum(epsilon=1),
-        "bounds=",
-    ),
+        "bounds="),
     "a step": (lambda p: p["x"].median(step=10**400, epsilon=1), "step="),
     "a score": (
-        lambda p: dp.select(
-            ROWS, ["a"], score=lambda d, c: int((d["zz"] == c).sum()), sensitivity=1, epsilon=1
-        ),
-        "KeyError: 'zz'",
-    ),
+        lambda p: dp.select(ROWS, ["a"], score=lambda d, c: int((d["zz"] == c).sum()),
+        sensitivity=1, epsilon=1), "KeyError: 'zz'"),
     "a score of one candidate": (
         lambda p: dp.select(ROWS, [1, 0], score=lambda d, c: len(d) // c, sensitivity=1, epsilon=1),
-        "ZeroDivisionError",
-    ),
+        "ZeroDivisionError"),
     "a distance": (
         lambda p: dp.distance_to_property(ROWS, lambda d: nowhere, epsilon=1),  # type: ignore[name-defined] # noqa: F821
         "NameError",
     ),
     "a proposed value": (
         lambda p: dp.propose_test_release(ROWS, lambda d: d.x.iloc[0], most, epsilon=1, delta=1e-6),
-        "IndexError",
-    ),
+        "IndexError"),
     "a proposal's distance": (
         lambda p: dp.propose_test_release(ROWS, most, lambda d: int("x"), epsilon=1, delta=1e-6),
-        "ValueError: invalid literal",
-    ),
-}
+        "ValueError: invalid literal"),
+}  # fmt: skip
 
 
 def test_large_numbers_may_still_be_compared(p: Any) -> None:

@@ -506,8 +506,7 @@ asked, told, shared = local.randomized_response, local.collected, local.simulate
         (lambda: asked(FRAME.x, epsilon=1, design=FRAME), QueryError, "one of"),
         (lambda: asked(FRAME.x, epsilon=1, design="OUE"), MissingArgument, "keys="),
         (
-            lambda: asked(FRAME.x, epsilon=1, keys=[1, 2, 3], design="one coin"),
-            QueryError,
+            lambda: asked(FRAME.x, epsilon=1, keys=[1, 2, 3], design="one coin"), QueryError,
             "two keys"),
         (lambda: asked(FRAME.x, epsilon=1, design="two coins"), QueryError, "1.0986"),
         (lambda: asked(FRAME, epsilon=1), QueryError, "one question"),
@@ -523,10 +522,7 @@ asked, told, shared = local.randomized_response, local.collected, local.simulate
         (lambda: told([True, None], epsilon=1), QueryError, "1 responses are none"),
         (lambda: told(FRAME, epsilon=1), QueryError, "one column"),
         (lambda: told(FRAME, epsilon=1, keys=list("ab"), design="OUE"), QueryError, "2 keys"),
-        (
-            lambda: told(FRAME * 1, epsilon=1, keys=["x", "y"], design="OUE"),
-            QueryError,
-            "keys"),
+        (lambda: told(FRAME * 1, epsilon=1, keys=["x", "y"], design="OUE"), QueryError, "keys"),
         (lambda: told([], epsilon=1).mean(), QueryError, "no responses"),
         (lambda: told(["a"], epsilon=1, keys=["a", "b"]).mean(), QueryError, "False and True"),
         (lambda: told([True], epsilon=1).value_counts(7), QueryError, "normalize="),

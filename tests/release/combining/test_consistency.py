@@ -286,20 +286,17 @@ APART: list[tuple[Callable[[pd.DataFrame, Path], list[Any]], str]] = [
     (memories, "in two ledgers"),
     (
         lambda df, _: [counted(people(rows).dp) for rows in (1000, 50)],
-        "is asserted, so nobody can check that two releases are of the same rows",
-    ),
+        "is asserted, so nobody can check that two releases are of the same rows"),
     (lambda df, _: [counted(kept(df)), counted(df.dp)], "is asserted"),
     (
         lambda df, _: [counted(kept(df)), counted(kept(df).query("b > 1"), 2)],
-        "are of different rows: ask both after the same verbs",
-    ),
+        "are of different rows: ask both after the same verbs"),
     (
         lambda df, _: [counted(kept(df)), counted(dp.concat([kept(df)] * 2))],
-        "are of different rows",
-    ),
+        "are of different rows"),
     (lambda df, _: [counted(kept(df)) for _ in range(2)], "release 1, .* is given twice"),
     (joined, "is given twice"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("made", "words"), APART)

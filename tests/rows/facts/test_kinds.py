@@ -415,8 +415,7 @@ COLUMN: dict[str, Row] = {
     "astype bool": Row(lambda p, c: p["x"].astype(bool).mean(**E), NUMBERS | TEXTS),
     "astype str": Row(lambda p, c: p["x"].astype(str).count(**E), LABELS,
                       lambda d, c: d["x"].count()),
-    "astype datetime": Row(
-        lambda p, c: p["x"].astype("datetime64[ns]").count(**E), TIMES | TEXTS),
+    "astype datetime": Row(lambda p, c: p["x"].astype("datetime64[ns]").count(**E), TIMES | TEXTS),
     "astype category": Row(lambda p, c: p["x"].astype("category").count(**E), ALL),
     "map": Row(lambda p, c: p["x"].map(dict.fromkeys(c.labels, "z")).value_counts(**E), LABELS,
                lambda d, c: [sum(counts(d["x"].dropna(), c.labels))]),
