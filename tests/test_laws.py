@@ -26,7 +26,7 @@ import numpy as np
 import operations as ops
 import pandas as pd
 import pytest
-from refusals import chain, refusal
+from refusals import chain, raising, refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import BLOCK, Block, PandasEngine, PerUnitEngine
@@ -85,14 +85,6 @@ def watch(monkeypatch: Any, kind: type, name: str, note: Callable[..., object]) 
 # --- 1: refusals come first -----------------------------------------------------------------------
 
 
-def _overspend(p: Any, df: pd.DataFrame) -> None:
-    p.count(epsilon=1.5)
-
-
-def _someone_elses_mask(p: Any, df: pd.DataFrame) -> None:
-    p[df.copy().dp["number"] > 1].count(epsilon=0.1)
-
-
 def _lost_token(p: Any, df: pd.DataFrame) -> None:
     dp.protect(df.assign(x=1), name="owned", unit="owner", max_rows=1)
     pd.DataFrame({"x": [1]}).dp.count(epsilon=0.1)
@@ -106,7 +98,9 @@ def _lost_unit(p: Any, df: pd.DataFrame) -> None:
 
 #: A refusal: what is done, what the message has to say, and what is raised if no `QueryError`.
 REFUSALS: dict[str, tuple[Any, ...]] = {
-    "overspend": (_overspend, r"ε = 1\.5; 1 of 1 is left.*at most 1", dp.BudgetExceeded),
+    "overspend": (
+        lambda p, df: p.count(epsilon=1.5), r"ε = 1\.5; 1 of 1 is left.*at most 1",
+        dp.BudgetExceeded),
     "epsilon 0": (lambda p, df: p.count(epsilon=0), "greater than 0"),
     "epsilon NaN": (lambda p, df: p.count(epsilon=math.nan), "finite"),
     "epsilon True": (lambda p, df: p.count(epsilon=True), "epsilon=0.1"),
@@ -134,7 +128,9 @@ REFUSALS: dict[str, tuple[Any, ...]] = {
     "a query over other rows": (
         lambda p, df: p.query("number > number.mean()").count(epsilon=0.1),
         "depend on that row alone", dp.errors.UnsupportedExpression),
-    "a mask of another frame": (_someone_elses_mask, "Make it from this one", LineageError),
+    "a mask of another frame": (
+        lambda p, df: p[df.copy().dp["number"] > 1].count(epsilon=0.1),
+        "Make it from this one", LineageError),
     "plain values as a mask": (
         lambda p, df: p[df["number"] > 1].count(epsilon=0.1), "private mask"),
     "nlargest of too many": (
@@ -236,14 +232,11 @@ def test_a_failing_read_stays_charged_and_quotes_no_data(name: str, monkeypatch:
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError])
 @pytest.mark.parametrize("where", ["read", "noise"])
 def test_what_stops_after_a_charge_stays_charged(error: Any, where: str, monkeypatch: Any) -> None:
-    def stop(*args: object) -> None:
-        raise error()
-
     with monkeypatch.context() as broken:
         if where == "read":
-            broken.setattr(PandasEngine, "accumulate_rows", stop)
+            broken.setattr(PandasEngine, "accumulate_rows", raising(error))
         else:
-            broken.setattr(DiscreteLaplace, "release", stop)
+            broken.setattr(DiscreteLaplace, "release", raising(error))
         dp.session(epsilon=1)
         with pytest.raises((error, dp.errors.ReleaseFailed)):
             people().dp.count(epsilon=0.5)

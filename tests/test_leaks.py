@@ -32,7 +32,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from ledgers import anew
-from refusals import chain, refusal
+from refusals import chain, raising, refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
@@ -607,9 +607,7 @@ def test_a_hostile_query_is_refused_at_both_doors(text: str, door: str, monkeypa
     function, column, answer = sorted, private["income"], private.count()
     taken = (series, listed, nan, module, function, column, answer)  # by @, as any text could
 
-    def read(self: Any, *args: Any) -> Any:
-        raise AssertionError("rows were read")
-
+    read = raising(AssertionError("rows were read"))
     monkeypatch.setattr(PandasEngine, "accumulate_rows", read)
     monkeypatch.setattr(PandasEngine, "_rows", read)
     gc.freeze()  # what thousands of tests left behind is not this text's to walk through

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from elements import ELEMENTS, HOSTILE, objects
+from elements import ELEMENTS, HOSTILE, meanings, objects
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refusal
@@ -29,7 +29,7 @@ from dppandas.release.query import Query
 from dppandas.rows import expressions, values
 from dppandas.rows.expressions.text import MAPS, TESTS
 from dppandas.rows.expressions.times import DURATIONS, PARTS
-from dppandas.rows.values import MISSING, Cell, hashing, vectors
+from dppandas.rows.values import MISSING, hashing, vectors
 
 EPSILON = 8
 Verb = Callable[[Any], Any]
@@ -167,12 +167,6 @@ def test_every_text_method_and_time_part_is_tried() -> None:
 
 
 # --- one row at a time ----------------------------------------------------------------------------
-
-
-def meanings(vector: vectors.Vector) -> list[Cell]:
-    """The cell of each element."""
-    held = vector.coded()
-    return [MISSING if code < 0 else held.levels.cells[code] for code in held.codes.tolist()]
 
 
 def results(df: pd.DataFrame, expression: Any, branches: int, part: slice) -> list[Any]:

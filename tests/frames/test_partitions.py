@@ -454,9 +454,7 @@ def test_strict_sessions_part_what_is_verified() -> None:
     assert spent() == 1
 
 
-@pytest.mark.parametrize(
-    ("wrong", "error", "says"),
-    [
+@pytest.mark.parametrize(("wrong", "error", "says"), [
         (lambda p: table().dp.partition("sex", keys=KEYS), LineageError, "charged in parallel"),
         (lambda p: dp.private(table(), unit="u", max_rows=1).partition("sex", keys=KEYS),
          LineageError, "verified frame"),
@@ -471,8 +469,8 @@ def test_strict_sessions_part_what_is_verified() -> None:
         (lambda p: p.partition("nothing", keys=[1]), UnknownColumn, "nothing"),
         (lambda p: p.partition([], keys=[1]), QueryError, "partition needs at least one"),
         (lambda p: p.partition(["sex", "sex"], keys=[("f", "m")]), QueryError, "twice"),
-        (lambda p: p.partition("sex", keys=KEYS, epsilon=1), QueryError, "epsilon")],
-)  # fmt: skip
+        (lambda p: p.partition("sex", keys=KEYS, epsilon=1), QueryError, "epsilon"),
+])  # fmt: skip
 def test_what_can_not_part_rows_is_refused(people: Any, wrong: Any, error: Any, says: str) -> None:
     refusal(lambda: wrong(people), says, error)
 

@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from ledgers import DRAFT, agreed, change, limit
+from refusals import raising, refusal
 
 import dppandas as dp
 from dppandas import __main__
@@ -366,15 +367,11 @@ def test_a_failed_write_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: 
         (tmp_path / "ledger.json", StoreError, "is the ledger itself"),
     ]
     for path, kind, said in refused:
-        with pytest.raises(kind, match=said):
-            ledger.export(path)
-
-    def denied(*args: object, **kwargs: object) -> int:
-        raise PermissionError(13, "Permission denied")
-
+        refusal(lambda path=path: ledger.export(path), said, kind)
+    denied = raising(PermissionError(13, "Permission denied"))
     monkeypatch.setattr(Path, "write_text", denied)  # root may write everywhere
-    with pytest.raises(StoreError, match="can't be written: Permission denied"):
-        ledger.export(tmp_path / "r.html")
+    said = "can't be written: Permission denied"
+    refusal(lambda: ledger.export(tmp_path / "r.html"), said, StoreError)
     assert sorted(os.listdir(tmp_path)) == before
 
 

@@ -18,7 +18,7 @@ from exact import Script, exp, law
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ledgers import anew
-from refusals import refusal
+from refusals import raising, refusal
 
 import dppandas as dp
 from dppandas import local
@@ -229,10 +229,6 @@ def surveys(design: Design, answers: tuple[int, ...]) -> Iterator[tuple[float, A
             yield chance, pd.Series(labels.take([r for r, _ in told]))
 
 
-def again(design: Design, responses: Any) -> Responses:
-    return Responses(responses, design)
-
-
 @pytest.mark.parametrize("design", DESIGNS)
 def test_estimates_are_unbiased_and_their_variance_is_exact(design: Design) -> None:
     k = len(design.keys)
@@ -240,7 +236,7 @@ def test_estimates_are_unbiased_and_their_variance_is_exact(design: Design) -> N
     n = len(answers)
     mean, squares, total = np.zeros(k), np.zeros(k), 0.0
     for chance, responses in surveys(design, answers):
-        counts = again(design, responses).value_counts().to_numpy()
+        counts = Responses(responses, design).value_counts().to_numpy()
         mean, squares, total = mean + chance * counts, squares + chance * counts**2, total + chance
     held = np.bincount(answers, minlength=k)
     assert abs(total - 1) < 1e-9
@@ -264,7 +260,7 @@ def test_who_has_no_answer_counts_as_one_chosen_by_chance(design: Design) -> Non
     k = len(design.keys)
     mean = np.zeros(k)
     for chance, responses in surveys(design, (k,)):
-        mean += chance * again(design, responses).value_counts().to_numpy()
+        mean += chance * Responses(responses, design).value_counts().to_numpy()
     says = [1 - design.yes, design.yes] if isinstance(design, designs.Coins) else [1 / k] * k
     assert np.allclose(mean, np.array(says, dtype=float), atol=1e-9)
 
@@ -277,7 +273,7 @@ def test_the_estimator_of_lecture_004_estimates_one_minus_the_mean() -> None:
     for chance, responses in surveys(design, bits):
         average = responses.mean()
         printed += chance * (average - (1 - p)) / (2 * p - 1)
-        ours += chance * float(again(design, responses).mean())
+        ours += chance * float(Responses(responses, design).mean())
     assert abs(ours - 2 / 7) < 1e-9
     assert abs(printed - 5 / 7) < 1e-9
 
@@ -483,10 +479,7 @@ def test_losses_add_up_by_group_and_stay_out_of_the_ledger() -> None:
 
 
 def test_a_loss_is_noted_before_answers_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: Any) -> Any:
-        raise RuntimeError
-
-    monkeypatch.setattr("dppandas.local.responses._places", broken)
+    monkeypatch.setattr("dppandas.local.responses._places", raising(RuntimeError))
     refusal(lambda: local.randomized_response([True], epsilon=1), error=RuntimeError)
     assert len(local.losses()) == 1
 
@@ -495,9 +488,7 @@ FRAME = pd.DataFrame({"x": [True, False]})
 asked, told, shared = local.randomized_response, local.collected, local.simulate_shared_sum
 
 
-@pytest.mark.parametrize(
-    ("call", "kind", "says"),
-    [
+@pytest.mark.parametrize(("call", "kind", "says"), [
         (lambda: asked(FRAME.x), MissingArgument, "epsilon="),
         (lambda: asked(FRAME.x, epsilon=0), QueryError, "greater than 0"),
         (lambda: asked(FRAME.x, epsilon=1, keys=["a"]), QueryError, "two"),
@@ -531,8 +522,8 @@ asked, told, shared = local.randomized_response, local.collected, local.simulate
         (lambda: local.simulate_shared_sum([1], epsilon=1), MissingArgument, "bounds="),
         (lambda: shared([1], epsilon=1, bounds=(0, 1), parties=1), QueryError, "parties="),
         (lambda: local.compare(epsilon=1), QueryError, "respondents="),
-        (lambda: local.compare(epsilon=1, respondents=5, share=2), QueryError, "share=")],
-)  # fmt: skip
+        (lambda: local.compare(epsilon=1, respondents=5, share=2), QueryError, "share="),
+])  # fmt: skip
 def test_refusals(call: Callable[[], Any], kind: type[Exception], says: str) -> None:
     refusal(call, says, kind)
     assert len(local.losses()) == 0

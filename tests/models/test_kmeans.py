@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from refusals import refusal
+from refusals import raising, refusal
 from sklearn.base import clone, is_clusterer
 from sklearn.cluster import KMeans as Plain
 from sklearn.datasets import load_iris
@@ -403,14 +403,11 @@ def test_rounds_end_when_answers_are_given_again(exact: None) -> None:
 
 def test_a_share_is_kept_once_its_model_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     """As when another kernel spends what is left after the first release."""
-
-    def too_late(*_: Any) -> Any:
-        raise dp.BudgetExceeded("somebody else was faster", requested=None, remaining=None)
-
+    late = dp.BudgetExceeded("somebody else was faster", requested=None, remaining=None)
     session, p = dp.session(epsilon=3), square()
     with dp.split(epsilon=2, into=2) as shares:
         with monkeypatch.context() as stopped:
-            stopped.setattr(KMeans, "_cells_a_side", too_late)
+            stopped.setattr(KMeans, "_cells_a_side", raising(late))
             refusal(lambda: KMeans(2).fit(p), error=dp.BudgetExceeded)
             assert (shares.left, session.spent) == (2, 0), "in the rehearsal"
             stopped.setattr(preview, "all_or_none", lambda program: program())

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
-from refusals import refusal
+from refusals import raising, refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
@@ -150,13 +150,10 @@ class TestRefusedSessions:
         assert dp.ledger().budget is None
 
     def test_an_interrupted_one_is_no_session(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def interrupted(*_: object) -> Any:
-            raise KeyboardInterrupt
-
         with monkeypatch.context() as patch:
-            patch.setattr("dppandas.privacy.accounting.measures.PrivacyBudget.parse", interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                dp.session(epsilon=2)
+            parse = "dppandas.privacy.accounting.measures.PrivacyBudget.parse"
+            patch.setattr(parse, raising(KeyboardInterrupt))
+            refusal(lambda: dp.session(epsilon=2), error=KeyboardInterrupt)
         refusal(lambda: people().dp.count(epsilon=1), "interrupted", SessionError)
 
     def test_an_audit_has_a_session_of_its_own(self) -> None:
@@ -226,10 +223,9 @@ class TestLedger:
         assert frame["source"].tolist() == ["unnamed", "people", "people"]
         assert frame["lineage"].tolist() == ["asserted", "verified", "asserted"]
         assert frame["query"].tolist() == [
-            "count",
-            "value_counts of age (2 keys) where age > 20",
+            "count", "value_counts of age (2 keys) where age > 20",
             "idxmax of sum of True of age, income, id",
-        ]
+        ]  # fmt: skip
         assert frame["epsilon"].tolist() == [0.1, 1 / 3, 1.0]
         assert frame["mechanism"].tolist() == ["discrete Laplace"] * 2 + ["permute-and-flip"]
         assert frame["scale"].tolist() == ["10", "3", "1"]
@@ -246,9 +242,7 @@ class TestLedger:
         assert "no releases yet" not in repr(dp.ledger())
 
     def test_a_failing_observer_costs_no_answer(self) -> None:
-        def broken(ledger: dp.types.Ledger) -> None:
-            raise RuntimeError("no screen")
-
+        broken = raising(RuntimeError("no screen"))
         dp.ledger()._observe(broken)
         with pytest.warns(RuntimeWarning, match="showing the ledger failed"):
             assert isinstance(people().dp.count(epsilon=1), int)

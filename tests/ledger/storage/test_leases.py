@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from ledgers import DRAFT, Process, agreed, disagreed, elsewhere, linux, threads
-from refusals import refusal
+from refusals import raising, refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
@@ -280,11 +280,7 @@ def test_an_interrupt_ends_the_wait_for_good(running: dp.types.Session, gate: Ga
 def test_an_interrupt_in_the_scan_frees_the_lease(running: Any, monkeypatch: Any) -> None:
     p = people()
     with monkeypatch.context() as broken:
-
-        def interrupted(*args: Any, **more: Any) -> Any:
-            raise KeyboardInterrupt
-
-        broken.setattr(PandasEngine, "accumulate_rows", interrupted)
+        broken.setattr(PandasEngine, "accumulate_rows", raising(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             p.count(epsilon=1)
     assert isinstance(elsewhere(lambda: p.count(epsilon=1)), int)

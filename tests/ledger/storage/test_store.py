@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 from dataclasses import replace
 from fractions import Fraction
@@ -16,8 +15,8 @@ from typing import Any
 import ledgers
 import pandas as pd
 import pytest
-from ledgers import PRELUDE, agreed, anew, change, disagreed, elsewhere, limit
-from refusals import refusal
+from ledgers import PRELUDE, agreed, anew, change, disagreed, elsewhere, limit, threads
+from refusals import raising, refusal
 
 import dppandas as dp
 from dppandas.errors import ReleaseFailed, SessionError, SourceError, StoreError
@@ -59,7 +58,6 @@ def test_what_is_spent_is_exact_and_known_before_and_after(store: Store) -> None
 
 def test_a_check_that_raises_leaves_all_as_it_was(store: Store) -> None:
     store.add([DRAFT], agreed)
-
     refusal(lambda: store.add([DRAFT, DRAFT], disagreed), "no", ValueError)
     count, spending = store.counted()
     assert (count, spending.total) == (store.count(), store.spending.total) == (1, DRAFT.loss)
@@ -111,9 +109,8 @@ def test_many_threads_are_granted_what_is_there_and_no_more(store: Store) -> Non
             with contextlib.suppress(ValueError):
                 granted.append(store.add([DRAFT], within)[0].number)
 
-    threads = [threading.Thread(target=work) for _ in range(6)]
-    [t.start() for t in threads]
-    [t.join() for t in threads]
+    with threads([work] * 6):
+        pass
     assert sorted(granted) == list(range(1, 21))
 
 
@@ -295,10 +292,7 @@ def test_an_answer_that_cannot_be_kept_is_shown_only_where_nobody_waits(
     dp.session(epsilon=1, store=tmp_path / "a.ledger")
     frame = people()
 
-    def fails(*args: object) -> int:
-        raise StoreError("no room left")
-
-    monkeypatch.setattr(SqliteStore, "settle", fails)
+    monkeypatch.setattr(SqliteStore, "settle", raising(StoreError("no room left")))
     with pytest.raises(ReleaseFailed, match=r"charged ε = 0.5 and not answered.*no room left"):
         frame.count(epsilon=0.5)
     anew(store=tmp_path / "a.ledger")
@@ -308,12 +302,8 @@ def test_an_answer_that_cannot_be_kept_is_shown_only_where_nobody_waits(
 
 def test_an_interrupted_charge_leaves_the_store_usable(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "a.ledger", TERMS)
-
-    def interrupt(before: Loss, after: Loss) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        store.add([DRAFT], interrupt)
+    interrupt = raising(KeyboardInterrupt)
+    refusal(lambda: store.add([DRAFT], interrupt), error=KeyboardInterrupt)
     assert store.add([DRAFT], agreed)[0].number == 1
 
 
@@ -430,10 +420,7 @@ def test_others_wait_while_somebody_charges(tmp_path: Path) -> None:
     store = SqliteStore(file, TERMS)
     process = run("ledger()._charge(entry('1/100')); print('done')", file)
 
-    def slowly(before: Loss, after: Loss) -> None:
-        time.sleep(3)
-
-    store.add([DRAFT], slowly)
+    store.add([DRAFT], lambda before, after: time.sleep(3))
     assert process.communicate(timeout=60)[0] == "done\n"
     assert store.count() == 2
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import refusal
+from refusals import raising, refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
@@ -23,10 +23,7 @@ DF = pd.DataFrame({"x": [1.0, 2.0, 3.0] * 100, "g": ["a", "b", "c"] * 100})
 @pytest.fixture
 def unread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Rows may not be read."""
-
-    def read(self: Any, *args: Any) -> Any:
-        raise AssertionError("rows were read")
-
+    read = raising(AssertionError("rows were read"))
     monkeypatch.setattr(PandasEngine, "accumulate_rows", read)
     yield
     assert dp.ledger()._entries() == []

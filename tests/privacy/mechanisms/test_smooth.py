@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from refusals import refusal
+from test_quantiles import ranks
 
 import dppandas as dp
 from dppandas.errors import QueryError, RecordError, UnsupportedVerb
@@ -24,11 +25,6 @@ from dppandas.privacy.sampling import samplers
 
 TOP = 7
 VALUES = (0, 2, 3, 7)
-
-
-def ranks(rows: tuple[int, ...]) -> Ranks:
-    values, counts = np.unique(np.array(rows, dtype=np.int64), return_counts=True)
-    return Ranks(values, counts.astype(np.int64))
 
 
 def law(epsilon: str, rows: int, target: Target) -> PolyPlace:

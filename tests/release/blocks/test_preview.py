@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from ledgers import anew, elsewhere
 from operations import GROUPS, OF_UNITS, OPERATIONS, SELECTIONS, UNKNOWN, released, sixty
-from refusals import refusal
+from refusals import raising, refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
@@ -32,10 +32,7 @@ def people(**terms: Any) -> Any:
 @pytest.fixture
 def untouched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing may be read, drawn or written."""
-
-    def touched(*args: Any, **more: Any) -> Any:
-        raise AssertionError("a preview touched something")
-
+    touched = raising(AssertionError("a preview touched something"))
     monkeypatch.setattr(PandasEngine, "accumulate_rows", touched)
     monkeypatch.setattr(PandasEngine, "_rows", touched)
     for store in (MemoryStore, SqliteStore):

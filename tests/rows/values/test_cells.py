@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from elements import objects
+from elements import meanings, objects
 from hypothesis import example, given
 from hypothesis import strategies as st
 from ledgers import anew
@@ -154,11 +154,6 @@ CELLS = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.lists(inner, max_size=3).map(tuple),
     max_leaves=6,
 )  # fmt: skip
-
-
-def meanings(held: vectors.Vector) -> list[Cell]:
-    coded = held.coded()
-    return [MISSING if code < 0 else coded.levels.cells[code] for code in coded.codes.tolist()]
 
 
 @given(st.lists(CELLS, max_size=12))
