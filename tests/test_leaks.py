@@ -926,18 +926,10 @@ def test_the_ledger_tells_asserted_from_verified() -> None:
 def test_strictness_is_set_once_and_outlives_nothing() -> None:
     df = visits(8)
     dp.protect(df, "visits", unit="person", max_rows=1)
-    refusal(
-        lambda: dp.session(epsilon=1, strict=True),
-        "strict=False is running",
-        SessionError,
-    )
+    refusal(lambda: dp.session(epsilon=1, strict=True), "strict=False is running", SessionError)
     session = anew(epsilon=1, strict=True)
     assert dp.session() is dp.session(epsilon=1) is session
-    refusal(
-        lambda: dp.session(epsilon=1, strict=False),
-        "strict=True is running",
-        SessionError,
-    )
+    refusal(lambda: dp.session(epsilon=1, strict=False), "strict=True is running", SessionError)
     dp.session(epsilon=1)  # after a refusal nothing is released before
     # a token of the session before tells that pandas was at work since
     with pytest.raises(LineageError, match="strict"):
