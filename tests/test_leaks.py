@@ -39,7 +39,7 @@ from dppandas.engines.pandas import PandasEngine
 from dppandas.errors import LineageError, QueryError, SessionError, UnknownColumn
 from dppandas.ledger.storage.store import MemoryStore
 from dppandas.privacy.accounting.losses import Loss
-from dppandas.privacy.mechanisms.noise import DiscreteLaplace
+from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 
 HOUSE = Path(dp.__file__).parent
 CANARY = "CANARY_7f3a"
@@ -624,34 +624,38 @@ def test_a_hostile_query_is_refused_at_both_doors(text: str, door: str, monkeypa
 
 # --- D: noise is never repeated -------------------------------------------------------------------
 
-#: Equal draws by chance: each is below 2^-21 likely, all sixteen below 1e-100.
-SIXTEEN = DiscreteLaplace(Fraction(2**20))
+#: Equal draws by chance: each is below 2^-21 likely, all sixteen below 1e-90.
+NOISES = {
+    "Laplace": DiscreteLaplace(Fraction(2**20)),
+    "Gaussian": DiscreteGaussian(Fraction(2**40)),
+}
 
 
-def _seeded_draws(entries: int = 16) -> list[int]:
+def _seeded_draws(noise: str, entries: int = 16) -> list[int]:
     """Noise after all that a program could do to have the same again."""
     random.seed(7)
     np.random.seed(7)
     os.environ["PYTHONHASHSEED"] = "7"
-    return SIXTEEN.release([0] * entries)
+    return NOISES[noise].release([0] * entries)
 
 
+@pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("entries", [16, 128])  # drawn one by one, and by tables
-def test_seeds_repeat_no_noise(entries: int) -> None:
+def test_seeds_repeat_no_noise(entries: int, noise: str) -> None:
     state, legacy = random.getstate(), np.random.get_state()
     draws = []
     for _ in range(4):
         random.setstate(state)
         np.random.set_state(legacy)
-        draws.append(tuple(_seeded_draws(entries)))
+        draws.append(tuple(_seeded_draws(noise, entries)))
     assert len(set(draws)) == 4
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_worker_processes_repeat_no_noise(method: str) -> None:
     with multiprocessing.get_context(method).Pool(3) as pool:
-        draws = pool.map(_seeded_draws, [16] * 6, chunksize=1)
-    draws.append(_seeded_draws())
+        draws = pool.map(_seeded_draws, ["Laplace"] * 6, chunksize=1)
+    draws.append(_seeded_draws("Laplace"))
     assert len(set(map(tuple, draws))) == 7
 
 
@@ -680,10 +684,12 @@ def _in_forks(do: Callable[[], Any], copies: int = 3) -> list[Any]:
     return said
 
 
+@pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("entries", [16, 128])
-def test_copies_of_a_process_repeat_no_noise(entries: int) -> None:
-    _seeded_draws(entries)  # whatever is kept between draws is kept now, and copied
-    draws = [*_in_forks(lambda: _seeded_draws(entries)), _seeded_draws(entries)]
+def test_copies_of_a_process_repeat_no_noise(entries: int, noise: str) -> None:
+    draw = partial(_seeded_draws, noise, entries)
+    draw()  # whatever is kept between draws is kept now, and copied
+    draws = [*_in_forks(draw), draw()]
     assert len(set(map(tuple, draws))) == 4
 
 

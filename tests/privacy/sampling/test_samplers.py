@@ -6,9 +6,6 @@ of bits, or stand on the boundaries where float64 stops being sure.
 
 import itertools
 import math
-import multiprocessing
-import os
-import random
 from bisect import bisect_right
 from collections.abc import Callable
 from fractions import Fraction
@@ -403,49 +400,6 @@ def test_selection_has_the_law_it_states() -> None:
     assert stats.chisquare(cells, n * expected / expected.sum()).pvalue > 1e-7
     exponential = np.exp(-np.array(gaps, dtype=float))
     assert stats.chisquare(cells, n * exponential / exponential.sum()).pvalue < 1e-7
-
-
-# --- no seed reaches the noise --------------------------------------------------------------------
-
-
-def vectors() -> tuple[tuple[int, ...], ...]:
-    """A vector by each sampler; two equal ones by chance: below 1e-90."""
-    return tuple(
-        tuple(sampler(scale, n).tolist())
-        for sampler, scale in (
-            (samplers.discrete_laplace_vector, Fraction(2**20)),
-            (samplers.discrete_gaussian_vector, Fraction(2**40)),
-        )
-        for n in (16, 128)
-    )
-
-
-def test_seeds_do_not_repeat_the_noise() -> None:
-    drawn = []
-    for _ in range(3):
-        np.random.seed(1)
-        random.seed(1)
-        drawn.append(vectors())
-    assert all(len(set(each)) == 3 for each in zip(*drawn, strict=True))
-
-
-def _draw(pipe: Any) -> None:
-    pipe.send(vectors())
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_forked_children_draw_different_noise() -> None:
-    """numpy.random gives all of them the same, seeded or not."""
-    vectors()  # so that tables, and whatever state there might be, are inherited
-    context = multiprocessing.get_context("fork")
-    pipes = [context.Pipe(duplex=False) for _ in range(4)]
-    children = [context.Process(target=_draw, args=(end,)) for _, end in pipes]
-    for child in children:
-        child.start()
-    drawn = [reader.recv() for reader, _ in pipes] + [vectors()]
-    for child in children:
-        child.join()
-    assert all(len(set(each)) == 5 for each in zip(*drawn, strict=True))
 
 
 def test_weighted_choice_is_exact() -> None:
