@@ -849,8 +849,7 @@ def _all_told(df: pd.DataFrame, lineage: str) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("pair", PAIRS)
 @pytest.mark.parametrize("lineage", ["asserted", "verified"])
-@pytest.mark.usefixtures("alike")
-def test_neighbours_are_told_alike(pair: str, lineage: str) -> None:
+def test_neighbours_are_told_alike(pair: str, lineage: str, alike: None) -> None:
     first, second = (_all_told(df, lineage) for df in PAIRS[pair])
     for some, others in zip(first, second, strict=True):
         assert some == others

@@ -455,21 +455,21 @@ def test_strict_sessions_part_what_is_verified() -> None:
 
 
 @pytest.mark.parametrize(("wrong", "error", "says"), [
-        (lambda p: table().dp.partition("sex", keys=KEYS), LineageError, "charged in parallel"),
-        (lambda p: dp.private(table(), unit="u", max_rows=1).partition("sex", keys=KEYS),
-         LineageError, "verified frame"),
-        (lambda p: p.partition("sex", keys=["f", "f"]), QueryError, "one label twice"),
-        (lambda p: p.partition("age", keys=[1, True]), QueryError, "one label twice"),
-        (lambda p: p.partition("age", keys=[1, 1.0]), QueryError, "one label twice"),
-        (lambda p: p.partition("age", keys=[1, np.nan]), QueryError, "missing values"),
-        (lambda p: p.partition("age", keys=[]), QueryError, "empty"),
-        (lambda p: p.partition("age", keys="f"), QueryError, "list of labels"),
-        (lambda p: p.partition("sex", keys=[1, 2]), QueryError, "declared as text"),
-        (lambda p: p.partition("tags"), MissingArgument, "keys= is needed"),
-        (lambda p: p.partition("nothing", keys=[1]), UnknownColumn, "nothing"),
-        (lambda p: p.partition([], keys=[1]), QueryError, "partition needs at least one"),
-        (lambda p: p.partition(["sex", "sex"], keys=[("f", "m")]), QueryError, "twice"),
-        (lambda p: p.partition("sex", keys=KEYS, epsilon=1), QueryError, "epsilon"),
+    (lambda p: table().dp.partition("sex", keys=KEYS), LineageError, "charged in parallel"),
+    (lambda p: dp.private(table(), unit="u", max_rows=1).partition("sex", keys=KEYS),
+     LineageError, "verified frame"),
+    (lambda p: p.partition("sex", keys=["f", "f"]), QueryError, "one label twice"),
+    (lambda p: p.partition("age", keys=[1, True]), QueryError, "one label twice"),
+    (lambda p: p.partition("age", keys=[1, 1.0]), QueryError, "one label twice"),
+    (lambda p: p.partition("age", keys=[1, np.nan]), QueryError, "missing values"),
+    (lambda p: p.partition("age", keys=[]), QueryError, "empty"),
+    (lambda p: p.partition("age", keys="f"), QueryError, "list of labels"),
+    (lambda p: p.partition("sex", keys=[1, 2]), QueryError, "declared as text"),
+    (lambda p: p.partition("tags"), MissingArgument, "keys= is needed"),
+    (lambda p: p.partition("nothing", keys=[1]), UnknownColumn, "nothing"),
+    (lambda p: p.partition([], keys=[1]), QueryError, "partition needs at least one"),
+    (lambda p: p.partition(["sex", "sex"], keys=[("f", "m")]), QueryError, "twice"),
+    (lambda p: p.partition("sex", keys=KEYS, epsilon=1), QueryError, "epsilon"),
 ])  # fmt: skip
 def test_what_can_not_part_rows_is_refused(people: Any, wrong: Any, error: Any, says: str) -> None:
     refusal(lambda: wrong(people), says, error)

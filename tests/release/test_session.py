@@ -311,9 +311,8 @@ class TestProtect:
         with pytest.raises(SourceError, match=r"'age' was \(17, 60\), is \(17, 61\)"):
             dp.protect(people(), "people", domain={**domain, "age": (17, 61)})
 
-    @pytest.mark.usefixtures("exact")
     @pytest.mark.parametrize("dtype", ["int64", "float64", "object", "Int64", "category"])
-    def test_no_road_leads_back_into_a_protected_source(self, dtype: str) -> None:
+    def test_no_road_leads_back_into_a_protected_source(self, dtype: str, exact: None) -> None:
         held = np.array([1, 1, 1, 1])
         df = pd.DataFrame({"id": pd.Series([1, 1, 1, 1]).astype(dtype)})
         df["raw"] = pd.DataFrame({"raw": held}, copy=False)["raw"]

@@ -117,8 +117,7 @@ def test_bounds_fail_as_rarely_as_they_say() -> None:
     assert failed < 53
 
 
-@pytest.mark.usefixtures("exact")
-def test_the_threshold_is_public_and_known_before() -> None:
+def test_the_threshold_is_public_and_known_before(exact: None) -> None:
     asked = pd.DataFrame({"x": [1]}).dp["x"].suggest_bounds()
     assert isinstance(asked._statistic, suggested_bounds.BoundsHistogram)
     found = asked.release(epsilon="0.5")
@@ -132,8 +131,7 @@ def test_the_threshold_is_public_and_known_before() -> None:
 # --- how many keys --------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("exact")
-def test_without_noise_it_is_the_number_of_keys_of_pandas(fair: pd.DataFrame) -> None:
+def test_without_noise_it_is_the_number_of_keys_of_pandas(fair: pd.DataFrame, exact: None) -> None:
     educ = fair.dp["educ"]
     assert educ.nunique(keys=[9, 12, 14, 16, 17, 20], epsilon=1) == fair["educ"].nunique()
     assert educ.nunique(keys=[9, 12, 13], epsilon=1) == 2

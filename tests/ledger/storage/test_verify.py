@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -268,12 +269,9 @@ def test_what_is_spent_is_checked_against_the_events(file: Path, what: str, char
     assert told(file) == ""
     NOTICED[what](file)
     before = file.read_bytes()
-    for opened in (
-        lambda: dp.session(store=file),
-        lambda: SqliteStore(file, reading=True),
-        lambda: SqliteStore(file),
-    ):
-        refusal(opened, "what it says is spent doesn't follow from its", StoreError)
+    opened = partial(SqliteStore, file)
+    for each in (lambda: dp.session(store=file), partial(opened, reading=True), opened):
+        refusal(each, "what it says is spent doesn't follow from its", StoreError)
     assert file.read_bytes() == before
 
 

@@ -132,8 +132,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-@pytest.mark.usefixtures("unread")
-def test_a_release_that_does_not_fit_its_session_is_refused(case: str) -> None:
+def test_a_release_that_does_not_fit_its_session_is_refused(case: str, unread: None) -> None:
     session, asked, words = REFUSED[case]
     if session:
         dp.session(**session)

@@ -169,8 +169,7 @@ GROUPED: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", GROUPED)
-@pytest.mark.usefixtures("exact")
-def test_other_labels_widen_no_interval(name: str) -> None:
+def test_other_labels_widen_no_interval(name: str, exact: None) -> None:
     """How many are told is private: a label's interval and error are those that it has alone."""
     found = []
     for labels in (1, 12):

@@ -391,8 +391,7 @@ def test_by_group_it_is_laid_out_as_pandas_does(fair: pd.DataFrame, by: Any, col
     assert (abs(found - expected) < 1e-6).to_numpy().mean() > 0.7
 
 
-@pytest.mark.usefixtures("exact")
-def test_the_middle_of_an_even_number_is_between_the_two() -> None:
+def test_the_middle_of_an_even_number_is_between_the_two(exact: None) -> None:
     column = pd.Series([1.0, 2.0, 4.0, 5.0] * 1)
     assert column.dp.median(bounds=(0, 8), epsilon=60) == pytest.approx(3, abs=1e-6)
 

@@ -319,6 +319,14 @@ def test_permute_and_flip_has_its_exact_law() -> None:
     assert exact.selection_law([0, 0, 0, 0], Fraction(3)) == pytest.approx([0.25] * 4, abs=1e-12)
 
 
+def test_weighted_choice_is_exact() -> None:
+    for weights in ([1], [3, 0, 2], [0, 0, 7], [1, 2, 3, 4], [0, 1, 0]):
+        found, undecided = exact.law(partial(samplers.weighted_choice, weights), runs=100)
+        assert undecided == 0
+        total = sum(weights)
+        assert found == {i: Fraction(w, total) for i, w in enumerate(weights) if w}
+
+
 # --- statistics: that the pieces are put together right in production -----------------------------
 
 
@@ -400,12 +408,3 @@ def test_selection_has_the_law_it_states() -> None:
     assert stats.chisquare(cells, n * expected / expected.sum()).pvalue > 1e-7
     exponential = np.exp(-np.array(gaps, dtype=float))
     assert stats.chisquare(cells, n * exponential / exponential.sum()).pvalue < 1e-7
-
-
-def test_weighted_choice_is_exact() -> None:
-    for weights in ([1], [3, 0, 2], [0, 0, 7], [1, 2, 3, 4], [0, 1, 0]):
-        choose = partial(samplers.weighted_choice, weights)
-        found, undecided = exact.law(choose, runs=100)
-        assert undecided == 0
-        total = sum(weights)
-        assert found == {i: Fraction(w, total) for i, w in enumerate(weights) if w}

@@ -78,8 +78,7 @@ def test_each_operation_tells_what_the_ledger_would(name: str) -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.usefixtures("untouched")
-def test_nothing_is_touched_and_results_are_marked(name: str) -> None:
+def test_nothing_is_touched_and_results_are_marked(name: str, untouched: None) -> None:
     dp.session(epsilon="0.001", delta=1e-3)
     p = people(unit="owner", max_rows=1)
     with dp.preview() as plan:

@@ -88,8 +88,7 @@ def test_one_table_alone_is_cut_at_zero_in_the_order_in_which_it_was_given() -> 
     assert dp.make_consistent(bins).index.equals(bins.index)
 
 
-@pytest.mark.usefixtures("exact")
-def test_exact_tables_stay_as_they_are() -> None:
+def test_exact_tables_stay_as_they_are(exact: None) -> None:
     tables = four_tables(kept(people()))
     for old, new in zip(tables, dp.make_consistent(*tables), strict=True):
         np.testing.assert_allclose(new, old, atol=0.05)  # a hundredth of the noise's deviation

@@ -247,8 +247,7 @@ def test_selection_splits_the_loss_over_the_labels_of_a_unit() -> None:
     assert made.keys == 6  # both branches of a frame of two
 
 
-@pytest.mark.usefixtures("approximate")
-def test_unique_counts_units_and_not_rows() -> None:
+def test_unique_counts_units_and_not_rows(approximate: None) -> None:
     rows = [{"who": i, "x": x} for i in range(5) for x in ("a", "a", "a", "b" if i else "c")]
     people = dp.protect(pd.DataFrame(rows), "d", unit="who", max_rows=4)
     asked = people["x"].unique()
@@ -402,19 +401,17 @@ def test_without_noise_they_are_what_pandas_counts(fair: pd.DataFrame) -> None:
     same(groups[columns].count(**said), inside[columns].count(), **loose)
 
 
-@pytest.mark.usefixtures("exact", "approximate")
-def test_ties_are_told_in_order_of_labels() -> None:
+def test_ties_are_told_in_order_of_labels(exact: None, approximate: None) -> None:
     values = [9, "b", 10, "a", 2.5] * 40 + ["z"] * 41
     random.Random(3).shuffle(values)
     found = pd.Series(values, dtype=object).dp.value_counts(epsilon=1, delta=DELTA)
     assert found.index.tolist() == ["z", 2.5, 9, 10, "a", "b"]
 
 
-@pytest.mark.usefixtures("approximate")
 @pytest.mark.parametrize(
     "values", [[], [None] * 50, [[1]] * 50, list(range(20)), ["a"] * 200, [1.5] * 200, WILD * 99]
 )
-def test_nothing_but_values_depends_on_the_data(values: list[Any]) -> None:
+def test_nothing_but_values_depends_on_the_data(values: list[Any], approximate: None) -> None:
     frame = pd.DataFrame({"x": pd.Series(values, dtype=object), "y": 1.0})
     p, asked = frame.dp, {"epsilon": 1, "delta": "1e-9"}
     counts = p["x"].value_counts(**asked)
