@@ -461,7 +461,7 @@ def test_a_mean_that_ignores_max_rows_is_found(monkeypatch: pytest.MonkeyPatch) 
     (Sum, sum_up_to_the_largest, lambda p: p["number"].sum(bounds=(0, 1), epsilon=1)),
 ])  # fmt: skip
 def test_a_kernel_that_reads_other_rows_is_found(
-    monkeypatch: Any, statistic: Any, kernel: Any, op: Any
+    monkeypatch: pytest.MonkeyPatch, statistic: Any, kernel: Any, op: Any
 ) -> None:
     # by a quarter of the 75 pairs with a hostile row, or more: missed with a chance below 4e-10
     monkeypatch.setattr(statistic, "kernel", kernel)

@@ -534,7 +534,7 @@ def scripts() -> dict[str, Callable[[Any], Iterator[Any]]]:
 @pytest.mark.parametrize("max_rows", [1, 2, 3])
 @pytest.mark.parametrize("name", scripts())
 def test_no_unit_moves_more_than_the_ledger_says(
-    name: str, max_rows: int, exact: None, monkeypatch: Any
+    name: str, max_rows: int, exact: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(entropy, "key", lambda: b"k" * 16)  # the same rows kept beside neighbours
     df = table(36)

@@ -185,7 +185,7 @@ def test_a_fit_of_verified_rows_again_is_free_and_the_same(method: str) -> None:
     ({"bounds": (3, np.nan)}, QueryError, "bounds"),
 ], ids=str)  # fmt: skip
 def test_what_is_wrong_is_refused_before_anything_is_charged(
-    change: Any, error: Any, words: str
+    change: dict[str, Any], error: type[Exception], words: str
 ) -> None:
     dp.session(epsilon=9)
     model = KMeans(**{"epsilon": 1, **change})
@@ -411,7 +411,8 @@ def test_a_share_is_kept_once_its_model_has_begun(monkeypatch: pytest.MonkeyPatc
             refusal(lambda: KMeans(2).fit(p), error=dp.BudgetExceeded)
             assert (shares.left, session.spent) == (2, 0), "in the rehearsal"
             stopped.setattr(preview, "all_or_none", lambda program: program())
-            refusal(lambda: KMeans(2).fit(p), error=dp.BudgetExceeded)
+            with pytest.raises(dp.BudgetExceeded):
+                KMeans(2).fit(p)
         assert shares.left == 1
         assert 0 < session.spent < 1
 

@@ -100,7 +100,7 @@ def roads() -> list[pd.DataFrame]:
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("name", ROADS)
 def test_no_road_costs_more_than_its_preview(
-    name: str, measure: str, loss: Any, frozen: Any
+    name: str, measure: str, loss: str, frozen: Callable[[int], None]
 ) -> None:
     """Whichever way answers lead, a budget that is just what a preview says suffices. Noise is
     frozen but for Gaussian noise, under which roads may be others and must hold as well."""

@@ -140,7 +140,7 @@ def spent(p: dict[Any, float], q: dict[Any, float], epsilon: float) -> float:
 @pytest.mark.parametrize("rows", [1, 2, 3])
 @pytest.mark.parametrize("delta", ["0.01", "1e-5"])
 def test_every_pair_of_tiny_neighbours_keeps_epsilon_and_delta(
-    value: Any, rows: int, delta: str
+    value: Callable[[Rows], int], rows: int, delta: str
 ) -> None:
     """Every two databases of up to four rows of three values of which one has 1 to `rows` rows
     more, both ways, with the exact law: the largest δ is at most δ, and a threshold that is lower

@@ -502,7 +502,7 @@ def test_unloading_ends_the_watch(tmp_path: Path, pushed: list[str]) -> None:
 
 
 def test_a_watch_outlives_a_file_unreadable_for_a_while(
-    tmp_path: Any, pushed: Any, monkeypatch: Any
+    tmp_path: Path, pushed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dp.session(epsilon=2, store=tmp_path / "a.ledger")
     live, looked = Live(Kernelled()), []

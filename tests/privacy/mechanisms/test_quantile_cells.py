@@ -59,8 +59,8 @@ def test_words_choose_what_exact_weights_say(seed: int) -> None:
     """Random weights and words, and words that lie at, before and after each cut of the exact
     weights, where floats are not to decide."""
     rng = random.Random(seed)
-    few = [range(rng.randint(1, 12)) for _ in range(200)]
-    groups = [[int(10**30 * math.exp(-rng.uniform(0, 60))) for _ in each] for each in few]
+    sizes = (rng.randint(1, 12) for _ in range(200))
+    groups = [[int(10**30 * math.exp(-rng.uniform(0, 60))) for _ in range(n)] for n in sizes]
     words, asked = [], []
     for weights in groups:
         cut = rng.choice(list(itertools.accumulate(weights)))

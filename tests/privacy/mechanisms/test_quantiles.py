@@ -268,8 +268,8 @@ def test_weights_are_right_to_thirty_digits() -> None:
     with decimal.localcontext(decimal.Context(200)):
         weights, rate = Weights(Fraction(1, 997)), Decimal(1) / 997
         for _ in range(300):
-            loss, step = rng.randint(0, 90000), rng.choice([0, 1, 50])
-            run = quantile_plans.Run(0, 1, rng.randint(1, 2**30), loss, step)
+            count, loss = rng.randint(1, 2**30), rng.randint(0, 90000)
+            run = quantile_plans.Run(0, 1, count, loss, rng.choice([0, 1, 50]))
             found = Decimal(weights.run(run)).scaleb(-quantile_plans.PLACES)
             if run.step:
                 r = (-rate * run.step).exp()

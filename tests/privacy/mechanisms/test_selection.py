@@ -44,7 +44,7 @@ def test_selecting_everything_orders_it(kind: Any) -> None:
 
 @given(SENSITIVITIES, EPSILONS, st.booleans(), st.integers(1, 50))
 def test_selection_loses_exactly_what_is_asked(
-    sensitivity: int, epsilon: Any, monotone: bool, rounds: int
+    sensitivity: int, epsilon: Fraction, monotone: bool, rounds: int
 ) -> None:
     mechanism = PermuteAndFlip.calibrate(sensitivity, epsilon, monotone, rounds)
     assert mechanism.loss(sensitivity, monotone) == epsilon

@@ -274,7 +274,7 @@ NOISE: list[tuple[Callable[[Any, float], Any], dict[float, Any]]] = [
     for ask, cases in NOISE for epsilon, said in cases.items()
 ])  # fmt: skip
 def test_an_answer_says_where_it_is_mostly_noise(
-    ask: Any, epsilon: Any, said: Any, exact: Any
+    ask: Any, epsilon: float, said: Any, exact: None
 ) -> None:
     result = ask(shop(), epsilon)
     assert drowned(result) == said

@@ -208,7 +208,7 @@ def test_splits_that_make_no_sense(call: Callable[[], Any], words: str) -> None:
 def test_one_block_each_and_none_within_another() -> None:
     shares = dp.split(epsilon=1, into=1)
     with shares:
-        refusal(dp.split(epsilon=1, into=2).__enter__, "a split is running", SessionError)
+        refusal(lambda: dp.split(epsilon=1, into=2).__enter__(), "a split is running", SessionError)
     with pytest.raises(SessionError, match="for one block"), shares:
         pass
     assert isinstance(people().count(), dp.types.Unreleased)
