@@ -41,7 +41,7 @@ COVERED = {
     "privacy.accuracy.combined.CombinedNoise": (
         "test_combine.py::test_joined_draws_lie_within_half_widths_as_often_as_stated"),
     "privacy.accuracy.combined.NoiseAtLook": (
-        "test_looks.py::test_intervals_of_all_looks_hold_together"),
+        "test_looks.py::test_the_intervals_of_all_looks_hold_together"),
     "privacy.mechanisms.conditional.ThresholdedNoise": (
         "test_conditional.py::test_an_interval_holds_if_the_label_is_told"),
     # statistics: of one integer a number, by the law of the noise

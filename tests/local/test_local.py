@@ -375,7 +375,7 @@ def test_both_intervals_of_two_keys_miss_together(design: Design) -> None:
     st.sampled_from(["1/1000", "1/2", "1", "4", "64"]), st.sampled_from([2, 3, 50]),
 )  # fmt: skip
 @settings(max_examples=60, deadline=None)
-def test_tails_are_bounded_closely_from_above(
+def test_tails_are_bounded_from_above_and_hardly_wider(
     n: int, share: float, at: float, epsilon: str, k: int
 ) -> None:
     """Against sums of fractions, of the floats' own odds."""

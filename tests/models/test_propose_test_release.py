@@ -139,7 +139,7 @@ def spent(p: dict[Any, float], q: dict[Any, float], epsilon: float) -> float:
 @pytest.mark.parametrize("value", [mode, median])
 @pytest.mark.parametrize("rows", [1, 2, 3])
 @pytest.mark.parametrize("delta", ["0.01", "1e-5"])
-def test_every_pair_of_tiny_neighbours_keeps_epsilon_and_delta(
+def test_every_pair_of_neighbours_of_a_tiny_domain_stays_within_epsilon_and_delta(
     value: Callable[[Rows], int], rows: int, delta: str
 ) -> None:
     """Every two databases of up to four rows of three values of which one has 1 to `rows` rows

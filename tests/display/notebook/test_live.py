@@ -501,7 +501,7 @@ def test_unloading_ends_the_watch(tmp_path: Path, pushed: list[str]) -> None:
     assert watches() == []
 
 
-def test_a_watch_outlives_a_file_unreadable_for_a_while(
+def test_a_watch_outlives_a_file_that_can_not_be_read_for_a_while(
     tmp_path: Path, pushed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dp.session(epsilon=2, store=tmp_path / "a.ledger")

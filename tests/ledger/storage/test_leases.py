@@ -506,7 +506,7 @@ def test_a_lease_leaves_no_row_behind(file: Path) -> None:
 
 @linux
 @pytest.mark.parametrize("where", ["memory", "file"])
-def test_one_charge_is_one_answer_though_a_callers_function_forks(
+def test_one_charge_is_one_answer_though_a_function_of_the_caller_forks(
     where: str, tmp_path: Path
 ) -> None:
     """Each process drew an answer of its own for the one charge."""

@@ -286,7 +286,7 @@ def test_a_full_disk_releases_nothing_and_loses_nothing(tmp_path: Path, monkeypa
     assert dp.ledger().spent == spent + Fraction(1, 4)
 
 
-def test_an_answer_that_cannot_be_kept_is_shown_only_where_nobody_waits(
+def test_an_answer_that_cannot_be_kept_is_shown_only_where_nobody_asks_for_it_again(
     tmp_path: Path, monkeypatch: Any
 ) -> None:
     dp.session(epsilon=1, store=tmp_path / "a.ledger")

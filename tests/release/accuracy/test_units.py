@@ -273,7 +273,7 @@ NOISE: list[tuple[Callable[[Any, float], Any], dict[float, Any]]] = [
     (ask, epsilon, dict(zip("fm", said, strict=True)) if isinstance(said, list) else said)
     for ask, cases in NOISE for epsilon, said in cases.items()
 ])  # fmt: skip
-def test_an_answer_says_where_it_is_mostly_noise(
+def test_an_answer_says_where_noise_is_most_of_it(
     ask: Any, epsilon: float, said: Any, exact: None
 ) -> None:
     result = ask(shop(), epsilon)

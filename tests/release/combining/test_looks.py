@@ -66,7 +66,7 @@ def series(scale: Fraction, number: int, kind: Any = DiscreteLaplace) -> list[An
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("kind", [DiscreteLaplace, DiscreteGaussian])
 @pytest.mark.parametrize(("number", "scale"), [(2, 4), (3, 2)])
-def test_intervals_of_all_looks_hold_together(
+def test_the_intervals_of_all_looks_hold_together(
     number: int, scale: int, kind: Any, whole: bool
 ) -> None:
     """By the exact law of all noises. An interval that misses at one look is found by whoever stops

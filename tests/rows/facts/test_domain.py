@@ -55,7 +55,7 @@ def on(grid: Grid, *values: float) -> list[float]:
 @example(Bounds(5.0, 5.0), [4.0, 6.0])
 @example(Bounds(0.0, 0.0), [4.0, -6.0])
 @example(Bounds(-(2.0**900), 2.0**900), [1.7e308, -1.7e308])
-def test_rounding_is_monotone_and_stays_on_the_grid(
+def test_rounding_is_monotone_and_never_leaves_the_grid(
     make: Any, within: Bounds, values: list[float]
 ) -> None:
     grid = make(within)

@@ -243,7 +243,7 @@ def test_entries_of_tables_and_of_variances_have_no_label_to_select() -> None:
     ("age", None, "educ"), (["age"], "sex", "educ"), (["age"], "sex", None),
     (["age"], ["sex"], ["educ", "child"]),
 ])  # fmt: skip
-def test_without_noise_it_is_pandas_pivot_table(
+def test_without_noise_it_is_the_pivot_table_of_pandas(
     values: Any, index: Any, columns: Any, aggfunc: str
 ) -> None:
     sides = [side for side in (index, columns) if side is not None]
