@@ -53,9 +53,7 @@ ZONED = pd.DataFrame({**times("Asia/Tokyo"), "b": [True, False, True]})
     (DATA, TABLE.set_index(pd.Index([5, 6, 7]))),
     (ZONED, ZONED.astype({"b": "boolean", "t": "category"})),
 ])  # fmt: skip
-def test_the_same_in_other_dtypes_and_order_is_the_same(
-    one: Any, same: Any, tmp_path: Path
-) -> None:
+def test_other_dtypes_and_orders_are_no_other_data(one: Any, same: Any, tmp_path: Path) -> None:
     protect(tmp_path / "a.ledger", one)
     protect(tmp_path / "a.ledger", same)
 

@@ -157,12 +157,6 @@ def test_another_unit_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     people(unit="u", max_rows=2)
 
 
-def test_a_store_needs_versions(tmp_path: Path) -> None:
-    dp.session(epsilon=1, store=tmp_path / "a.ledger")
-    with pytest.raises(SourceError, match="version= is needed"):
-        dp.protect(pd.DataFrame({"a": [1]}), name="people")
-
-
 def test_a_new_version_is_asked_anew_and_inherits_what_is_spent(tmp_path: Path) -> None:
     dp.session(epsilon=1, store=tmp_path / "a.ledger")
     people().count(epsilon=0.5)
@@ -487,6 +481,6 @@ def test_what_can_be_no_path_is_told(path: str, tmp_path: Path, monkeypatch: Any
 
 
 @pytest.mark.parametrize("version", [None, "", " "])
-def test_a_version_says_something(tmp_path: Path, version: Any) -> None:
+def test_a_store_needs_versions_that_say_something(tmp_path: Path, version: Any) -> None:
     dp.session(epsilon=1, store=tmp_path / "a.ledger")
     refusal(lambda: people(version), "version= is needed", SourceError)
