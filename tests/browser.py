@@ -96,9 +96,8 @@ def browser(address: str) -> Iterator[Watched]:
 
     host = urlsplit(address).netloc
     with sync_playwright() as playwright:
-        chrome = playwright.chromium.launch(
-            executable_path=chromium(), args=CHROMIUM_FLAGS, headless=True
-        )
+        launch = playwright.chromium.launch
+        chrome = launch(executable_path=chromium(), args=CHROMIUM_FLAGS, headless=True)
         context = chrome.new_context(viewport={"width": 1200, "height": 1000})
         watched = Watched(context.new_page())
 

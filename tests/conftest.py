@@ -1,5 +1,6 @@
 """What every test starts from: no session, no known sources, and noise that tests may freeze."""
 
+import functools
 import importlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -48,20 +49,13 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 
     def freeze(noise: int) -> None:
         dtype = np.int64 if abs(noise) < 2**63 else object
-        monkeypatch.setattr(
-            samplers, "discrete_laplace_vector", lambda scale, n: np.full(n, noise, dtype=dtype)
-        )
-        monkeypatch.setattr(samplers, "permute_and_flip", lambda gaps, rate: list(gaps).index(0))
-        monkeypatch.setattr(
-            samplers, "weighted_choice", lambda w: max(enumerate(w), key=_second)[0]
-        )
-        monkeypatch.setattr(samplers, "uniform", lambda n: n // 2)
+        put = functools.partial(monkeypatch.setattr, samplers)
+        put("discrete_laplace_vector", lambda scale, n: np.full(n, noise, dtype=dtype))
+        put("permute_and_flip", lambda gaps, rate: list(gaps).index(0))
+        put("weighted_choice", lambda w: max(range(len(w)), key=w.__getitem__))
+        put("uniform", lambda n: n // 2)
 
     return freeze
-
-
-def _second(pair: tuple[int, int]) -> int:
-    return pair[1]
 
 
 @pytest.fixture
@@ -89,9 +83,8 @@ def alike(exact: None, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(params=["memory", "file"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     """Each kind of store, empty."""
-    return (
-        MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "a.ledger", limit(2))
-    )
+    is_file = request.param == "file"
+    return SqliteStore(tmp_path / "a.ledger", limit(2)) if is_file else MemoryStore()
 
 
 @pytest.fixture(scope="session")

@@ -94,8 +94,7 @@ def tables() -> dict[str, pd.DataFrame]:
 MORE: dict[str, Callable[[Any], Any]] = {
     "agg": lambda p: p[["number", "code"]].agg(
         {"number": ["mean", "median", "sum"], "code": ["count", "std"]},
-        bounds=ops.BOUNDS, epsilon=1,
-    ),
+        bounds=ops.BOUNDS, epsilon=1),
     "describe": lambda p: p[["number", "code"]].describe(bounds=ops.BOUNDS, epsilon=1),
 }  # fmt: skip
 
@@ -215,15 +214,12 @@ PANDAS: dict[str, Callable[[pd.DataFrame], list[float]]] = {
     "value_counts": lambda d: _flat(d["group"].value_counts().reindex(ops.GROUPS).fillna(0)),
     "proportions": lambda d: _flat(
         d.loc[d["group"].isin(ops.GROUPS), "group"].value_counts(normalize=True).reindex(ops.GROUPS)
-        .fillna(0 if len(d) else math.nan)
-    ),
+        .fillna(0 if len(d) else math.nan)),
     "group sum": lambda d: _flat(
         clipped(d["number"]).groupby([d["group"], d["code"]]).sum()
-        .reindex(pd.MultiIndex.from_product([ops.GROUPS, ops.CODES])).fillna(0)
-    ),
+        .reindex(pd.MultiIndex.from_product([ops.GROUPS, ops.CODES])).fillna(0)),
     "group mean": lambda d: _by(
-        d, "code", ops.CODES, pd.DataFrame({c: clipped(d[c]) for c in ("number", "no")}), "mean"
-    ),
+        d, "code", ops.CODES, pd.DataFrame({c: clipped(d[c]) for c in ("number", "no")}), "mean"),
     "var": lambda d: [clipped(d["number"]).var()],
     "std of columns": lambda d: [clipped(d[c]).std(ddof=0) for c in ("number", "code")],
     "group std": lambda d: _by(d, "group", ops.GROUPS, clipped(d["number"]), "std"),
@@ -353,12 +349,9 @@ def _numbers(found: Held, part: Part) -> Held | None:
             off = [abs(value - true) for value, true in values]
         if tells_errors:
             errors = statistic.errors_at(noisy, law, found.confidence)
-            near = [
-                not utility_gap > error + NEAR
-                for utility_gap, error in zip(off, errors, strict=True)
-            ]
+            near = [not gap > error + NEAR for gap, error in zip(off, errors, strict=True)]
         if before is not None:
-            early = [not utility_gap > before + NEAR for utility_gap in off]
+            early = [not gap > before + NEAR for gap in off]
         number = len(noisy) if statistic.each else 1  # of labels told each by itself
         counts += [_all_of(each, number) for each in (inside, near, early)]
         told += number
@@ -425,9 +418,7 @@ def _selections(found: Held, part: Part) -> Held:
     found.errors = 0
     for chosen in part.draws(found.draws):
         left = dict(enumerate(scores))
-        off = []
-        for place in chosen:
-            off.append(max(left.values()) - left.pop(place))
+        off = [max(left.values()) - left.pop(place) for place in chosen]
         found.errors += max(off) <= utility_gap + NEAR
     found.before = found.errors
     return found
@@ -467,10 +458,8 @@ def exact_law(part: Part, confidence: float) -> float | None:
     """The probability that all intervals hold, where each is around an integer of its own: no less
     than the confidence, and less than it were they narrower by 1 on either side."""
     statistic, law = part.statistic, part.law
-    if type(statistic) not in get_args(ONE_BY_ONE) or type(law) not in (
-        DiscreteLaplace,
-        DiscreteGaussian,
-    ):
+    additive = type(law) in (DiscreteLaplace, DiscreteGaussian)
+    if type(statistic) not in get_args(ONE_BY_ONE) or not additive:
         return None
     size = len(part.exact)
     if getattr(statistic, "share_of", 0) or getattr(statistic, "share", "") or not law.scale:
@@ -532,12 +521,8 @@ def main() -> None:
         known = [each for each in all_held(name) if each.confidence == CONFIDENCE]
         cells = [name]
         for what in ("intervals", "errors", "before", "law"):
-            values = [
-                value if what == "law" else value / each.draws
-                for each in known
-                for value in [getattr(each, what)]
-                if value is not None
-            ]
+            told = ((getattr(each, what), each.draws) for each in known)
+            values = [v if what == "law" else v / draws for v, draws in told if v is not None]
             cells.append(f"{min(values):.3f} to {max(values):.3f}" if values else "")
         print(f"| {' | '.join(cells)} |", flush=True)
 

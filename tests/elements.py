@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dppandas.rows.values import MISSING, Cell, vectors
+
 NOON = pd.Timestamp(2020, 1, 1, 12)
 
 
@@ -21,6 +23,12 @@ def objects(values: Sequence[Any]) -> pd.Series[Any]:
     for i, value in enumerate(values):
         array[i] = value
     return pd.Series(array, dtype=object)
+
+
+def meanings(vector: vectors.Vector) -> list[Cell]:
+    """The cell of each element."""
+    held = vector.coded()
+    return [MISSING if code < 0 else held.levels.cells[code] for code in held.codes.tolist()]
 
 
 class Odd:

@@ -127,8 +127,7 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "sum": lambda p: p["number"].sum(bounds=BOUNDS),
     "sum within a norm": lambda p: p[["number", "code"]].sum(bounds=BOUNDS, norm=4),
     "group sum within a norm": lambda p: p.groupby("group", keys=GROUPS)[["number", "code"]].sum(
-        bounds=BOUNDS, norm=("l2", 4)
-    ),
+        bounds=BOUNDS, norm=("l2", 4)),
     "sum of text": lambda p: p["group"].astype(float).sum(bounds=BOUNDS),
     "mean": lambda p: p["number"].mean(bounds=BOUNDS),
     "mean of arithmetic": lambda p: (p["number"] / p["code"]).mean(bounds=BOUNDS),
@@ -161,26 +160,21 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "hist of times": lambda p: p["when"].hist(bins=4, range=YEAR),
     "shares of times outside": lambda p: p["when"].clipping_shares(bounds=FEW_DAYS),
     "sum of durations": lambda p: (p["when"].clip(*YEAR) - pd.Timestamp("2020-01-01")).sum(
-        bounds=HOURS
-    ),
+        bounds=HOURS),
     "mean of durations": lambda p: (
         p["when"].clip(*FEW_DAYS) - pd.Timestamp("2020-01-01")
     ).dt.days.mean(bounds=(0, 9)),
     "group mean of times": lambda p: p.groupby("group", keys=GROUPS)[["when", "number"]].mean(
-        bounds={"when": YEAR, "number": BOUNDS}
-    ),
+        bounds={"when": YEAR, "number": BOUNDS}),
     "group quantiles of times": lambda p: p.groupby("group", keys=GROUPS)["when"].quantile(
-        [0.25, 0.75], bounds=YEAR
-    ),
+        [0.25, 0.75], bounds=YEAR),
     "value_counts of converted": lambda p: (
         p["when"]
         .dt.tz_convert("Asia/Tokyo")
         .dt.strftime("%d %H")
-        .value_counts(keys=["01 09", "02 09"])
-    ),
+        .value_counts(keys=["01 09", "02 09"])),
     "value_counts of periods": lambda p: (
-        p["when"].dt.to_period("M").value_counts(keys=[pd.Period("2020-01", "M")])
-    ),
+        p["when"].dt.to_period("M").value_counts(keys=[pd.Period("2020-01", "M")])),
     "value_counts of months": lambda p: p["when"].dt.month.value_counts(sort=False),
     "value_counts of texts": lambda p: p["number"].astype(str).value_counts(keys=["0", "0.5"]),
     "sum of assigned": lambda p: p.assign(
@@ -198,12 +192,10 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "group std": lambda p: p.groupby("group", keys=GROUPS)["number"].std(bounds=BOUNDS),
     "crosstab": lambda p: p.crosstab("group", "code", keys=BOTH, margins=True),
     "shares of a crosstab": lambda p: dp.crosstab(
-        [p["group"], p["yes"]], p["code"], keys={**BOTH, **BY_GROUP}, normalize="index"
-    ),
+        [p["group"], p["yes"]], p["code"], keys={**BOTH, **BY_GROUP}, normalize="index"),
     "pivot table": lambda p: p.pivot_table("number", "group", "yes", keys=BY_GROUP, bounds=BOUNDS),
     "pivot table of counts": lambda p: p.pivot_table(
-        ["no"], index=["yes", "group"], columns="code", aggfunc="count", keys={**BOTH, **BY_GROUP}
-    ),
+        ["no"], index=["yes", "group"], columns="code", aggfunc="count", keys={**BOTH, **BY_GROUP}),
     "hist": lambda p: p["number"].hist(bins=3, range=(0, 10)),
     "hist by edges": lambda p: p["code"].hist(bins=[0, 1, 2, 4]),
     "popularity": lambda p: p["group"].unattributed_histogram(keys=GROUPS),
@@ -215,8 +207,7 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "median": lambda p: p["number"].median(bounds=BOUNDS),
     "median of whole numbers": lambda p: p["code"].median(bounds=(0, 8), step=1),
     "quantiles of whole numbers": lambda p: p[["code", "number"]].quantile(
-        [0.2, 0.5, 0.9], bounds=(-4, 8), step=2
-    ),
+        [0.2, 0.5, 0.9], bounds=(-4, 8), step=2),
     "third": lambda p: (p["number"] + p["code"]).quantile(1 / 3, bounds=BOUNDS),
     "quantiles": lambda p: p["number"].quantile([0.25, 0.5, 0.9], bounds=BOUNDS),
     "quantile of columns": lambda p: p[["number", "code"]].quantile(0.7, bounds=BOUNDS),
@@ -224,14 +215,11 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "min": lambda p: p["code"].min(bounds=BOUNDS),
     "group max": lambda p: p.groupby("code", keys=CODES)["number"].max(bounds=BOUNDS),
     "group median": lambda p: p.groupby("group", keys=GROUPS)[["number", "no"]].median(
-        bounds=BOUNDS
-    ),
+        bounds=BOUNDS),
     "group quantiles": lambda p: p.groupby(["group", "code"], keys=BOTH)["number"].quantile(
-        [0.1, 0.8], bounds=BOUNDS
-    ),
+        [0.1, 0.8], bounds=BOUNDS),
     "group value_counts": lambda p: p.groupby("code", keys=CODES)["group"].value_counts(
-        keys=GROUPS
-    ),
+        keys=GROUPS),
     "group hist": lambda p: p.groupby("group", keys=GROUPS)["number"].hist(bins=3, range=(0, 10)),
     "group nunique of keys": lambda p: p.groupby("code", keys=CODES)["group"].nunique(keys=GROUPS),
     "group cov": lambda p: p.groupby("group", keys=GROUPS)[["number", "code"]].cov(bounds=BOUNDS),
@@ -239,16 +227,13 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
         ["number", "code", "no"]
     ].corr(bounds=BOUNDS),
     "group moments": lambda p: Unreleased(
-        p.groupby("code", keys=CODES)[["number", "no"]]._moments(bounds=BOUNDS)
-    ),
+        p.groupby("code", keys=CODES)[["number", "no"]]._moments(bounds=BOUNDS)),
     "cov": lambda p: p[["number", "code"]].cov(bounds=BOUNDS),
     "cov of three": lambda p: p[["number", "code", "yes"]].cov(bounds=BOUNDS, ddof=0),
     "corr": lambda p: p.assign(more="code / 2")[["number", "code", "yes", "no", "more"]].corr(
-        bounds=BOUNDS
-    ),
+        bounds=BOUNDS),
     "cov of complete rows": lambda p: p[["number", "code", "yes", "no"]].cov(
-        bounds=BOUNDS, dropna=True
-    ),
+        bounds=BOUNDS, dropna=True),
     "group corr of complete rows": lambda p: p.groupby("group", keys=GROUPS)[
         ["number", "code"]
     ].corr(bounds=BOUNDS, dropna=True),
@@ -258,21 +243,18 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "weighted count of a column": lambda p: p["group"].count(weights=p["code"], **WEIGHTS),
     "weighted sum": lambda p: p["number"].sum(bounds=BOUNDS, weights=p["code"], **WEIGHTS),
     "weighted mean": lambda p: p[["number", "yes"]].mean(
-        bounds=BOUNDS, weights=p["code"], **WEIGHTS
-    ),
+        bounds=BOUNDS, weights=p["code"], **WEIGHTS),
     "weighted group mean": lambda p: p.groupby("group", keys=GROUPS)["number"].mean(
-        bounds=BOUNDS, weights="code", **WEIGHTS
-    ),
+        bounds=BOUNDS, weights="code", **WEIGHTS),
     "moments": lambda p: Unreleased(p[["number", "code"]]._moments(bounds=BOUNDS)),
     "share of a mask": lambda p: (p["number"] > 0).mean(),
     "group shares": lambda p: (
-        p.assign(high=p["number"] > 0).groupby("group", keys=GROUPS)["high"].mean()
-    ),
+        p.assign(high=p["number"] > 0).groupby("group", keys=GROUPS)["high"].mean()),
     "size by day": lambda p: p.groupby(pd.Grouper(key="when", freq="D"), range=DAYS).size(),
     "mean by month and group": lambda p: p.groupby(
         [pd.Grouper(key="when", freq="MS"), "group"], keys=GROUPS, range=MONTHS
     )["number"].mean(bounds=BOUNDS),
-}
+}  # fmt: skip
 
 #: What needs a unit column, "owner".
 OF_UNITS: dict[str, Callable[[Any], Any]] = {
@@ -294,8 +276,7 @@ SELECTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "idxmax of sums": lambda p, e: p[["number", "code"]].idxmax(bounds=BOUNDS, epsilon=e),
     "idxmax of counts": lambda p, e: p["group"].value_counts(keys=GROUPS).idxmax(epsilon=e),
     "nlargest columns": lambda p, e: (
-        p.assign(high="number > 1")[["yes", "no", "high"]].sum().nlargest(2, epsilon=e)
-    ),
+        p.assign(high="number > 1")[["yes", "no", "high"]].sum().nlargest(2, epsilon=e)),
     "nlargest counts": lambda p, e: p["code"].value_counts(keys=CODES).nlargest(2, epsilon=e),
     "mode": lambda p, e: p["group"].mode(keys=GROUPS, epsilon=e),
     "worst fit": lambda p, e: dp.models.synthetic.worst_fit(
@@ -303,14 +284,12 @@ SELECTIONS: dict[str, Callable[[Any, Any], Any]] = {
         [table({"group": GROUPS}, 4), table(BOTH, 1.3), table({"code": [1, 2, "a"]}, 2)],
         weights=[1, 2, 1],
         offsets=[0, 1.5, -2],
-        epsilon=e,
-    ),
+        epsilon=e),
     "worst fit of a query": lambda p, e: dp.models.synthetic.worst_fit(
-        p.query("number > 0"), [table(BY_GROUP, 1), table({"yes": [True]}, 3)], epsilon=e
-    ),
+        p.query("number > 0"), [table(BY_GROUP, 1), table({"yes": [True]}, 3)], epsilon=e),
     "small database": lambda p, e: small(p, 2).release(epsilon=e),
     "small database of a query": lambda p, e: small(p.query("not code == 9"), 3).release(epsilon=e),
-}
+}  # fmt: skip
 
 #: What finds labels that nobody declared: each has a δ.
 UNKNOWN: dict[str, Callable[[Any], Any]] = {
@@ -321,15 +300,13 @@ UNKNOWN: dict[str, Callable[[Any], Any]] = {
     "group size found": lambda p: p.groupby("code", delta=DELTA).size(),
     "group count found": lambda p: p.groupby("code", delta=DELTA)[["number", "yes"]].count(),
     "group sum found": lambda p: (
-        p.query("number > 0").groupby(["group", "code"], delta=DELTA)["number"].sum(bounds=BOUNDS)
-    ),
+        p.query("number > 0").groupby(["group", "code"], delta=DELTA)["number"].sum(bounds=BOUNDS)),
     "group mean found": lambda p: p.groupby("group", delta=DELTA)[["number", "no"]].mean(
-        bounds=BOUNDS
-    ),
+        bounds=BOUNDS),
     "group std found": lambda p: p.groupby("group", delta=DELTA)["number"].std(bounds=BOUNDS),
     "unique": lambda p: p["group"].unique(delta=DELTA),
     "unique elements": lambda p: parts(p)["part"].unique(delta=DELTA),
-}
+}  # fmt: skip
 
 #: What Gaussian noise has other integers for; each asks for it.
 GAUSSIAN: dict[str, Callable[[Any], Any]] = {
@@ -345,15 +322,12 @@ GAUSSIAN: dict[str, Callable[[Any], Any]] = {
 EXPERIMENTAL: dict[str, Callable[[Any], Any]] = {
     "smooth median": lambda p: p["number"].median(bounds=BOUNDS, method="smooth"),
     "smooth quantile": lambda p: (p["number"] / p["code"]).quantile(
-        0.9, bounds=BOUNDS, method="smooth"
-    ),
+        0.9, bounds=BOUNDS, method="smooth"),
     "trimmed mean": lambda p: p["number"].trimmed_mean(trim=2, bounds=BOUNDS),
     "trimmed mean of few": lambda p: p["code"].trimmed_mean(trim=20, bounds=BOUNDS),
     "trimmed mean of a query": lambda p: (
         p.query("number > 0 or yes").assign(x="number - code")["x"].trimmed_mean(
-            trim=0, bounds=BOUNDS
-        )
-    ),
+            trim=0, bounds=BOUNDS)),
 }  # fmt: skip
 
 
@@ -370,10 +344,8 @@ def rows_with(frame: pd.DataFrame, *wanted: Any) -> int:
     kinds = (str, int, float, np.number)  # other elements can't be asked whether they are equal
     rows = zip(*(frame[name].tolist() for name, _ in wanted), strict=True)
     values = [value for _, value in wanted]
-    return sum(
-        all(isinstance(x, kinds) and bool(x == v) for x, v in zip(row, values, strict=True))
-        for row in rows
-    )
+    pairs = (zip(row, values, strict=True) for row in rows)
+    return sum(all(isinstance(x, kinds) and bool(x == v) for x, v in each) for each in pairs)
 
 
 def lead(frame: pd.DataFrame) -> int:
@@ -385,22 +357,18 @@ def lead(frame: pd.DataFrame) -> int:
 VOUCHED: dict[str, Callable[[Any], Any]] = {
     "choice by a count": lambda p: dp.select(
         vouched(p), GROUPS, sensitivity=1, monotone=True,
-        score=lambda frame, group: rows_with(frame, ("group", group)),
-    ),
+        score=lambda frame, group: rows_with(frame, ("group", group))),
     "choice by a balance": lambda p: dp.select(
         vouched(p.query("number > -2")), CODES, sensitivity=2,
-        score=lambda frame, code: -abs(2 * rows_with(frame, ("code", code)) - len(frame)),
-    ),
+        score=lambda frame, code: -abs(2 * rows_with(frame, ("code", code)) - len(frame))),
     "distance": lambda p: dp.distance_to_property(vouched(p), lambda frame: abs(lead(frame))),
     "distance of a query": lambda p: dp.distance_to_property(
         vouched(p.query("code in [1, 2] or yes")),
-        lambda frame: rows_with(frame, ("code", 1), ("group", "a")),
-    ),
+        lambda frame: rows_with(frame, ("code", 1), ("group", "a"))),
     "proposed winner": lambda p: dp.propose_test_release(
         vouched(p),
         lambda frame: "a" if lead(frame) > 0 else "b",
-        lambda frame: lead(frame) - 1 if lead(frame) > 0 else -lead(frame),
-    ),
+        lambda frame: lead(frame) - 1 if lead(frame) > 0 else -lead(frame)),
 }  # fmt: skip
 
 

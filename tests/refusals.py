@@ -25,6 +25,15 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
+def raising(error: type[BaseException] | BaseException) -> Any:
+    """A function whose every call ends with this error."""
+
+    def raises(*args: object, **more: object) -> Any:
+        raise error
+
+    return raises
+
+
 def refusal(ask: Any, match: str | None = None, error: Any = QueryError) -> str:
     """The message of a refusal that charges nothing."""
     before = charges()

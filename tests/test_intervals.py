@@ -37,17 +37,13 @@ COVERED = {
     "privacy.mechanisms.noise.DiscreteGaussian": WIDTHS,
     "privacy.mechanisms.selection._Peeling": GAPS,  # and of its two kinds by themselves
     "privacy.mechanisms.quantiles.ExponentialQuantiles": (
-        "test_rank_errors.py::test_all_errors_hold_together"
-    ),
+        "test_rank_errors.py::test_all_errors_hold_together"),
     "privacy.accuracy.combined.CombinedNoise": (
-        "test_combine.py::test_joined_draws_lie_within_half_widths_as_often_as_stated"
-    ),
+        "test_combine.py::test_joined_draws_lie_within_half_widths_as_often_as_stated"),
     "privacy.accuracy.combined.NoiseAtLook": (
-        "test_looks.py::test_the_intervals_of_all_looks_hold_together"
-    ),
+        "test_looks.py::test_the_intervals_of_all_looks_hold_together"),
     "privacy.mechanisms.conditional.ThresholdedNoise": (
-        "test_conditional.py::test_an_interval_holds_given_that_the_label_is_told"
-    ),
+        "test_conditional.py::test_an_interval_holds_if_the_label_is_told"),
     # statistics: of one integer a number, by the law of the noise
     "statistics.counting.counts.Count": EXACT,
     "statistics.moments.sums.Sum": EXACT,
@@ -55,8 +51,7 @@ COVERED = {
     "statistics.distances.Distance": EXACT,
     # what is made of several
     "statistics.moments.covariance_tables.CovarianceTable": (
-        "test_covariance.py::test_intervals_hold_in_two_thousand_draws"
-    ),
+        "test_covariance.py::test_intervals_hold_in_two_thousand_draws"),
     "statistics.moments.means.Mean": DRAWN,
     "statistics.moments.variances.Variance": DRAWN,
     "statistics.moments.variances.Moments": DRAWN,
@@ -71,8 +66,7 @@ COVERED = {
     "statistics.quantiles.Quantiles": "test_rank_errors.py::test_all_errors_hold_together",
     # the local model
     "local.estimates.Estimated": (
-        "test_local.py::test_intervals_cover_at_least_as_often_as_they_say"
-    ),
+        "test_local.py::test_intervals_cover_at_least_as_often_as_they_say"),
     "local.sharing.SimulatedSum": "test_local.py::test_the_error_of_a_simulated_sum_holds",
     # what others released beside moves
     "release.answers.records.Record":
@@ -154,9 +148,8 @@ def asked(ages: pd.Series[Any]) -> tuple[Mapping[str, Record], list[Part]]:
         return law.release(exact)
 
     with watching(record):
-        return dp.record(
-            ages.dp.agg(["mean", "std"], bounds=(LOW, HIGH), epsilon="0.5")
-        ).components, found
+        both = ages.dp.agg(["mean", "std"], bounds=(LOW, HIGH), epsilon="0.5")
+        return dp.record(both).components, found
 
 
 @pytest.mark.statistical

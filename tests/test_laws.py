@@ -26,21 +26,11 @@ import numpy as np
 import operations as ops
 import pandas as pd
 import pytest
-from refusals import chain, refusal
+from refusals import chain, raising, refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import BLOCK, Block, PandasEngine, PerUnitEngine
-from dppandas.errors import (
-    LineageError,
-    MissingArgument,
-    PrivateValueError,
-    QueryError,
-    ReleaseFailed,
-    SessionError,
-    UnknownColumn,
-    UnsupportedExpression,
-    WorkerProcessError,
-)
+from dppandas.errors import LineageError, MissingArgument, PrivateValueError, QueryError
 from dppandas.ledger.ledger import Ledger
 from dppandas.ledger.storage.store import Entry, MemoryStore
 from dppandas.privacy.accounting.losses import Epsilon, Loss
@@ -95,14 +85,6 @@ def watch(monkeypatch: Any, kind: type, name: str, note: Callable[..., object]) 
 # --- 1: refusals come first -----------------------------------------------------------------------
 
 
-def _overspend(p: Any, df: pd.DataFrame) -> None:
-    p.count(epsilon=1.5)
-
-
-def _someone_elses_mask(p: Any, df: pd.DataFrame) -> None:
-    p[df.copy().dp["number"] > 1].count(epsilon=0.1)
-
-
 def _lost_token(p: Any, df: pd.DataFrame) -> None:
     dp.protect(df.assign(x=1), name="owned", unit="owner", max_rows=1)
     pd.DataFrame({"x": [1]}).dp.count(epsilon=0.1)
@@ -116,7 +98,9 @@ def _lost_unit(p: Any, df: pd.DataFrame) -> None:
 
 #: A refusal: what is done, what the message has to say, and what is raised if no `QueryError`.
 REFUSALS: dict[str, tuple[Any, ...]] = {
-    "overspend": (_overspend, r"ε = 1\.5; 1 of 1 is left.*at most 1", dp.BudgetExceeded),
+    "overspend": (
+        lambda p, df: p.count(epsilon=1.5), r"ε = 1\.5; 1 of 1 is left.*at most 1",
+        dp.BudgetExceeded),
     "epsilon 0": (lambda p, df: p.count(epsilon=0), "greater than 0"),
     "epsilon NaN": (lambda p, df: p.count(epsilon=math.nan), "finite"),
     "epsilon True": (lambda p, df: p.count(epsilon=True), "epsilon=0.1"),
@@ -124,49 +108,41 @@ REFUSALS: dict[str, tuple[Any, ...]] = {
     "epsilon tiny": (lambda p, df: p.count(epsilon=1e-9), r"\[2\^-20, 64\]"),
     "epsilon huge": (lambda p, df: p.count(epsilon=65), r"\[2\^-20, 64\]"),
     "no bounds": (
-        lambda p, df: p["number"].mean(epsilon=0.1), r"bounds=\(0, 60\)", MissingArgument,
-    ),
+        lambda p, df: p["number"].mean(epsilon=0.1), r"bounds=\(0, 60\)", MissingArgument),
     "no bounds for one of two": (
         lambda p, df: p[["number", "code"]].sum(bounds={"code": (0, 1)}, epsilon=0.1),
-        "'number'", MissingArgument,
-    ),
+        "'number'", MissingArgument),
     "bounds the wrong way": (
-        lambda p, df: p["number"].sum(bounds=(1, 0), epsilon=0.1), "lower first",
-    ),
+        lambda p, df: p["number"].sum(bounds=(1, 0), epsilon=0.1), "lower first"),
     "bounds infinite": (lambda p, df: p["number"].sum(bounds=(0, math.inf), epsilon=0.1), "finite"),
     "no keys": (lambda p, df: p["group"].value_counts(epsilon=0.1), r"keys=\[", MissingArgument),
     "a key twice": (lambda p, df: p["code"].value_counts(keys=[9, 9.0], epsilon=0.1), "twice"),
     "a missing key": (
-        lambda p, df: p["code"].value_counts(keys=[9, None], epsilon=0.1), "dropna=False",
-    ),
+        lambda p, df: p["code"].value_counts(keys=[9, None], epsilon=0.1), "dropna=False"),
     "no keys for one of two": (
         lambda p, df: p.groupby(["group", "code"], keys={"group": ops.GROUPS}).size(epsilon=0.1),
-        "'code'", MissingArgument,
-    ),
+        "'code'", MissingArgument),
     "a column that isn't there": (
-        lambda p, df: p["numbr"].count(epsilon=0.1), "Did you mean 'number'", UnknownColumn,
-    ),
+        lambda p, df: p["numbr"].count(epsilon=0.1),
+        "Did you mean 'number'", dp.errors.UnknownColumn),
     "a query over other rows": (
         lambda p, df: p.query("number > number.mean()").count(epsilon=0.1),
-        "depend on that row alone", UnsupportedExpression,
-    ),
-    "a mask of another frame": (_someone_elses_mask, "Make it from this one", LineageError),
+        "depend on that row alone", dp.errors.UnsupportedExpression),
+    "a mask of another frame": (
+        lambda p, df: p[df.copy().dp["number"] > 1].count(epsilon=0.1),
+        "Make it from this one", LineageError),
     "plain values as a mask": (
-        lambda p, df: p[df["number"] > 1].count(epsilon=0.1), "private mask",
-    ),
+        lambda p, df: p[df["number"] > 1].count(epsilon=0.1), "private mask"),
     "nlargest of too many": (
         lambda p, df: p["code"].value_counts(keys=ops.CODES).nlargest(4, epsilon=0.1),
-        "from 1 to 3",
-    ),
+        "from 1 to 3"),
     "idxmax of one number": (lambda p, df: p.count().idxmax(epsilon=0.1), "one label each"),
     "idxmax of means": (
         lambda p, df: p[["number", "code"]].mean(bounds=ops.BOUNDS).idxmax(epsilon=0.1),
-        "one label each",
-    ),
+        "one label each"),
     "idxmax of a table": (
         lambda p, df: p.groupby("code", keys=[1, 2])[["number", "yes"]].count().idxmax(epsilon=0.1),
-        "one label each",
-    ),
+        "one label each"),
     "idxmax where every score is 0": (
         lambda p, df: p[["number", "code"]].idxmax(bounds=(0, 0), epsilon=0.1), "nothing to select",
     ),
@@ -174,8 +150,7 @@ REFUSALS: dict[str, tuple[Any, ...]] = {
     "a lost unit column": (_lost_unit, r"df\.dp\['income'\]", LineageError),
     "the mean of text": (
         lambda p, df: dp.protect(df, "t", domain={"group": ops.GROUPS})["group"].mean(epsilon=0.1),
-        "declared as text",
-    ),
+        "declared as text"),
     "the length": (lambda p, df: len(p), r"\.count\(epsilon=0\.1\)", PrivateValueError),
     "iteration": (lambda p, df: list(p["number"]), "released answer", PrivateValueError),
     "a truth value": (lambda p, df: bool(p["number"] > 1), "released", PrivateValueError),
@@ -241,7 +216,7 @@ def test_a_failing_read_stays_charged_and_quotes_no_data(name: str, monkeypatch:
     monkeypatch.setattr(quantiles.Pass, "points", quoting)
     dp.session(epsilon=1)
     df = people().assign(group=CANARY)
-    with pytest.raises(ReleaseFailed, match=r"charge of ε = 0\.5 stays") as caught:
+    with pytest.raises(dp.errors.ReleaseFailed, match=r"charge of ε = 0\.5 stays") as caught:
         ops.released(name, df.dp, 0.5)
     assert list(chain(caught.value)) == [caught.value]  # no cause, no context: nothing to quote
     assert CANARY not in "".join(traceback.format_exception(caught.value))
@@ -257,16 +232,13 @@ def test_a_failing_read_stays_charged_and_quotes_no_data(name: str, monkeypatch:
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError])
 @pytest.mark.parametrize("where", ["read", "noise"])
 def test_what_stops_after_a_charge_stays_charged(error: Any, where: str, monkeypatch: Any) -> None:
-    def stop(*args: object) -> None:
-        raise error()
-
     with monkeypatch.context() as broken:
         if where == "read":
-            broken.setattr(PandasEngine, "accumulate_rows", stop)
+            broken.setattr(PandasEngine, "accumulate_rows", raising(error))
         else:
-            broken.setattr(DiscreteLaplace, "release", stop)
+            broken.setattr(DiscreteLaplace, "release", raising(error))
         dp.session(epsilon=1)
-        with pytest.raises((error, ReleaseFailed)):
+        with pytest.raises((error, dp.errors.ReleaseFailed)):
             people().dp.count(epsilon=0.5)
     assert dp.ledger().remaining == Fraction(1, 2)
     assert [e.status for e in dp.ledger()._entries()] != ["released"]
@@ -327,9 +299,7 @@ BOUNDS_TO_TRY = [(-5, 10), (0, 60), (0.1, 0.3), (1e6, 1e6 + 1e-3), (-1e250, 1e25
 
 @pytest.mark.parametrize("bounds", BOUNDS_TO_TRY)
 @pytest.mark.parametrize("noise", [0, 1, -(2**31) - 1, 10**21 + 1])
-def test_every_released_float_lies_on_a_public_power_of_two_grid(
-    bounds: Any, noise: int, frozen: Any
-) -> None:
+def test_every_released_float_lies_on_a_public_grid(bounds: Any, noise: int, frozen: Any) -> None:
     frozen(noise)
     df = people().assign(number=np.linspace(*bounds, 40))
     for name, grid in {"mean": Grid.anchored, "sum": Grid.centred}.items():
@@ -350,7 +320,7 @@ def _refused_in_a_worker(_: object = None) -> str:
     """Run in a worker: a memory ledger is no ledger there."""
     try:
         people().dp.count(epsilon=0.1)
-    except WorkerProcessError as error:
+    except dp.errors.WorkerProcessError as error:
         return str(error)
     return "released"
 
@@ -465,7 +435,7 @@ def test_a_limit_set_while_others_release_counts_them(monkeypatch: pytest.Monkey
     thread = threading.Thread(target=ledger._charge, args=(drafted("5"),))
     thread.start()
     assert admitted.wait(timeout=20)
-    with pytest.raises(SessionError, match="5 is spent already"):
+    with pytest.raises(dp.errors.SessionError, match="5 is spent already"):
         ledger._limit(PrivacyBudget(limit=Loss(Epsilon(1))))
     thread.join()
     assert ledger.budget is None

@@ -32,20 +32,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from ledgers import anew
-from refusals import chain, refusal
+from refusals import chain, raising, refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
-from dppandas.errors import (
-    LineageError,
-    QueryError,
-    SessionError,
-    UnknownColumn,
-    UnsupportedExpression,
-)
+from dppandas.errors import LineageError, QueryError, SessionError, UnknownColumn
 from dppandas.ledger.storage.store import MemoryStore
 from dppandas.privacy.accounting.losses import Loss
-from dppandas.privacy.mechanisms.noise import DiscreteLaplace
+from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 
 HOUSE = Path(dp.__file__).parent
 CANARY = "CANARY_7f3a"
@@ -64,8 +58,7 @@ ROAD = {
         "release/private.py", "release/release.py", "release/answers/results.py",
         "release/session.py", "release/unreleased.py", "ledger/ledger.py",
         "ledger/storage/store.py", "privacy/mechanisms/noise.py",
-        "privacy/mechanisms/selection.py",
-    ]
+        "privacy/mechanisms/selection.py"]
 }  # fmt: skip
 assert all(map(os.path.exists, ROAD))
 
@@ -614,14 +607,12 @@ def test_a_hostile_query_is_refused_at_both_doors(text: str, door: str, monkeypa
     function, column, answer = sorted, private["income"], private.count()
     taken = (series, listed, nan, module, function, column, answer)  # by @, as any text could
 
-    def read(self: Any, *args: Any) -> Any:
-        raise AssertionError("rows were read")
-
+    read = raising(AssertionError("rows were read"))
     monkeypatch.setattr(PandasEngine, "accumulate_rows", read)
     monkeypatch.setattr(PandasEngine, "_rows", read)
     gc.freeze()  # what thousands of tests left behind is not this text's to walk through
     started = time.process_time()  # of this process alone, however busy the machine
-    with pytest.raises((UnsupportedExpression, UnknownColumn)) as refused:
+    with pytest.raises((dp.errors.UnsupportedExpression, UnknownColumn)) as refused:
         private.query(text) if door == "query" else private.assign(x=text)
     seconds = time.process_time() - started
     gc.unfreeze()
@@ -633,34 +624,38 @@ def test_a_hostile_query_is_refused_at_both_doors(text: str, door: str, monkeypa
 
 # --- D: noise is never repeated -------------------------------------------------------------------
 
-#: Equal draws by chance: each is below 2^-21 likely, all sixteen below 1e-100.
-SIXTEEN = DiscreteLaplace(Fraction(2**20))
+#: Equal draws by chance: each is below 2^-21 likely, all sixteen below 1e-90.
+NOISES = {
+    "Laplace": DiscreteLaplace(Fraction(2**20)),
+    "Gaussian": DiscreteGaussian(Fraction(2**40)),
+}
 
 
-def _seeded_draws(entries: int = 16) -> list[int]:
+def _seeded_draws(noise: str, entries: int = 16) -> list[int]:
     """Noise after all that a program could do to have the same again."""
     random.seed(7)
     np.random.seed(7)
     os.environ["PYTHONHASHSEED"] = "7"
-    return SIXTEEN.release([0] * entries)
+    return NOISES[noise].release([0] * entries)
 
 
+@pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("entries", [16, 128])  # drawn one by one, and by tables
-def test_seeds_repeat_no_noise(entries: int) -> None:
+def test_seeds_repeat_no_noise(entries: int, noise: str) -> None:
     state, legacy = random.getstate(), np.random.get_state()
     draws = []
     for _ in range(4):
         random.setstate(state)
         np.random.set_state(legacy)
-        draws.append(tuple(_seeded_draws(entries)))
+        draws.append(tuple(_seeded_draws(noise, entries)))
     assert len(set(draws)) == 4
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_worker_processes_repeat_no_noise(method: str) -> None:
     with multiprocessing.get_context(method).Pool(3) as pool:
-        draws = pool.map(_seeded_draws, [16] * 6, chunksize=1)
-    draws.append(_seeded_draws())
+        draws = pool.map(_seeded_draws, ["Laplace"] * 6, chunksize=1)
+    draws.append(_seeded_draws("Laplace"))
     assert len(set(map(tuple, draws))) == 7
 
 
@@ -689,10 +684,12 @@ def _in_forks(do: Callable[[], Any], copies: int = 3) -> list[Any]:
     return said
 
 
+@pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("entries", [16, 128])
-def test_copies_of_a_process_repeat_no_noise(entries: int) -> None:
-    _seeded_draws(entries)  # whatever is kept between draws is kept now, and copied
-    draws = [*_in_forks(lambda: _seeded_draws(entries)), _seeded_draws(entries)]
+def test_copies_of_a_process_repeat_no_noise(entries: int, noise: str) -> None:
+    draw = partial(_seeded_draws, noise, entries)
+    draw()  # whatever is kept between draws is kept now, and copied
+    draws = [*_in_forks(draw), draw()]
     assert len(set(map(tuple, draws))) == 4
 
 
@@ -786,18 +783,15 @@ def _table(*people: list[dict[str, Any]]) -> pd.DataFrame:
 BASE = [_person(f"p{i}", 1 + i % 3, kind="ab"[i % 2]) for i in range(8)]
 #: One person beside others: tables differ in how many there are, what they are, what is seen.
 ONE_MORE: dict[str, list[dict[str, Any]]] = {
-    "a person more": _person("x", 2),
-    "a person of far too many rows": _person("x", 3000),
+    "a person more": _person("x", 2), "a person of far too many rows": _person("x", 3000),
     "the only one of a key": _person("x", 1, kind="c"),
     "one of a key that nobody declared": _person("x", 1, kind="z"),
     "one without any values": _person("x", 2, amount=None, kind=None, day=pd.NaT),
-    "one who is missing": _person(None, 5),
-    "an outlier": _person("x", 1, amount=-1e300),
+    "one who is missing": _person(None, 5), "an outlier": _person("x", 1, amount=-1e300),
     "an infinite one": _person("x", 1, amount=float("inf")),
     "text among numbers": _person("x", 1, amount="many"),
-    "a list among texts": _person("x", 1, kind=["a"]),
-    "a number among names": _person(7, 1),
-}
+    "a list among texts": _person("x", 1, kind=["a"]), "a number among names": _person(7, 1),
+}  # fmt: skip
 PAIRS: dict[str, tuple[pd.DataFrame, pd.DataFrame]] = {
     "the only person": (_table(), _table(_person("x", 1))),
     "the only person, of many rows": (_table(), _table(_person("x", 500))),
@@ -817,8 +811,7 @@ TOLD: dict[str, Callable[[Any], Any]] = {
     "group nunique": lambda p: p.groupby("kind", keys=KINDS)["person"].nunique(),
     "mean of each": lambda p: p.per_unit().agg(x=("amount", "sum"))["x"].mean(bounds=(0, 10)),
     "kinds of each": lambda p: p.per_unit().agg(x=("kind", "nunique"))["x"].value_counts(
-        keys=[1, 2], sort=False
-    ),
+        keys=[1, 2], sort=False),
 }  # fmt: skip
 
 
@@ -856,8 +849,7 @@ def _all_told(df: pd.DataFrame, lineage: str) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("pair", PAIRS)
 @pytest.mark.parametrize("lineage", ["asserted", "verified"])
-@pytest.mark.usefixtures("alike")
-def test_neighbours_are_told_alike(pair: str, lineage: str) -> None:
+def test_neighbours_are_told_alike(pair: str, lineage: str, alike: None) -> None:
     first, second = (_all_told(df, lineage) for df in PAIRS[pair])
     for some, others in zip(first, second, strict=True):
         assert some == others
@@ -939,18 +931,10 @@ def test_the_ledger_tells_asserted_from_verified() -> None:
 def test_strictness_is_set_once_and_outlives_nothing() -> None:
     df = visits(8)
     dp.protect(df, "visits", unit="person", max_rows=1)
-    refusal(
-        lambda: dp.session(epsilon=1, strict=True),
-        "strict=False is running",
-        SessionError,
-    )
+    refusal(lambda: dp.session(epsilon=1, strict=True), "strict=False is running", SessionError)
     session = anew(epsilon=1, strict=True)
     assert dp.session() is dp.session(epsilon=1) is session
-    refusal(
-        lambda: dp.session(epsilon=1, strict=False),
-        "strict=True is running",
-        SessionError,
-    )
+    refusal(lambda: dp.session(epsilon=1, strict=False), "strict=True is running", SessionError)
     dp.session(epsilon=1)  # after a refusal nothing is released before
     # a token of the session before tells that pandas was at work since
     with pytest.raises(LineageError, match="strict"):

@@ -16,7 +16,6 @@ ROOT = Path(__file__).parent.parent
 def test_clean(command: list[str]) -> None:
     if importlib.util.find_spec(command[0]) is None:
         pytest.skip(f"{command[0]} is in the extra [dev] only, which this environment lacks")
-    result = subprocess.run(
-        [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True
-    )
+    command = [sys.executable, "-m", *command]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr

@@ -159,9 +159,8 @@ def some_covariance(rng: random.Random) -> stats.Covariance:
     pair, correlation = rng.random() < 0.3, rng.random() < 0.5
     chosen = tuple(rng.choice(operands(rng)) for _ in range(2 if pair else rng.randint(1, 5)))
     limits, complete = tuple(bounds(rng) for _ in chosen), rng.random() < 0.4
-    return stats.Covariance(
-        cells(rng), SUMMED, chosen, limits, 1, correlation, pair, complete=complete
-    )
+    made = (cells(rng), SUMMED, chosen, limits, 1, correlation, pair)
+    return stats.Covariance(*made, complete=complete)
 
 
 def some_second_moments(rng: random.Random) -> stats.SecondMoments:
@@ -286,29 +285,18 @@ MAKERS: dict[type[stats.Statistic], Maker] = {
     stats.Count: lambda rng: rng.choice([some_count, some_few])(rng),
     stats.Contingency: some_contingency,
     stats.UnattributedHistogram: lambda rng: stats.UnattributedHistogram(cells(rng), SUMMED),
-    stats.Scores: some_scores,
-    MarginalError: some_misfit,
-    SmallDatabases: some_small_databases,
-    stats.SmoothQuantile: some_smooth_quantile,
-    stats.TrimmedMean: some_trimmed_mean,
-    stats.Distance: some_distance,
-    stats.Proposed: lambda rng: some_distance(rng, proposed=True),
-    stats.Sum: some_sum,
-    stats.NormedSum: some_normed_sum,
-    stats.Mean: some_mean,
-    stats.Quantiles: some_quantiles,
-    stats.Variance: some_variance,
-    stats.Moments: within_bounds(stats.Moments),
-    stats.Covariance: some_covariance,
-    stats.SecondMoments: some_second_moments,
-    stats.WeightedMean: some_weighted_mean,
+    stats.Scores: some_scores, MarginalError: some_misfit, SmallDatabases: some_small_databases,
+    stats.SmoothQuantile: some_smooth_quantile, stats.TrimmedMean: some_trimmed_mean,
+    stats.Distance: some_distance, stats.Proposed: lambda rng: some_distance(rng, proposed=True),
+    stats.Sum: some_sum, stats.NormedSum: some_normed_sum, stats.Mean: some_mean,
+    stats.Quantiles: some_quantiles, stats.Variance: some_variance,
+    stats.Moments: within_bounds(stats.Moments), stats.Covariance: some_covariance,
+    stats.SecondMoments: some_second_moments, stats.WeightedMean: some_weighted_mean,
     stats.Distinct: lambda rng: stats.Distinct(cells(rng), COUNTED),
-    stats.Truncation: some_truncation,
-    stats.OccurringKeys: some_present,
+    stats.Truncation: some_truncation, stats.OccurringKeys: some_present,
     stats.BoundsHistogram: lambda rng: stats.BoundsHistogram(ALONE, SUMMED, operands(rng)[0]),
-    stats.UndeclaredKeys: some_unknown,
-    stats.Unique: some_unique,
-}
+    stats.UndeclaredKeys: some_unknown, stats.Unique: some_unique,
+}  # fmt: skip
 
 
 def test_every_registered_statistic_is_among_the_neighbours() -> None:
@@ -481,28 +469,21 @@ WRONG_WORD: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a score": (
         lambda p: dp.select(
             ops.vouched(p), ops.GROUPS, sensitivity=1,
-            score=lambda frame, group: 2 * ops.rows_with(frame, ("group", group)),
-        ),
-        "more than 1 declared",
-    ),
+            score=lambda frame, group: 2 * ops.rows_with(frame, ("group", group))),
+        "more than 1 declared"),
     "a direction": (
         lambda p: dp.select(
             ops.vouched(p), ops.GROUPS, sensitivity=1, monotone=True,
-            score=lambda frame, g: (1 if g == "a" else -1) * ops.rows_with(frame, ("code", 1)),
-        ),
-        "declared monotone",
-    ),
+            score=lambda frame, g: (1 if g == "a" else -1) * ops.rows_with(frame, ("code", 1))),
+        "declared monotone"),
     "a type": (
         lambda p: dp.select(
             ops.vouched(p), ops.GROUPS, sensitivity=1,
-            score=lambda frame, group: int(1 / (frame["group"].dtype.name != "category")),
-        ),
-        "another error",
-    ),
+            score=lambda frame, group: int(1 / (frame["group"].dtype.name != "category"))),
+        "another error"),
     "a distance": (
         lambda p: dp.distance_to_property(ops.vouched(p), lambda frame: len(frame) ** 2),
-        "more than 1 declared",
-    ),
+        "more than 1 declared"),
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -19,6 +20,7 @@ LONGEST = 60
 LECTURES = sorted(NOTEBOOKS.glob("lecture_*.ipynb"))
 #: A kernel runs beside the notebook, and imports the package that is tested.
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(NOTEBOOKS.parent)}
+run = partial(subprocess.run, capture_output=True, text=True, timeout=600, env=ENVIRONMENT)
 
 
 @pytest.fixture(autouse=True)
@@ -33,17 +35,13 @@ def nbval(path: Path) -> subprocess.CompletedProcess[str]:
         f"--nbval-sanitize-with={NOTEBOOKS / 'sanitize.cfg'}", "--rootdir", str(path.parent),
         "-c", os.devnull,
     ]  # fmt: skip
-    return subprocess.run(
-        command, capture_output=True, text=True, cwd=path.parent, timeout=600, env=ENVIRONMENT
-    )
+    return run(command, cwd=path.parent)
 
 
 def run_demo(folder: Path) -> str:
     program = shutil.copy(NOTEBOOKS / "run_demo.py", folder) if folder != NOTEBOOKS else None
     command = [sys.executable, str(program or NOTEBOOKS / "run_demo.py")]
-    result = subprocess.run(
-        command, capture_output=True, text=True, timeout=600, check=True, env=ENVIRONMENT
-    )
+    result = run(command, check=True)
     assert "Error" not in result.stderr
     return result.stdout
 

@@ -25,8 +25,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: zipfile.ZipFile) ->
     names = wheel.namelist()
     assert "dppandas/py.typed" in names
     assert "dppandas/statistics/counting/counts.py" in names
-    tops = {name.split("/")[0] for name in names}
-    assert tops == {"dppandas", "dppandas-0.1.0.dist-info"}
+    assert {name.split("/")[0] for name in names} == {"dppandas", "dppandas-0.1.0.dist-info"}
     assert not [name for name in names if name.endswith((".ipynb", ".json", ".pyc"))]
     assert any(name.endswith("licenses/LICENSE") for name in names)
 

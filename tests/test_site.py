@@ -35,9 +35,8 @@ def build(source: Path) -> subprocess.CompletedProcess[str]:
     """What ``make docs`` runs. Built again in one place, only what changed is read again."""
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", ".", "out"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(
-        command, cwd=source, env=environment, capture_output=True, text=True, timeout=300
-    )
+    options = {"capture_output": True, "text": True, "timeout": 300}
+    return subprocess.run(command, cwd=source, env=environment, **options)
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """What users see of dppandas: few names on top, and the rest where it can be looked up."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import warnings
@@ -11,20 +9,9 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import operations as ops
 import pandas as pd
 import pytest
-from operations import (
-    BOUNDS,
-    CODES,
-    EVERY,
-    EXPERIMENTAL,
-    GAUSSIAN,
-    OF_UNITS,
-    SCHEMA,
-    UNKNOWN,
-    VOUCHED,
-    released,
-)
 from refusals import refusal
 
 import dppandas as dp
@@ -33,12 +20,12 @@ from dppandas.errors import DPError, RecordError
 from dppandas.privacy.accounting.losses import ReleaseOptions
 
 ROOMS = {"audit", "errors", "local", "models", "types"}
-ALL = [*EVERY, *OF_UNITS, *UNKNOWN, *GAUSSIAN, *EXPERIMENTAL, *VOUCHED]
+ALL = [*ops.EVERY, *ops.OF_UNITS, *ops.UNKNOWN, *ops.GAUSSIAN, *ops.EXPERIMENTAL, *ops.VOUCHED]
 
 
 def people() -> Any:
     dp.session(epsilon=10_000, delta="0.001", experimental=True)
-    return dp.protect(SCHEMA.copy(), "surface", unit="owner", max_rows=3, version="1")
+    return dp.protect(ops.SCHEMA.copy(), "surface", unit="owner", max_rows=3, version="1")
 
 
 # --- on top ---------------------------------------------------------------------------------------
@@ -103,7 +90,7 @@ def test_what_operations_hand_out_can_be_annotated(name: str) -> None:
     seen: set[type] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        answer = released(name, people())
+        answer = ops.released(name, people())
     handed(answer, seen)
     if isinstance(answer, pd.Series | pd.DataFrame):
         handed(dp.record(answer), seen)
@@ -112,7 +99,7 @@ def test_what_operations_hand_out_can_be_annotated(name: str) -> None:
 
 def test_what_is_asked_of_can_be_annotated() -> None:
     p = people()
-    grouped = p.groupby("code", keys=CODES)
+    grouped = p.groupby("code", keys=ops.CODES)
     coin = dp.local.one_coin(0.75)
     with dp.preview() as plan, dp.split(epsilon=1, into=2) as shares:
         p.count()
@@ -120,10 +107,10 @@ def test_what_is_asked_of_can_be_annotated() -> None:
         pending = asked.add(p.count())
     said = dp.local.randomized_response(pd.Series([True, False] * 50), design=coin)
     loss = dp.privacy_loss(p.count(epsilon=1))
-    described = p["number"].describe(bounds=BOUNDS, epsilon=1)
+    described = p["number"].describe(bounds=ops.BOUNDS, epsilon=1)
     things = [
         p, p["number"], grouped, p.groupby("code", delta=1e-6), p.per_unit(), p["group"].str,
-        p["when"].dt, p.count(), p["number"].min(bounds=BOUNDS), p["group"].mode(keys=["a"]),
+        p["when"].dt, p.count(), p["number"].min(bounds=ops.BOUNDS), p["group"].mode(keys=["a"]),
         p["group"].unique(delta=1e-6), p["code"].agg(["count"]), dp.ledger(), dp.session(), plan,
         shares, asked, pending, pending.result(), said, said.mean(), said.value_counts(), coin,
         loss, dp.record(described), dp.ledger().for_group(2), dp.session().spent,
@@ -135,24 +122,20 @@ def test_what_is_asked_of_can_be_annotated() -> None:
     assert [kind for kind in seen if not is_public(kind)] == []
 
 
-@pytest.mark.parametrize(
-    ("kind", "names"),
-    [
-        ("Ledger", "budget by_source export for_group loss remaining schema spent to_frame verify"),
-        ("Session", "budget epsilon experimental ledger remaining spent strict"),
-        ("Preview", "fits left loss missing to_frame total"),
-        ("Split", "left shares"),
-        ("Batch", "add"),
-        ("PendingRelease", "result"),
-        (
-            "Record",
-            "cell components draw epsilon error error_unit errors estimate expected id interval "
-            "intervals ledger lineage loss mechanism noise_dominated number preview query refine "
-            "scale source time unit version where",
-        ),
-        ("RecordBundle", "components epsilon error error_unit errors intervals loss preview"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "names"), [
+    ("Ledger", "budget by_source export for_group loss remaining schema spent to_frame verify"),
+    ("Session", "budget epsilon experimental ledger remaining spent strict"),
+    ("Preview", "fits left loss missing to_frame total"),
+    ("Split", "left shares"),
+    ("Batch", "add"),
+    ("PendingRelease", "result"),
+    (
+        "Record",
+        "cell components draw epsilon error error_unit errors estimate expected id interval "
+        "intervals ledger lineage loss mechanism noise_dominated number preview query refine "
+        "scale source time unit version where"),
+    ("RecordBundle", "components epsilon error error_unit errors intervals loss preview"),
+])  # fmt: skip
 def test_objects_show_what_a_user_calls(kind: str, names: str) -> None:
     p = people()
     with dp.preview() as plan:
@@ -164,7 +147,7 @@ def test_objects_show_what_a_user_calls(kind: str, names: str) -> None:
         "Ledger": dp.ledger(), "Session": dp.session(), "Preview": plan, "Batch": asked,
         "Split": dp.split(epsilon=1, into=2), "PendingRelease": pending,
         "Record": dp.record(p.count(epsilon=1)),
-        "RecordBundle": dp.record(p["number"].agg(["count", "mean"], bounds=BOUNDS, epsilon=1)),
+        "RecordBundle": dp.record(p["number"].agg(["count", "mean"], bounds=ops.BOUNDS, epsilon=1)),
     }  # fmt: skip
     thing = things[kind]
     assert type(thing) is getattr(dp.types, kind)
@@ -218,7 +201,7 @@ def test_help_shows_what_a_release_takes() -> None:
 def test_a_record_tells_one_error_or_where_each_is(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        answer = released(name, people())
+        answer = ops.released(name, people())
     try:
         found = dp.record(answer)
     except RecordError:
@@ -249,7 +232,7 @@ def test_a_record_tells_one_error_or_where_each_is(name: str) -> None:
 
 def test_errors_of_several_releases_are_under_the_labels_of_the_answer() -> None:
     p = people()
-    by_code = p.groupby("code", keys=CODES)
+    by_code = p.groupby("code", keys=ops.CODES)
     several = {"number": ["mean", "sum"], "code": "sum"}
     for ask in (
         p["number"].describe,
@@ -259,7 +242,7 @@ def test_errors_of_several_releases_are_under_the_labels_of_the_answer() -> None
         by_code["number"].describe,
         partial(by_code[["number", "yes"]].agg, ["count", "mean"]),
     ):
-        answer = ask(bounds=BOUNDS, epsilon=1)
+        answer = ask(bounds=ops.BOUNDS, epsilon=1)
         record = dp.record(answer)
         errors, intervals = record.errors(), record.intervals()
         assert type(errors) is type(answer)
@@ -268,8 +251,7 @@ def test_errors_of_several_releases_are_under_the_labels_of_the_answer() -> None
         if isinstance(answer, pd.DataFrame):
             assert errors.columns.equals(answer.columns)
         refusal(record.error, r"several units.*\.errors\(\)", RecordError)
-    described = p["number"].describe(bounds=BOUNDS, epsilon=1)
-    record = dp.record(described)
+    record = dp.record(p["number"].describe(bounds=ops.BOUNDS, epsilon=1))
     moments, quantiles = record.components.values()
     assert record.errors()[["count", "mean", "std"]].tolist() == np.ravel(moments.errors()).tolist()
     assert record.errors()["25%"] == quantiles.errors().iloc[1]

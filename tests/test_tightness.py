@@ -27,12 +27,9 @@ from tightness_operations import OPERATIONS, WITHOUT  # noqa: E402
 from tightness_truth import plain, rows  # noqa: E402
 
 KINDS = (
-    dp.types.PrivateFrame,
-    dp.types.PrivateSeries,
-    dp.types.PrivateGroupBy,
-    UnknownGroups,
+    dp.types.PrivateFrame, dp.types.PrivateSeries, dp.types.PrivateGroupBy, UnknownGroups,
     dp.types.Unreleased,
-)
+)  # fmt: skip
 #: Statistics without a line, by which of what has none (`WITHOUT`) they are released.
 UNTOLD = {
     "Unique": "unique", "Proposed": "propose_test_release", "TrimmedMean": "trimmed_mean",
@@ -84,15 +81,11 @@ def asked() -> tuple[dict[str, Any], set[str]]:
             answer = operation.ask(operation.of(df), {"epsilon": 1})
             record = answer
             if not type(answer).__module__.startswith("dppandas.local"):
-                record = (
-                    dp.record(answer).components[operation.part]
-                    if operation.part
-                    else dp.record(answer)
-                )
+                known = dp.record(answer)
+                record = known.components[operation.part] if operation.part else known
             is_local = record is answer
-            said, errors = (
-                (answer, answer.error()) if is_local else (record.estimate(), record.errors())
-            )
+            said = answer if is_local else record.estimate()
+            errors = answer.error() if is_local else record.errors()
             answers[name] = record, plain(errors), operation.off(said, df)
     dp.reset()
     return answers, called

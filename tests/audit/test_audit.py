@@ -7,8 +7,6 @@ is how many of them lie between the bound expected and the claim. Sensitivity ch
 what they must find is in every run of so many pairs, up to the chance stated.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math
@@ -94,8 +92,7 @@ def sorts_exactly(bins: dict[str, int]) -> pd.Series:
 
 
 def changes_dtype(values: list[float]) -> Any:
-    noisy = laplace(1)
-    return pd.DataFrame({"x": [noisy]}, dtype=object if None in values else "float64")
+    return pd.DataFrame({"x": [laplace(1)]}, dtype=object if None in values else "float64")
 
 
 def lists_seen(values: list[str]) -> dict[str, Any]:
@@ -144,9 +141,8 @@ def test_the_event_is_told_in_words() -> None:
     runs = {"runs": 2000, "epsilon": 1}
     assert "the result raises" in audit(raises, ValueError, KeyError, **runs).event
     assert "is NaN" in audit(tells_missing, [math.nan], [1.0], **runs).event
-    elm = audit(lambda d: ["Oak", "Elm"][d], 0, 1, **runs)
-    assert "the label is " in elm.event
-    assert re.search(" of the runs on D, [01] of those on D_prime$", elm.event)
+    elm = audit(lambda d: ["Oak", "Elm"][d], 0, 1, **runs).event
+    assert re.search("the label is .* of the runs on D, [01] of those on D_prime$", elm)
 
 
 def half_the_noise(self: DiscreteLaplace, integers: list[int]) -> list[int]:
@@ -252,52 +248,37 @@ def test_every_phase_calls_every_data_set_so_many_times() -> None:
     assert (result.runs, result.lower_bound, result.violated) == (30, 0.0, False)
 
 
-@pytest.mark.parametrize(
-    ("outcomes", "found"),
-    [
-        ((1, 1.0), "the result is"),  # an int for a float tells as much as a number
-        ((math.inf, 1.0), "the number"),
-        ((10**400, 5), "the number"),
-        ((Decimal("NaN"), Decimal(1)), "NaN"),
-        ((None, pd.NA), "the result is"),
-        (((1, "a"), (1, "b")), "[1]"),
-        (({"k": [1, 2]}, {"k": [1, 3]}), "['k'][1]"),
-        ((np.array([[1, 2]]), np.array([[1, 3]])), "[1]"),
-        ((np.bool_(True), np.bool_(False)), "the label"),
-        ((pd.Timestamp(0), pd.Timestamp(1)), "the label"),
-        ((pd.Index(["a", "b"]), pd.Index(["b", "a"])), "[0] is"),
-        ((pd.DataFrame({"x": [1], "y": [2]}), pd.DataFrame({"x": [1], "y": [3]})), "[0, 'y']"),
-        ((pd.Series([1.0, math.nan]), pd.Series([1.0, 2.0])), "[1]"),
-        ((object(), 3), "the result is"),
-        (([0.0] * 1000, [0.0] * 999), "the result is"),
-    ],
-)
+@pytest.mark.parametrize(("outcomes", "found"), [
+    ((1, 1.0), "the result is"),  # an int for a float tells as much as a number
+    ((math.inf, 1.0), "the number"),
+    ((10**400, 5), "the number"),
+    ((Decimal("NaN"), Decimal(1)), "NaN"),
+    ((None, pd.NA), "the result is"),
+    (((1, "a"), (1, "b")), "[1]"),
+    (({"k": [1, 2]}, {"k": [1, 3]}), "['k'][1]"),
+    ((np.array([[1, 2]]), np.array([[1, 3]])), "[1]"),
+    ((np.bool_(True), np.bool_(False)), "the label"),
+    ((pd.Timestamp(0), pd.Timestamp(1)), "the label"),
+    ((pd.Index(["a", "b"]), pd.Index(["b", "a"])), "[0] is"),
+    ((pd.DataFrame({"x": [1], "y": [2]}), pd.DataFrame({"x": [1], "y": [3]})), "[0, 'y']"),
+    ((pd.Series([1.0, math.nan]), pd.Series([1.0, 2.0])), "[1]"),
+    ((object(), 3), "the result is"),
+    (([0.0] * 1000, [0.0] * 999), "the result is"),
+])  # fmt: skip
 def test_outcomes_of_many_kinds_are_told_apart(outcomes: tuple[Any, Any], found: str) -> None:
     result = audit(lambda i: outcomes[i], 0, 1, 1, runs=200)
     assert result.violated, result
     assert found in result.event or "[" not in found, result
 
 
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ({"release_fn": 3}, "must be a function"),
-        ({"epsilon": 0}, "greater than 0"),
-        ({"epsilon": None}, "is needed"),
-        ({"epsilon": "one"}, "can't be read"),
-        ({"runs": 0}, "1 or more"),
-        ({"runs": 2.5}, "whole number"),
-        ({"runs": True}, "whole number"),
-        ({"confidence": 1}, "between 0 and 1"),
-        ({"confidence": "high"}, "must be a number"),
-        ({"delta": -0.1}, "from 0"),
-        ({"delta": 1}, "from 0"),
-        ({"delta": math.nan}, "from 0"),
-    ],
-)
-def test_wrong_arguments_are_refused_before_the_first_run(
-    wrong: dict[str, Any], words: str
-) -> None:
+@pytest.mark.parametrize(("wrong", "words"), [
+    ({"release_fn": 3}, "must be a function"), ({"epsilon": 0}, "greater than 0"),
+    ({"epsilon": None}, "is needed"), ({"epsilon": "one"}, "can't be read"),
+    ({"runs": 0}, "1 or more"), ({"runs": 2.5}, "whole number"), ({"runs": True}, "whole number"),
+    ({"confidence": 1}, "between 0 and 1"), ({"confidence": "high"}, "must be a number"),
+    ({"delta": -0.1}, "from 0"), ({"delta": 1}, "from 0"), ({"delta": math.nan}, "from 0"),
+])  # fmt: skip
+def test_wrong_arguments_are_refused_before_any_run(wrong: dict[str, Any], words: str) -> None:
     def release(data: Any) -> None:
         raise KeyboardInterrupt  # which nothing would catch
 
@@ -393,22 +374,14 @@ def test_the_frame_given_stays_as_it_is() -> None:
     pd.testing.assert_frame_equal(df, PEOPLE)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ({"df": [1]}, "must be a DataFrame"),
-        ({"df": PEOPLE[:0]}, "one row and one column"),
-        ({"df": PEOPLE[[]]}, "one row and one column"),
-        ({"df": PEOPLE.iloc[:, [0, 0]]}, "columns of the same name"),
-        ({"unit": "nobody"}, "no column"),
-        ({"df": PEOPLE.assign(owner=None), "unit": "owner"}, "missing in all rows"),
-        ({"pairs": 0}, "1 or more"),
-        ({"seed": "x"}, "whole number"),
-    ],
-)
-def test_wrong_arguments_of_neighbours_are_refused_at_once(
-    wrong: dict[str, Any], words: str
-) -> None:
+@pytest.mark.parametrize(("wrong", "words"), [
+    ({"df": [1]}, "must be a DataFrame"), ({"df": PEOPLE[:0]}, "one row and one column"),
+    ({"df": PEOPLE[[]]}, "one row and one column"),
+    ({"df": PEOPLE.iloc[:, [0, 0]]}, "columns of the same name"), ({"unit": "nobody"}, "no column"),
+    ({"df": PEOPLE.assign(owner=None), "unit": "owner"}, "missing in all rows"),
+    ({"pairs": 0}, "1 or more"), ({"seed": "x"}, "whole number"),
+])  # fmt: skip
+def test_wrong_arguments_of_neighbours_are_refused(wrong: dict[str, Any], words: str) -> None:
     arguments = {"df": PEOPLE, **wrong}
     refusal(lambda: neighbours(arguments.pop("df"), **arguments), words)
 
@@ -432,8 +405,7 @@ def test_declared_domains_and_several_releases_are_checked_as_they_are_used() ->
         adults = p[p["number"] > float(n)]
         return [n, adults["number"].mean(epsilon=1), adults["group"].mode(epsilon=1)]
 
-    domain = {"number": (0, 9), "group": ["a", "b"]}
-    found = check_sensitivity(op, PEOPLE, domain=domain, pairs=40)
+    found = check_sensitivity(op, PEOPLE, domain={"number": (0, 9), "group": ["a", "b"]}, pairs=40)
     assert found.ok, found
     assert found.releases == 3 * 40
     assert str(found).startswith("ok: 40 pairs, 120 releases; moved ")
@@ -477,21 +449,17 @@ def test_a_mean_that_ignores_max_rows_is_found(monkeypatch: pytest.MonkeyPatch) 
     mean, total = (
         check_sensitivity(
             lambda p, how=how: getattr(p["number"], how)(bounds=(0, 9), epsilon=1),
-            owned, unit="owner", max_rows=3, pairs=100,
-        )
+            owned, unit="owner", max_rows=3, pairs=100)
         for how in ("mean", "sum")
     )  # fmt: skip
     assert (mean.ok, total.ok) == (False, True)
     assert mean.worst == 3 * mean.declared
 
 
-@pytest.mark.parametrize(
-    ("statistic", "kernel", "op"),
-    [
-        (Count, count_if_all_are_small, lambda p: p.count(epsilon=1)),
-        (Sum, sum_up_to_the_largest, lambda p: p["number"].sum(bounds=(0, 1), epsilon=1)),
-    ],
-)
+@pytest.mark.parametrize(("statistic", "kernel", "op"), [
+    (Count, count_if_all_are_small, lambda p: p.count(epsilon=1)),
+    (Sum, sum_up_to_the_largest, lambda p: p["number"].sum(bounds=(0, 1), epsilon=1)),
+])  # fmt: skip
 def test_a_kernel_that_reads_other_rows_is_found(
     monkeypatch: pytest.MonkeyPatch, statistic: Any, kernel: Any, op: Any
 ) -> None:
@@ -579,9 +547,8 @@ def test_a_kernel_that_fails_on_some_rows_is_found(monkeypatch: pytest.MonkeyPat
         return kernel(self, chunk, keep)
 
     monkeypatch.setattr(Sum, "kernel", fails)
-    found = check_sensitivity(
-        lambda p: p["number"].sum(bounds=(0, 9), epsilon=1), PEOPLE[["number"]], pairs=300
-    )
+    total: Any = lambda p: p["number"].sum(bounds=(0, 9), epsilon=1)  # noqa: E731
+    found = check_sensitivity(total, PEOPLE[["number"]], pairs=300)
     assert found.problems[0].startswith("another error: ")
     assert "ReleaseFailed" in found.problems[0]
     assert "a cell is large" not in str(found)
@@ -610,18 +577,12 @@ def test_nothing_is_checked_where_nothing_is_asked() -> None:
     assert "UnknownColumn" in str(broken)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ({"op": "count"}, "must be a function"),
-        ({"df": None}, "must be a DataFrame"),
-        ({"unit": "nobody"}, "no column"),
-        ({"max_rows": 2}, "needs unit="),
-        ({"unit": "owner"}, "max_rows= is needed"),
-        ({"domain": {"nowhere": (0, 1)}}, "no column"),
-        ({"pairs": 0}, "1 or more"),
-    ],
-)
+@pytest.mark.parametrize(("wrong", "words"), [
+    ({"op": "count"}, "must be a function"), ({"df": None}, "must be a DataFrame"),
+    ({"unit": "nobody"}, "no column"), ({"max_rows": 2}, "needs unit="),
+    ({"unit": "owner"}, "max_rows= is needed"), ({"domain": {"nowhere": (0, 1)}}, "no column"),
+    ({"pairs": 0}, "1 or more"),
+])  # fmt: skip
 def test_wrong_arguments_of_the_check_are_refused(wrong: dict[str, Any], words: str) -> None:
     arguments = {"op": lambda p: p.count(epsilon=1), "df": PEOPLE, **wrong}
     refusal(lambda: check_sensitivity(arguments.pop("op"), arguments.pop("df"), **arguments), words)

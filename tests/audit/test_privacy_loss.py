@@ -1,7 +1,5 @@
 """Privacy losses: against dp_accounting, conversions, sums, and every event of small cases."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction
@@ -67,15 +65,13 @@ def test_goldens() -> None:
 @pytest.mark.parametrize(("scale", "shift"), LAPLACE)
 def test_laplace_is_that_of_dp_accounting(scale: float, shift: int) -> None:
     mine = dp.privacy_loss("laplace", scale=scale, sensitivity=shift)
-    other = oracle.DiscreteLaplacePrivacyLoss(1 / scale, sensitivity=shift)
-    is_that_of(mine, other)
+    is_that_of(mine, oracle.DiscreteLaplacePrivacyLoss(1 / scale, sensitivity=shift))
 
 
 @pytest.mark.parametrize(("sigma", "shift"), GAUSSIAN)
 def test_gaussian_is_that_of_dp_accounting_and_conversions(sigma: float, shift: int) -> None:
     mine = dp.privacy_loss("gaussian", sigma=sigma, sensitivity=shift)
-    other = oracle.DiscreteGaussianPrivacyLoss(sigma, sensitivity=shift)
-    is_that_of(mine, other)
+    is_that_of(mine, oracle.DiscreteGaussianPrivacyLoss(sigma, sensitivity=shift))
     sigma2 = Fraction(str(sigma)) ** 2
     for e in grid(mine):
         proven = gaussian.delta_of_gaussian(sigma2, shift**2, Fraction(str(e)), True)
@@ -173,9 +169,7 @@ def laplace_pmf(scale: float, z: Any) -> Any:
 
 @pytest.mark.parametrize("move", [(1, 1), (2, 1), (-1, 2), (1, 1, 1), (3, 0), (0, 1)])
 @pytest.mark.parametrize("scale", [0.7, 2.0])
-def test_one_number_moved_by_all_is_the_worst_for_laplace(
-    move: tuple[int, ...], scale: float
-) -> None:
+def test_one_number_moved_by_all_is_worst_for_laplace(move: tuple[int, ...], scale: float) -> None:
     """Sums over a box; what lies outside of it is added to δ of the other side."""
     far = 40 if len(move) < 3 else 14
     sides = [np.arange(-far, far + 1)] * len(move)
@@ -213,8 +207,7 @@ def test_of_a_released_answer_and_its_record(frame: Any) -> None:
 
 
 def test_of_what_is_not_released_and_nothing_is_charged(frame: Any) -> None:
-    asked = frame["x"].mean(bounds=(0, 100))
-    mine = dp.privacy_loss(asked, epsilon=1)
+    mine = dp.privacy_loss(frame["x"].mean(bounds=(0, 100)), epsilon=1)
     assert mine.delta(1) == 0
     assert mine.epsilon(0) == pytest.approx(1, abs=1e-9)
     chosen = dp.privacy_loss(frame["g"].mode(keys=["a", "b"]), epsilon=1)

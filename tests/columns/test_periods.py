@@ -1,7 +1,5 @@
 """Periods of the calendar: pandas' groups and labels, public ranges, zones, refusals."""
 
-from __future__ import annotations
-
 import datetime
 from typing import Any
 
@@ -9,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from operations import integers
+from pandas.testing import assert_series_equal
 from refusals import refusal
 
 import dppandas as dp
@@ -25,9 +24,8 @@ def times(zone: str | None = None, rows: int = 300, start: str = "2019-03-01") -
         when = when.tz_localize("UTC").tz_convert(zone)
     edges = [pd.Timestamp("2019-12-31 23:59:59.999999"), pd.Timestamp("2020-02-29"), pd.NaT]
     late = pd.DatetimeIndex(edges).tz_localize(zone)
-    return pd.DataFrame(
-        {"when": when.append(late), "x": rng.random(rows + 3), "e": rng.integers(0, 2, rows + 3)}
-    )
+    x, e = rng.random(rows + 3), rng.integers(0, 2, rows + 3)
+    return pd.DataFrame({"when": when.append(late), "x": x, "e": e})
 
 
 def ends(frame: pd.DataFrame) -> tuple[Any, Any]:
@@ -47,9 +45,7 @@ def test_groups_are_those_of_pandas(freq: str, zone: str | None, start: str, exa
     by = pd.Grouper(key="when", freq=freq)
     found = frame.dp.groupby(by, range=ends(frame))["x"].count(epsilon=1)
     exact = frame.groupby(by)["x"].count()
-    pd.testing.assert_series_equal(
-        found, exact, check_freq=False, check_index_type=False, check_names=True
-    )
+    assert_series_equal(found, exact, check_freq=False, check_index_type=False)
     assert found.index.freq == pd.date_range("2020", periods=2, freq=freq).freq
     # the same one by one, as objects
     alone = frame.assign(when=frame["when"].astype(object))
@@ -63,9 +59,7 @@ def test_parts_of_a_day(freq: str, exact: None) -> None:
     frame = pd.DataFrame({"when": when})
     by = pd.Grouper(key="when", freq=freq)
     found = frame.dp.groupby(by, range=ends(frame)).size(epsilon=1)
-    pd.testing.assert_series_equal(
-        found, frame.groupby(by).size(), check_freq=False, check_index_type=False
-    )
+    assert_series_equal(found, frame.groupby(by).size(), check_freq=False, check_index_type=False)
 
 
 def test_periods_combine_with_other_keys(exact: None) -> None:
@@ -73,9 +67,7 @@ def test_periods_combine_with_other_keys(exact: None) -> None:
     by: list[Any] = [pd.Grouper(key="when", freq="YS"), "e"]
     given = {"keys": [0, 1], "range": ends(frame)}
     found = frame.dp.groupby(by, **given)["x"].mean(bounds=(0, 1), epsilon=1)
-    pd.testing.assert_series_equal(
-        found, frame.groupby(by)["x"].mean(), rtol=1e-6, check_index_type=False
-    )
+    assert_series_equal(found, frame.groupby(by)["x"].mean(), rtol=1e-6, check_index_type=False)
     declared = dp.protect(frame, "declared", domain={"e": [0, 1]})
     assert declared.groupby(by, range={"when": ends(frame)}).size(epsilon=1).shape == found.shape
     plain = frame.dp.groupby(pd.Grouper(key="e"), keys=[0, 1]).size(epsilon=1)

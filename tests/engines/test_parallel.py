@@ -1,14 +1,12 @@
 """Long work says how far it is, in shares only, and stops when it is interrupted."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
 import pytest
-from refusals import refusal
+from refusals import raising, refusal
 
 from dppandas.engines import parallel
 
@@ -46,22 +44,15 @@ def test_short_work_tells_nothing(told: Told) -> None:
 
 
 def test_one_failing_part_stops_the_others() -> None:
-    def fails(tell: Callable[[float], None]) -> int:
-        raise ZeroDivisionError
-
-    started = time.monotonic()
+    started, fails = time.monotonic(), raising(ZeroDivisionError)
     refusal(lambda: parallel.run([fails, slow], "count"), error=ZeroDivisionError)
     assert time.monotonic() - started < 0.9
 
 
 def test_an_interrupt_of_the_one_who_waits_stops_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*args: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(parallel, "_watch", interrupted)
+    monkeypatch.setattr(parallel, "_watch", raising(KeyboardInterrupt))
     started = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        parallel.run([slow], "count")
+    refusal(lambda: parallel.run([slow], "count"), error=KeyboardInterrupt)
     assert time.monotonic() - started < 0.9
 
 

@@ -1,7 +1,5 @@
 """Data that change under one version are told to their holder, and to nobody else."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any
@@ -55,9 +53,7 @@ ZONED = pd.DataFrame({**times("Asia/Tokyo"), "b": [True, False, True]})
     (DATA, TABLE.set_index(pd.Index([5, 6, 7]))),
     (ZONED, ZONED.astype({"b": "boolean", "t": "category"})),
 ])  # fmt: skip
-def test_the_same_values_in_other_dtypes_and_order_are_the_same(
-    one: Any, same: Any, tmp_path: Path
-) -> None:
+def test_other_dtypes_and_orders_are_no_other_data(one: Any, same: Any, tmp_path: Path) -> None:
     protect(tmp_path / "a.ledger", one)
     protect(tmp_path / "a.ledger", same)
 
@@ -81,9 +77,7 @@ def test_each_ledger_and_source_is_for_itself(tmp_path: Path) -> None:
     protect(tmp_path / "a.ledger", {"z": [1]}, name="others")
 
 
-def test_key_and_fingerprints_are_the_users_own_and_in_no_ledger(
-    tmp_path: Path, folder: Path
-) -> None:
+def test_key_and_fingerprints_are_the_users_own_in_no_ledger(tmp_path: Path, folder: Path) -> None:
     protect(tmp_path / "a.ledger").count(epsilon=1)
     dp.reset()
     kept = sorted(folder.iterdir())

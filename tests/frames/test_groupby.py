@@ -1,7 +1,5 @@
 """What groups of declared keys answer, beside pandas; and what they refuse, with the reason."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -47,8 +45,7 @@ def test_describe_is_shaped_as_pandas_shapes_it(keys: list[str], exact: None) ->
         pd.testing.assert_frame_equal(several[column][told], table[column][told], rtol=1e-6)
     for key in KEYS:  # quantiles are told as without groups
         alone = frame[frame["group"] == key]
-        row = alone["a"].dp.describe(bounds=(0, 1), epsilon=8)
-        assert one.loc[key].tolist() == row.tolist()
+        assert one.loc[key].tolist() == alone["a"].dp.describe(bounds=(0, 1), epsilon=8).tolist()
         table = alone[["b", "a"]].dp.describe(bounds=LIMITS, epsilon=8)
         assert several.loc[key].tolist() == [*table["b"], *table["a"]]
     assert (one["50%"] - wanted["50%"]).abs().max() < 0.1
@@ -67,8 +64,7 @@ def test_describe_by_two_columns(exact: None) -> None:
 
 def test_describe_divides_one_loss_and_costs_no_more_by_group() -> None:
     session = dp.session(epsilon=1)
-    groups = people().dp.groupby("group", keys=KEYS)
-    found = groups["a"].describe(bounds=(0, 1), epsilon="0.8")
+    found = people().dp.groupby("group", keys=KEYS)["a"].describe(bounds=(0, 1), epsilon="0.8")
     assert session.spent == Fraction(4, 5)
     assert [e.epsilon for e in dp.ledger()._entries()] == [Fraction(3, 10), Fraction(1, 2)]
     record = dp.record(found).components["count, mean, std"]
@@ -79,8 +75,7 @@ def test_describe_divides_one_loss_and_costs_no_more_by_group() -> None:
 
 
 def test_moments_by_group_are_those_of_each_group() -> None:
-    frame = people()
-    p = frame.dp
+    p = people().dp
     by = Unreleased(p.groupby("group", keys=KEYS)[["a", "b"]]._moments(bounds=LIMITS))
     parts = (p.query(f"group == '{key}'")[["a", "b"]] for key in KEYS)
     alone = [Unreleased(part._moments(bounds=LIMITS)) for part in parts]
@@ -108,8 +103,7 @@ def test_covariances_by_group_are_those_of_pandas(ddof: int, exact: None) -> Non
 @pytest.mark.parametrize("frame", [people(), people().dropna()], ids=["missing values", "complete"])
 def test_correlations_by_group_are_those_of_pandas(frame: pd.DataFrame, exact: None) -> None:
     found = frame.dp.groupby("group", keys=KEYS)[["a", "b"]].corr(bounds=LIMITS, epsilon=1)
-    wanted = frame.groupby("group")[["a", "b"]].corr()
-    pd.testing.assert_frame_equal(found, wanted, rtol=1e-5)
+    pd.testing.assert_frame_equal(found, frame.groupby("group")[["a", "b"]].corr(), rtol=1e-5)
 
 
 def test_sums_for_covariances_by_group_are_those_of_each_group() -> None:
@@ -147,8 +141,7 @@ def test_keys_that_occur_are_counted_in_each_group(exact: None) -> None:
     found = groups.nunique(keys=list(range(10)), epsilon=1)
     pd.testing.assert_series_equal(found, frame.groupby("group")["kind"].nunique())
     assert groups.nunique(keys=[1, 5, 99], epsilon=1).tolist() == [1, 2, 2]
-    record = dp.record(groups.nunique(keys=[0, 1, 5], epsilon="0.01"))
-    ends = record.intervals()
+    ends = dp.record(groups.nunique(keys=[0, 1, 5], epsilon="0.01")).intervals()
     assert (ends["lower"] == 0).all()
     assert (ends["upper"] == 3).all()  # of a group, and not of all
     assert groups.nunique(keys=[1, 5]).idxmax(epsilon=1) in ("y", "z")
@@ -160,10 +153,8 @@ def test_keys_that_occur_move_by_what_a_unit_can_bring() -> None:
     assert asked._statistic.l1_sensitivity(5) == 5
     assert asked._statistic.l1_sensitivity(9) == 6
     assert asked._statistic.linf_sensitivity(5) == 2
-    found = asked.release(epsilon=1)
-    assert dp.record(found).scale == 5
-    units = p.groupby("group", keys=KEYS)["owner"].nunique()
-    assert type(units._statistic).__name__ == "Distinct"
+    assert dp.record(asked.release(epsilon=1)).scale == 5
+    assert type(p.groupby("group", keys=KEYS)["owner"].nunique()._statistic).__name__ == "Distinct"
 
 
 ASKED = [
@@ -182,29 +173,26 @@ def test_what_groups_answer_tells_no_neighbours_apart(ask: Any) -> None:
     assert found.ok, found
 
 
-@pytest.mark.parametrize(
-    ("ask", "words"),
-    [
-        (lambda g: g["a"].mode, r"would need a selection.*value_counts\(keys"),
-        (lambda g: g["a"].idxmax, r"which rows exist is private.*\.idxmax\(epsilon"),
-        (lambda g: g["kind"].unattributed_histogram, r"value_counts\(keys"),
-        (lambda g: g["a"].clipping_shares, "bounds of a column hold for all groups"),
-        (lambda g: g["a"].suggest_bounds, "bounds of a column hold for all groups"),
-        (lambda g: g["kind"].unique, r"which labels a group has.*value_counts"),
-        (lambda g: g["late"].any, "single row would decide"),
-        (lambda g: g.ngroups, "which keys have rows is private"),
-        (lambda g: g["a"].first, "rows have no order"),
-        (lambda g: g["a"].cov(bounds=(0, 1), epsilon=1), "needs two columns or more"),
-        (lambda g: g["a"].corr(bounds=(0, 1), epsilon=1), "needs two columns or more"),
-        (lambda g: g[["a", "b"]].corr("spearman", bounds=(0, 1)), "ranks depend on other rows"),
-        (lambda g: g[["a", "b"]].hist(bins=[0, 1], epsilon=1), "needs one column"),
-        (lambda g: g["a"].hist(epsilon=1), "range= is needed"),
-        (lambda g: g["kind"].nunique(epsilon=1), "keys= is needed"),
-        (lambda g: g[["a", "kind"]].nunique(keys=[1], epsilon=1), "needs one column"),
-        (lambda g: g["a"].describe(epsilon=1), "bounds= is needed"),
-        (lambda g: g["a"].describe(bounds=(1, 1), epsilon=1), "upper end lies above"),
-    ],
-)
+@pytest.mark.parametrize(("ask", "words"), [
+    (lambda g: g["a"].mode, r"would need a selection.*value_counts\(keys"),
+    (lambda g: g["a"].idxmax, r"which rows exist is private.*\.idxmax\(epsilon"),
+    (lambda g: g["kind"].unattributed_histogram, r"value_counts\(keys"),
+    (lambda g: g["a"].clipping_shares, "bounds of a column hold for all groups"),
+    (lambda g: g["a"].suggest_bounds, "bounds of a column hold for all groups"),
+    (lambda g: g["kind"].unique, r"which labels a group has.*value_counts"),
+    (lambda g: g["late"].any, "single row would decide"),
+    (lambda g: g.ngroups, "which keys have rows is private"),
+    (lambda g: g["a"].first, "rows have no order"),
+    (lambda g: g["a"].cov(bounds=(0, 1), epsilon=1), "needs two columns or more"),
+    (lambda g: g["a"].corr(bounds=(0, 1), epsilon=1), "needs two columns or more"),
+    (lambda g: g[["a", "b"]].corr("spearman", bounds=(0, 1)), "ranks depend on other rows"),
+    (lambda g: g[["a", "b"]].hist(bins=[0, 1], epsilon=1), "needs one column"),
+    (lambda g: g["a"].hist(epsilon=1), "range= is needed"),
+    (lambda g: g["kind"].nunique(epsilon=1), "keys= is needed"),
+    (lambda g: g[["a", "kind"]].nunique(keys=[1], epsilon=1), "needs one column"),
+    (lambda g: g["a"].describe(epsilon=1), "bounds= is needed"),
+    (lambda g: g["a"].describe(bounds=(1, 1), epsilon=1), "upper end lies above"),
+])  # fmt: skip
 def test_what_groups_do_not_answer_is_refused_with_the_reason(ask: Any, words: str) -> None:
     refusal(lambda: ask(people().dp.groupby("group", keys=KEYS)), words, dp.DPError)
 

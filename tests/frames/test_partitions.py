@@ -1,7 +1,5 @@
 """Parts of a partition are charged side by side: what one unit pays, and what that promises."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import time
@@ -50,8 +48,7 @@ def trees(depth: int) -> st.SearchStrategy[Tree]:
         return st.tuples(costs, st.just([]))
     most_parts, most_partitions = (3, 2) if depth < 2 else (2, 1)
     parts = st.dictionaries(st.sampled_from("abc"), trees(depth - 1), max_size=most_parts)
-    partition = st.tuples(st.integers(1, 2), parts)
-    return st.tuples(costs, st.lists(partition, max_size=most_partitions))
+    return st.tuples(costs, st.lists(st.tuples(st.integers(1, 2), parts), max_size=most_partitions))
 
 
 def paid(tree: Tree, rows: int) -> Fraction:
@@ -160,8 +157,7 @@ def test_what_a_part_may_still_ask_is_exactly_what_is_told(make: Callable[[], St
                 with_room = so_far.plus([(at(*path), loss)])
                 if with_room.total.within(ledger._terms.limit):
                     ledger._charge(draft(loss.epsilon, *path))
-        places = [path for (_, path), _ in charges(tree, rows)] or [()]
-        path = data.draw(st.sampled_from(places))
+        path = data.draw(st.sampled_from([path for (_, path), _ in charges(tree, rows)] or [()]))
         before = ledger._store.spending.losses
         with pytest.raises(dp.BudgetExceeded) as refusal:
             ledger._charge(draft(Fraction(5), *path))
@@ -216,9 +212,7 @@ def test_a_charge_that_was_rolled_back_is_forgotten(tmp_path: File, monkeypatch:
     assert ledger.spent == 1
 
 
-def test_a_charge_among_a_thousand_parts_takes_a_few_milliseconds(
-    make: Callable[[], Store],
-) -> None:
+def test_a_charge_among_a_thousand_parts_takes_milliseconds(make: Callable[[], Store]) -> None:
     store = make()
     store.add([draft(Fraction(i, 7), Part("k", str(i), 3)) for i in range(1000)], lambda *_: None)
     ledger = Ledger(PrivacyBudget(), store)
@@ -315,8 +309,7 @@ def test_the_same_partition_made_again_is_the_same(people: Any) -> None:
         _, men = frame.partition(by, keys=KEYS).values()
         women.count(epsilon=1, fresh=True)
         men.count(epsilon=1, fresh=True)
-    names = {entry.path[0].partition.split()[-1] for entry in dp.ledger()._entries()}
-    assert len(names) == 1
+    assert len({entry.path[0].partition.split()[-1] for entry in dp.ledger()._entries()}) == 1
 
 
 @pytest.mark.parametrize("other", [
@@ -391,13 +384,11 @@ def test_what_rows_become_in_a_part_lies_in_that_part() -> None:
         dp.concat([part, part.query("age > 3")]).count(epsilon=1)
     assert spent() == 4
     assert long._table.path == men._table.path
-    inner = long.partition("tags", keys=list("abc"))
-    assert inner["a"]._table.path[1].rows == 6
+    assert long.partition("tags", keys=list("abc"))["a"]._table.path[1].rows == 6
 
 
 def test_rows_that_became_several_before_reach_several_parts(people: Any) -> None:
-    long = people.explode("tags", max_items=2)
-    for part in long.partition("age", keys=[1, 2, 3]).values():
+    for part in people.explode("tags", max_items=2).partition("age", keys=[1, 2, 3]).values():
         part.count(epsilon=1)
     assert spent() == 2
 
@@ -440,8 +431,7 @@ def test_a_row_for_each_unit_of_a_part_is_charged_to_the_whole() -> None:
         assert rows._table.path == ()
         rows["n"].mean(bounds=(0, 9), epsilon=1)
     assert spent() == 2
-    per_unit = visits.per_unit().agg(n="size")
-    for part in per_unit.partition("n", keys=[1, 2, 3]).values():
+    for part in visits.per_unit().agg(n="size").partition("n", keys=[1, 2, 3]).values():
         part.count(epsilon=1)
     assert spent() == 3
     truncated = visits.partition("sex", keys=KEYS)["f"].truncation_shares(counted=4, epsilon=1)
@@ -450,8 +440,7 @@ def test_a_row_for_each_unit_of_a_part_is_charged_to_the_whole() -> None:
 
 
 def test_the_unit_column_can_part_rows_and_stays_within_reach() -> None:
-    visits = of_units(max_rows=2)
-    parts = visits.partition("u", keys=[0, 1, 2])
+    parts = of_units(max_rows=2).partition("u", keys=[0, 1, 2])
     for part in parts.values():
         part["u"].nunique(epsilon=1)
     assert spent() == 2  # as for any other column: a unit may lie in max_rows parts
@@ -466,29 +455,24 @@ def test_strict_sessions_part_what_is_verified() -> None:
     assert spent() == 1
 
 
-@pytest.mark.parametrize(
-    ("wrong", "error", "says"),
-    [
-        (lambda p: table().dp.partition("sex", keys=KEYS), LineageError, "charged in parallel"),
-        (lambda p: dp.private(table(), unit="u", max_rows=1).partition("sex", keys=KEYS),
-         LineageError, "verified frame"),
-        (lambda p: p.partition("sex", keys=["f", "f"]), QueryError, "one label twice"),
-        (lambda p: p.partition("age", keys=[1, True]), QueryError, "one label twice"),
-        (lambda p: p.partition("age", keys=[1, 1.0]), QueryError, "one label twice"),
-        (lambda p: p.partition("age", keys=[1, np.nan]), QueryError, "missing values"),
-        (lambda p: p.partition("age", keys=[]), QueryError, "empty"),
-        (lambda p: p.partition("age", keys="f"), QueryError, "list of labels"),
-        (lambda p: p.partition("sex", keys=[1, 2]), QueryError, "declared as text"),
-        (lambda p: p.partition("tags"), MissingArgument, "keys= is needed"),
-        (lambda p: p.partition("nothing", keys=[1]), UnknownColumn, "nothing"),
-        (lambda p: p.partition([], keys=[1]), QueryError, "partition needs at least one"),
-        (lambda p: p.partition(["sex", "sex"], keys=[("f", "m")]), QueryError, "twice"),
-        (lambda p: p.partition("sex", keys=KEYS, epsilon=1), QueryError, "epsilon"),
-    ],
-)  # fmt: skip
-def test_what_can_not_part_rows_is_refused(
-    people: Any, wrong: Callable[[Any], Any], error: type[Exception], says: str
-) -> None:
+@pytest.mark.parametrize(("wrong", "error", "says"), [
+    (lambda p: table().dp.partition("sex", keys=KEYS), LineageError, "charged in parallel"),
+    (lambda p: dp.private(table(), unit="u", max_rows=1).partition("sex", keys=KEYS),
+     LineageError, "verified frame"),
+    (lambda p: p.partition("sex", keys=["f", "f"]), QueryError, "one label twice"),
+    (lambda p: p.partition("age", keys=[1, True]), QueryError, "one label twice"),
+    (lambda p: p.partition("age", keys=[1, 1.0]), QueryError, "one label twice"),
+    (lambda p: p.partition("age", keys=[1, np.nan]), QueryError, "missing values"),
+    (lambda p: p.partition("age", keys=[]), QueryError, "empty"),
+    (lambda p: p.partition("age", keys="f"), QueryError, "list of labels"),
+    (lambda p: p.partition("sex", keys=[1, 2]), QueryError, "declared as text"),
+    (lambda p: p.partition("tags"), MissingArgument, "keys= is needed"),
+    (lambda p: p.partition("nothing", keys=[1]), UnknownColumn, "nothing"),
+    (lambda p: p.partition([], keys=[1]), QueryError, "partition needs at least one"),
+    (lambda p: p.partition(["sex", "sex"], keys=[("f", "m")]), QueryError, "twice"),
+    (lambda p: p.partition("sex", keys=KEYS, epsilon=1), QueryError, "epsilon"),
+])  # fmt: skip
+def test_what_can_not_part_rows_is_refused(people: Any, wrong: Any, error: Any, says: str) -> None:
     refusal(lambda: wrong(people), says, error)
 
 
@@ -504,8 +488,7 @@ def test_no_row_lies_in_two_parts(values: pd.Series, keys: list[Any], exact: Non
     dp.session(epsilon=100)
     for i in range(len(values)):
         one = dp.protect(values.iloc[[i]].to_frame("x"), name=f"row {i}")
-        counts = [part.count(epsilon=1) for part in one.partition("x", keys=keys).values()]
-        assert sum(counts) <= 1
+        assert sum(part.count(epsilon=1) for part in one.partition("x", keys=keys).values()) <= 1
 
 
 # --- whom a release can tell of -------------------------------------------------------------------

@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from ledgers import DRAFT, agreed, change, limit
+from refusals import raising, refusal
 
 import dppandas as dp
 from dppandas import __main__
@@ -28,11 +29,9 @@ from dppandas.privacy.accounting.composition import Part
 from dppandas.privacy.accounting.losses import Epsilon, Loss
 
 SESSIONS: dict[str, dict[str, Any]] = {
-    "no limit": {},
-    "pure": {"epsilon": 2},
-    "approximate": {"epsilon": 2, "delta": 1e-6},
+    "no limit": {}, "pure": {"epsilon": 2}, "approximate": {"epsilon": 2, "delta": 1e-6},
     "zcdp": {"rho": "0.5", "delta": 1e-6, "delta_releases": 1e-7},
-}
+}  # fmt: skip
 
 
 class Page(HTMLParser):
@@ -260,9 +259,8 @@ def test_no_cell_of_a_table_for_spreadsheets_is_a_formula(tmp_path: Path) -> Non
 
 def page_of_one(folder: Path) -> str:
     store = SqliteStore(folder / "plain.ledger", limit(2))
-    plain = Entry(
-        0, 0.0, "s", "asserted", "q", Loss(Epsilon(1)), "m", "1", "e", None, version="1", unit="u"
-    )
+    said = (0, 0.0, "s", "asserted", "q", Loss(Epsilon(1)), "m", "1", "e", None)
+    plain = Entry(*said, version="1", unit="u")
     store.add([plain], agreed)
     dp.types.Ledger(store.terms, store).export(folder / "plain.html")
     return (folder / "plain.html").read_text("utf-8")
@@ -369,15 +367,11 @@ def test_a_failed_write_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: 
         (tmp_path / "ledger.json", StoreError, "is the ledger itself"),
     ]
     for path, kind, said in refused:
-        with pytest.raises(kind, match=said):
-            ledger.export(path)
-
-    def denied(*args: object, **kwargs: object) -> int:
-        raise PermissionError(13, "Permission denied")
-
+        refusal(lambda path=path: ledger.export(path), said, kind)
+    denied = raising(PermissionError(13, "Permission denied"))
     monkeypatch.setattr(Path, "write_text", denied)  # root may write everywhere
-    with pytest.raises(StoreError, match="can't be written: Permission denied"):
-        ledger.export(tmp_path / "r.html")
+    said = "can't be written: Permission denied"
+    refusal(lambda: ledger.export(tmp_path / "r.html"), said, StoreError)
     assert sorted(os.listdir(tmp_path)) == before
 
 
@@ -407,9 +401,8 @@ def test_the_table_has_the_same_columns_and_types_with_and_without_releases(sess
 
 def test_the_table_of_a_long_ledger_is_made_in_a_moment() -> None:
     ledger = dp.ledger()
-    ledger._store.add(
-        [replace(DRAFT, loss=Loss(Epsilon("0.001")), kernel="k" * 16)] * 20_000, agreed
-    )
+    draft = replace(DRAFT, loss=Loss(Epsilon("0.001")), kernel="k" * 16)
+    ledger._store.add([draft] * 20_000, agreed)
     start = time.process_time()
     assert len(ledger.to_frame()) == 20_000
     assert time.process_time() - start < 5  # 0.1 s; an order of magnitude would be noticed

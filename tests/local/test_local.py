@@ -3,8 +3,6 @@
 Three tests draw real noise; each says how rarely it would fail by chance. All others enumerate.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import pickle
@@ -20,7 +18,7 @@ from exact import Script, exp, law
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ledgers import anew
-from refusals import refusal
+from refusals import raising, refusal
 
 import dppandas as dp
 from dppandas import local
@@ -77,9 +75,7 @@ def exact_law(design: Design, answer: int) -> dict[Any, float]:
     }
 
 
-def decided(
-    design: Design, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[int], tuple[dict[Any, Fraction], Fraction]]:
+def decided(design: Design, monkeypatch: Any) -> Callable[[int], tuple[dict[Any, Any], Any]]:
     """The law of one response, over all outcomes of coins and uniform keys, which are exact by the
     tests below."""
 
@@ -118,9 +114,7 @@ def test_each_response_has_the_law_of_its_design(design: Design, monkeypatch: An
 
 
 @pytest.mark.parametrize("design", DESIGNS)
-def test_the_largest_ratio_of_two_answers_is_exactly_epsilon(
-    design: Design, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_largest_ratio_of_answers_is_exactly_epsilon(design: Design, monkeypatch: Any) -> None:
     respond = decided(design, monkeypatch)
     k = len(design.keys)
     laws = [respond(answer)[0] for answer in range(k + 1)]  # the last: no answer
@@ -235,10 +229,6 @@ def surveys(design: Design, answers: tuple[int, ...]) -> Iterator[tuple[float, A
             yield chance, pd.Series(labels.take([r for r, _ in told]))
 
 
-def again(design: Design, responses: Any) -> Responses:
-    return Responses(responses, design)
-
-
 @pytest.mark.parametrize("design", DESIGNS)
 def test_estimates_are_unbiased_and_their_variance_is_exact(design: Design) -> None:
     k = len(design.keys)
@@ -246,7 +236,7 @@ def test_estimates_are_unbiased_and_their_variance_is_exact(design: Design) -> N
     n = len(answers)
     mean, squares, total = np.zeros(k), np.zeros(k), 0.0
     for chance, responses in surveys(design, answers):
-        counts = again(design, responses).value_counts().to_numpy()
+        counts = Responses(responses, design).value_counts().to_numpy()
         mean, squares, total = mean + chance * counts, squares + chance * counts**2, total + chance
     held = np.bincount(answers, minlength=k)
     assert abs(total - 1) < 1e-9
@@ -270,7 +260,7 @@ def test_who_has_no_answer_counts_as_one_chosen_by_chance(design: Design) -> Non
     k = len(design.keys)
     mean = np.zeros(k)
     for chance, responses in surveys(design, (k,)):
-        mean += chance * again(design, responses).value_counts().to_numpy()
+        mean += chance * Responses(responses, design).value_counts().to_numpy()
     says = [1 - design.yes, design.yes] if isinstance(design, designs.Coins) else [1 / k] * k
     assert np.allclose(mean, np.array(says, dtype=float), atol=1e-9)
 
@@ -283,7 +273,7 @@ def test_the_estimator_of_lecture_004_estimates_one_minus_the_mean() -> None:
     for chance, responses in surveys(design, bits):
         average = responses.mean()
         printed += chance * (average - (1 - p)) / (2 * p - 1)
-        ours += chance * float(again(design, responses).mean())
+        ours += chance * float(Responses(responses, design).mean())
     assert abs(ours - 2 / 7) < 1e-9
     assert abs(printed - 5 / 7) < 1e-9
 
@@ -340,8 +330,7 @@ def test_intervals_cover_at_least_as_often_as_they_say(
             ends.append(one_key(estimates.Estimated(design, n, yeses), key, risk, method))
         for m in range(n + 1):
             law = np.convolve(binomial(m, rate.p), binomial(n - m, rate.q))
-            holds = [low - 1e-9 <= m <= high + 1e-9 for low, high in ends]
-            covered = law[holds].sum()
+            covered = law[[low - 1e-9 <= m <= high + 1e-9 for low, high in ends]].sum()
             assert covered >= confidence - 1e-12
             widest = max(widest, 1 - covered)
     if method == "exact" and confidence == 0.5:
@@ -420,14 +409,12 @@ def test_an_interval_keeps_the_law_of_its_estimate() -> None:
     assert np.allclose(counts.interval() / 1200, shares.interval())
     ends = counts.interval()
     assert (ends["lower"] <= ends["upper"]).all()
-    further = np.maximum(counts - ends["lower"], ends["upper"] - counts)
-    assert np.allclose(counts.error(), further)
+    assert np.allclose(counts.error(), np.maximum(counts - ends["lower"], ends["upper"] - counts))
     assert (counts.interval(0.99).diff(axis=1)["upper"] > ends.diff(axis=1)["upper"]).all()
     assert (counts.error(method="hoeffding") > counts.error()).all()
     assert type(counts * 2) is pd.Series
     assert isinstance(counts, pd.Series)
-    told = pickle.loads(pickle.dumps(counts))
-    assert told.interval().equals(ends)
+    assert pickle.loads(pickle.dumps(counts)).interval().equals(ends)
 
 
 # --- the interface --------------------------------------------------------------------------------
@@ -492,10 +479,7 @@ def test_losses_add_up_by_group_and_stay_out_of_the_ledger() -> None:
 
 
 def test_a_loss_is_noted_before_answers_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: Any) -> Any:
-        raise RuntimeError
-
-    monkeypatch.setattr("dppandas.local.responses._places", broken)
+    monkeypatch.setattr("dppandas.local.responses._places", raising(RuntimeError))
     refusal(lambda: local.randomized_response([True], epsilon=1), error=RuntimeError)
     assert len(local.losses()) == 1
 
@@ -504,51 +488,42 @@ FRAME = pd.DataFrame({"x": [True, False]})
 asked, told, shared = local.randomized_response, local.collected, local.simulate_shared_sum
 
 
-@pytest.mark.parametrize(
-    ("call", "kind", "says"),
-    [
-        (lambda: asked(FRAME.x), MissingArgument, "epsilon="),
-        (lambda: asked(FRAME.x, epsilon=0), QueryError, "greater than 0"),
-        (lambda: asked(FRAME.x, epsilon=1, keys=["a"]), QueryError, "two"),
-        (lambda: asked(FRAME.x, epsilon=1, keys="ab"), QueryError, "list"),
-        (lambda: asked(FRAME.x, epsilon=1, design="rr"), QueryError, "one of"),
-        (lambda: asked(FRAME.x, epsilon=1, design=FRAME), QueryError, "one of"),
-        (lambda: asked(FRAME.x, epsilon=1, design="OUE"), MissingArgument, "keys="),
-        (
-            lambda: asked(FRAME.x, epsilon=1, keys=[1, 2, 3], design="one coin"),
-            QueryError,
-            "two keys",
-        ),
-        (lambda: asked(FRAME.x, epsilon=1, design="two coins"), QueryError, "1.0986"),
-        (lambda: asked(FRAME, epsilon=1), QueryError, "one question"),
-        (lambda: asked("yes", epsilon=1), QueryError, "Series, list or array"),
-        (lambda: asked(7, epsilon=1), QueryError, "Series, list or array"),
-        (lambda: asked(np.ones((2, 2)), epsilon=1), QueryError, "Series, list"),
-        (lambda: asked(FRAME.x, epsilon=1, group=3), QueryError, "group="),
-        (lambda: asked(FRAME.x, 1), QueryError, "takes"),
-        (lambda: local.one_coin(0.5), QueryError, "above 1/2"),
-        (lambda: local.one_coin(1), QueryError, "between 0 and 1"),
-        (lambda: local.two_coins(yes=0), QueryError, "greater than 0"),
-        (lambda: local.two_coins(truth="1e-9"), QueryError, "2\\^-20"),
-        (lambda: told([True, None], epsilon=1), QueryError, "1 responses are none"),
-        (lambda: told(FRAME, epsilon=1), QueryError, "one column"),
-        (lambda: told(FRAME, epsilon=1, keys=list("ab"), design="OUE"), QueryError, "2 keys"),
-        (
-            lambda: told(FRAME * 1, epsilon=1, keys=["x", "y"], design="OUE"),
-            QueryError,
-            "keys",
-        ),
-        (lambda: told([], epsilon=1).mean(), QueryError, "no responses"),
-        (lambda: told(["a"], epsilon=1, keys=["a", "b"]).mean(), QueryError, "False and True"),
-        (lambda: told([True], epsilon=1).value_counts(7), QueryError, "normalize="),
-        (lambda: told([True], epsilon=1).mean().interval(1), QueryError, "confidence="),
-        (lambda: told([True], epsilon=1).mean().error(0.9, "normal"), QueryError, "method="),
-        (lambda: local.simulate_shared_sum([1], epsilon=1), MissingArgument, "bounds="),
-        (lambda: shared([1], epsilon=1, bounds=(0, 1), parties=1), QueryError, "parties="),
-        (lambda: local.compare(epsilon=1), QueryError, "respondents="),
-        (lambda: local.compare(epsilon=1, respondents=5, share=2), QueryError, "share="),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("call", "kind", "says"), [
+    (lambda: asked(FRAME.x), MissingArgument, "epsilon="),
+    (lambda: asked(FRAME.x, epsilon=0), QueryError, "greater than 0"),
+    (lambda: asked(FRAME.x, epsilon=1, keys=["a"]), QueryError, "two"),
+    (lambda: asked(FRAME.x, epsilon=1, keys="ab"), QueryError, "list"),
+    (lambda: asked(FRAME.x, epsilon=1, design="rr"), QueryError, "one of"),
+    (lambda: asked(FRAME.x, epsilon=1, design=FRAME), QueryError, "one of"),
+    (lambda: asked(FRAME.x, epsilon=1, design="OUE"), MissingArgument, "keys="),
+    (
+        lambda: asked(FRAME.x, epsilon=1, keys=[1, 2, 3], design="one coin"), QueryError,
+        "two keys"),
+    (lambda: asked(FRAME.x, epsilon=1, design="two coins"), QueryError, "1.0986"),
+    (lambda: asked(FRAME, epsilon=1), QueryError, "one question"),
+    (lambda: asked("yes", epsilon=1), QueryError, "Series, list or array"),
+    (lambda: asked(7, epsilon=1), QueryError, "Series, list or array"),
+    (lambda: asked(np.ones((2, 2)), epsilon=1), QueryError, "Series, list"),
+    (lambda: asked(FRAME.x, epsilon=1, group=3), QueryError, "group="),
+    (lambda: asked(FRAME.x, 1), QueryError, "takes"),
+    (lambda: local.one_coin(0.5), QueryError, "above 1/2"),
+    (lambda: local.one_coin(1), QueryError, "between 0 and 1"),
+    (lambda: local.two_coins(yes=0), QueryError, "greater than 0"),
+    (lambda: local.two_coins(truth="1e-9"), QueryError, "2\\^-20"),
+    (lambda: told([True, None], epsilon=1), QueryError, "1 responses are none"),
+    (lambda: told(FRAME, epsilon=1), QueryError, "one column"),
+    (lambda: told(FRAME, epsilon=1, keys=list("ab"), design="OUE"), QueryError, "2 keys"),
+    (lambda: told(FRAME * 1, epsilon=1, keys=["x", "y"], design="OUE"), QueryError, "keys"),
+    (lambda: told([], epsilon=1).mean(), QueryError, "no responses"),
+    (lambda: told(["a"], epsilon=1, keys=["a", "b"]).mean(), QueryError, "False and True"),
+    (lambda: told([True], epsilon=1).value_counts(7), QueryError, "normalize="),
+    (lambda: told([True], epsilon=1).mean().interval(1), QueryError, "confidence="),
+    (lambda: told([True], epsilon=1).mean().error(0.9, "normal"), QueryError, "method="),
+    (lambda: local.simulate_shared_sum([1], epsilon=1), MissingArgument, "bounds="),
+    (lambda: shared([1], epsilon=1, bounds=(0, 1), parties=1), QueryError, "parties="),
+    (lambda: local.compare(epsilon=1), QueryError, "respondents="),
+    (lambda: local.compare(epsilon=1, respondents=5, share=2), QueryError, "share="),
+])  # fmt: skip
 def test_refusals(call: Callable[[], Any], kind: type[Exception], says: str) -> None:
     refusal(call, says, kind)
     assert len(local.losses()) == 0

@@ -1,7 +1,5 @@
 """k-means is a program of releases: exact without noise, charged whole, free when run again."""
 
-from __future__ import annotations
-
 import time
 from fractions import Fraction
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from refusals import refusal
+from refusals import raising, refusal
 from sklearn.base import clone, is_clusterer
 from sklearn.cluster import KMeans as Plain
 from sklearn.datasets import load_iris
@@ -118,8 +116,7 @@ def test_iris_is_as_good_as_the_best_published_figure() -> None:
     found = []
     for _ in range(29):
         model = KMeans(3, epsilon=1, bounds=bounds).fit(iris.dp)
-        box = model._box
-        found.append(points.nearest(box.plain(iris), model._centres)[1].mean())
+        found.append(points.nearest(model._box.plain(iris), model._centres)[1].mean())
         assert model.method_ == "grid"
     assert np.median(found) <= 0.38
     assert dp.ledger().spent == 29
@@ -176,23 +173,17 @@ def test_a_fit_of_verified_rows_again_is_free_and_the_same(method: str) -> None:
     assert dp.ledger().spent == 9
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "words"),
-    [
-        ({"n_clusters": 0}, QueryError, "n_clusters=0 must be a whole number from 1"),
-        ({"n_clusters": 2.0}, QueryError, "n_clusters"),
-        ({"n_clusters": True}, QueryError, "n_clusters"),
-        ({"n_clusters": 1001}, QueryError, "n_clusters"),
-        ({"rounds": 0}, QueryError, "rounds"),
-        ({"method": "elkan"}, QueryError, "method='elkan'"),
-        ({"epsilon": None}, MissingArgument, "needs the loss"),
-        ({"epsilon": -1}, QueryError, "epsilon"),
-        ({"rho": 1}, QueryError, "epsilon"),
-        ({"bounds": (3, 3)}, QueryError, "single point"),
-        ({"bounds": (3, np.nan)}, QueryError, "bounds"),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("change", "error", "words"), [
+    ({"n_clusters": 0}, QueryError, "n_clusters=0 must be a whole number from 1"),
+    ({"n_clusters": 2.0}, QueryError, "n_clusters"),
+    ({"n_clusters": True}, QueryError, "n_clusters"),
+    ({"n_clusters": 1001}, QueryError, "n_clusters"), ({"rounds": 0}, QueryError, "rounds"),
+    ({"method": "elkan"}, QueryError, "method='elkan'"),
+    ({"epsilon": None}, MissingArgument, "needs the loss"),
+    ({"epsilon": -1}, QueryError, "epsilon"), ({"rho": 1}, QueryError, "epsilon"),
+    ({"bounds": (3, 3)}, QueryError, "single point"),
+    ({"bounds": (3, np.nan)}, QueryError, "bounds"),
+], ids=str)  # fmt: skip
 def test_what_is_wrong_is_refused_before_anything_is_charged(
     change: dict[str, Any], error: type[Exception], words: str
 ) -> None:
@@ -227,8 +218,7 @@ HOSTILE = {
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_any_rows_give_centres_of_one_shape_within_the_bounds(kind: str, method: str) -> None:
     dp.session(epsilon=2)
-    rows = pd.DataFrame(HOSTILE[kind], columns=["a", "b"], dtype=object)
-    p = people(rows)
+    p = people(pd.DataFrame(HOSTILE[kind], columns=["a", "b"], dtype=object))
     model = KMeans(5, epsilon=1, method=method).fit(p)
     assert (model.cluster_centers_.shape, model.cluster_centers_.dtype) == ((5, 2), np.float64)
     assert np.isfinite(model.cluster_centers_).all()
@@ -277,8 +267,7 @@ def test_a_row_that_lacks_a_feature_has_no_label(exact: None) -> None:
     rows = table()
     rows.loc[:9, "a"] = np.nan
     p = people(rows)[["a", "b"]]
-    labels = KMeans(3, epsilon=1, method="lloyd").fit_predict(p)
-    assert labels.value_counts(epsilon=1).sum() == 230
+    assert KMeans(3, epsilon=1, method="lloyd").fit_predict(p).value_counts(epsilon=1).sum() == 230
     model = KMeans(3, epsilon=1, method="lloyd").fit(p)
     refusal(lambda: model.predict(rows[["a", "b"]].to_numpy()), "a value is missing")
     assert model.releases_[0].estimate().sum() == 230
@@ -426,14 +415,11 @@ def test_rounds_end_when_answers_are_given_again(exact: None) -> None:
 
 def test_a_share_is_kept_once_its_model_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     """As when another kernel spends what is left after the first release."""
-
-    def too_late(*_: Any) -> Any:
-        raise dp.BudgetExceeded("somebody else was faster", requested=None, remaining=None)
-
+    late = dp.BudgetExceeded("somebody else was faster", requested=None, remaining=None)
     session, p = dp.session(epsilon=3), square()
     with dp.split(epsilon=2, into=2) as shares:
         with monkeypatch.context() as stopped:
-            stopped.setattr(KMeans, "_cells_a_side", too_late)
+            stopped.setattr(KMeans, "_cells_a_side", raising(late))
             refusal(lambda: KMeans(2).fit(p), error=dp.BudgetExceeded)
             assert (shares.left, session.spent) == (2, 0), "in the rehearsal"
             stopped.setattr(preview, "all_or_none", lambda program: program())

@@ -1,7 +1,5 @@
 """Regressions and the perceptron, against plain arithmetic and scikit-learn."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 
@@ -76,8 +74,7 @@ def test_many_rounds_come_to_the_most_likely_chances() -> None:
     fitted(model, pd.concat([rows] * 30), "kind", ALL)
     exact = linear_model.LogisticRegression(C=1e6).fit(rows[FEATURES], rows["kind"])
     assert list(exact.classes_) == list(model.classes_)
-    chances = [each.predict_proba(rows[FEATURES]) for each in (model, exact)]
-    assert np.allclose(*chances, atol=0.03)
+    assert np.allclose(*[each.predict_proba(rows[FEATURES]) for each in (model, exact)], atol=0.03)
 
 
 def test_the_perceptron_is_rosenblatts() -> None:
@@ -95,8 +92,7 @@ def test_the_perceptron_is_rosenblatts() -> None:
     expected = weights / np.abs(weights).sum()
     # noise of scale 4·4/64 a sum, on weights of some tens: far less than 0.1 of them
     assert np.allclose(model.coef_[0] * half, expected[:3], atol=0.1)
-    plain = np.where(x @ weights > 0, "yes", "no")
-    assert np.mean(model.predict(rows[FEATURES]) == plain) > 0.9
+    assert np.mean(model.predict(rows[FEATURES]) == np.where(x @ weights > 0, "yes", "no")) > 0.9
 
 
 def test_one_round_is_far_better_than_guessing() -> None:
@@ -111,9 +107,7 @@ def test_one_round_is_far_better_than_guessing() -> None:
 
 @pytest.mark.parametrize("rows", [300, 20_000])
 @pytest.mark.parametrize("loss", [{"epsilon": 1}, {"rho": "0.2"}], ids=["epsilon", "rho"])
-def test_many_rows_are_asked_for_products_of_features_too(
-    rows: int, loss: dict[str, Any], frozen: Any
-) -> None:
+def test_many_rows_are_asked_for_products_too(rows: int, loss: dict[str, Any], frozen: Any) -> None:
     """Three slopes; of many rows also 1, three means, six products. It costs the same. Under ε
     there is no noise; under ρ a number of rows would have to be wrong by 20 deviations."""
     frozen(0)
@@ -147,8 +141,7 @@ def line(rows: int) -> pd.DataFrame:
     """A target whose deviation is 0.9, of five features; of -4 to 4 an eighth."""
     random = np.random.default_rng(9)
     made = pd.DataFrame(random.uniform(-1, 1, (rows, 5)), columns=list("abcde"))
-    noise = random.normal(0, 0.3, rows)
-    return made.assign(y=made.to_numpy() @ [1, -0.8, 0.6, -0.4, 0.2] + noise)
+    return made.assign(y=made.to_numpy() @ [1, -0.8, 0.6, -0.4, 0.2] + random.normal(0, 0.3, rows))
 
 
 def scored(rows: pd.DataFrame, epsilon: object) -> float:
@@ -180,7 +173,7 @@ def test_without_a_step_the_rest_of_the_loss_goes_into_one_mean(exact: None) -> 
     sum of features a gradient in between. The loss is spent to the end, and again it is free."""
     few, flat = line(20), line(300).assign(y=1.0)
     flat[list("abcde")] = np.tile([[1.0], [-1.0]], (150, 5))
-    for rows, releases, shares in ((few, 2, ["4", "33.5"]), (flat, 3, ["4", "16", "17.5"])):
+    for rows, shares in ((few, ["4", "33.5"]), (flat, ["4", "16", "17.5"])):
         session = anew(epsilon=1)
         people = dp.protect(rows, name="a line")
         for _ in range(2):
@@ -189,7 +182,6 @@ def test_without_a_step_the_rest_of_the_loss_goes_into_one_mean(exact: None) -> 
             assert session.remaining == 0
         losses = [record.loss.epsilon for record in model.releases_]
         assert losses == [Fraction(share) / Fraction("37.5") for share in shares]
-        assert len(losses) == releases
         assert (model.n_iter_, model.coef_.tolist()) == (0, [0.0] * 5)
         assert model.intercept_ == pytest.approx(rows["y"].mean(), abs=1e-6)
 
@@ -229,9 +221,7 @@ def test_rho_is_spent_exactly(number: int) -> None:
 @each
 def test_all_or_none(number: int) -> None:
     model, target = models()[number]
-    dp.session(epsilon=0.99)
-    people = dp.protect(table(50), name="people")
-    refusal(lambda: model.fit(people[FEATURES], people[target]), "in all", dp.BudgetExceeded)
+    refusal(lambda: fitted(model, table(50), target, 0.99), "in all", dp.BudgetExceeded)
     assert not hasattr(model, "coef_")
 
 
@@ -290,12 +280,8 @@ def test_nothing_but_values_depends_on_the_rows(number: int, name: str) -> None:
 @pytest.mark.parametrize("answers", [lambda i: 0, lambda i: 10**9 * (i + 1), lambda i: (-3) ** i])
 def test_equal_answers_lead_to_equal_questions(number: int, name: str, answers: Any) -> None:
     """Whatever the rows are: the same scales, losses, titles and model, to the last bit."""
-
-    def fixed(query: Any, mechanism: Any, exact: Any) -> list[int]:
-        return [answers(i) for i in range(query.statistic.size)]
-
     asked, learnt = [], []
-    with watching(fixed):
+    with watching(lambda query, *_: [answers(i) for i in range(query.statistic.size)]):
         for rows in (HOSTILE[name].astype(object), table(30).astype(object)):
             model, target = models()[number]
             fitted(model, rows, target)
@@ -337,8 +323,7 @@ def test_predicted_classes_are_declared() -> None:
     model, target = models()[1]
     fitted(model, table(100), target, 10)
     people = dp.protect(table(100), name="people")
-    counts = model.predict(people).value_counts(epsilon=1)
-    assert sorted(counts.index) == ["no", "yes"]
+    assert sorted(model.predict(people).value_counts(epsilon=1).index) == ["no", "yes"]
     assert model.predict_proba(table(5)[FEATURES]).sum(1) == pytest.approx(np.ones(5))
     refusal(lambda: model.score(people, table(100)["kind"]), "must be released")
 
@@ -350,8 +335,7 @@ def test_scikit_learn_takes_them(number: int) -> None:
     line = pipeline.Pipeline([("model", model)])
     fitted(line, rows, target)
     assert line.predict(rows[FEATURES]).shape == (50,)
-    is_kind = base.is_regressor if number == 0 else base.is_classifier
-    assert is_kind(model)
+    assert (base.is_regressor if number == 0 else base.is_classifier)(model)
     other = base.clone(model)
     assert other.get_params() == model.get_params()
     assert not hasattr(other, "coef_")

@@ -1,7 +1,5 @@
 """Functions of the caller's own: when they see rows, and what is told where they fail."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Principal components are made of one release: exact without noise, charged whole."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -58,8 +56,7 @@ def test_with_noise_components_are_still_orthogonal_and_have_one_sign() -> None:
     dp.session(epsilon=0.01)
     model = PCA(epsilon=0.01).fit(people())
     np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(4), atol=1e-6)
-    largest = np.abs(model.components_).argmax(axis=1)
-    assert (model.components_[range(4), largest] > 0).all()
+    assert (model.components_[range(4), np.abs(model.components_).argmax(axis=1)] > 0).all()
     assert (np.diff(model.explained_variance_) <= 0).all()
     assert (model.explained_variance_ >= 0).all()
 
@@ -181,6 +178,5 @@ def test_scikit_learn_takes_it_for_its_own(exact: None) -> None:
     assert clone(model).get_params() == model.get_params()
     assert repr(model).startswith("PCA(n_components=2, epsilon=1, bounds=")
     assert model.__sklearn_tags__().transformer_tags is not None
-    made = model.fit_transform(people())
-    assert made.columns.tolist() == ["pca0", "pca1"]
+    assert model.fit_transform(people()).columns.tolist() == ["pca0", "pca1"]
     assert model.n_features_in_ == 4

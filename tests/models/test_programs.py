@@ -5,8 +5,6 @@ The audit hands constants to the program in place of answers, so it asks the sam
 frames; that later questions follow from answers alone is what makes them compose.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -28,22 +26,18 @@ SAID: dict[str, Any] = {"epsilon": 1, "bounds": ENDS}
 PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "k-means by a grid": lambda p: KMeans(2, **SAID).fit(p[TWO]).releases_,
     "k-means by rounds": lambda p: (
-        KMeans(2, **SAID, method="lloyd", rounds=2).fit(p[TWO]).releases_
-    ),
+        KMeans(2, **SAID, method="lloyd", rounds=2).fit(p[TWO]).releases_),
     "labels": lambda p: KMeans(2, **SAID).fit_predict(p[TWO]).value_counts(epsilon=1),
     "principal components": lambda p: PCA(1, **SAID).fit(p[TWO]).releases_,
     "along components": lambda p: PCA(1, **SAID).fit_transform(p[TWO])["pca0"].sum(epsilon=1),
     **{
         name: lambda p, of=of, target=target, more=more: (
-            of(**SAID | more, rounds=2).fit(p[TWO], p[target]).releases_
-        )
+            of(**SAID | more, rounds=2).fit(p[TWO], p[target]).releases_)
         for name, of, target, more in (
             ("linear", LinearRegression, "yes", {"target_bounds": (0, 1)}),
             ("linear, by steps", LinearRegression, "yes", {"target_bounds": (0, 1), "epsilon": 64}),
             ("logistic", LogisticRegression, "group", {"classes": ["a", "b"]}),
-            ("perceptron", Perceptron, "group", {"classes": ["a", "b"]}),
-        )
-    },
+            ("perceptron", Perceptron, "group", {"classes": ["a", "b"]}))},
 }  # fmt: skip
 
 
@@ -62,8 +56,7 @@ def test_a_program_that_looks_at_rows_is_noticed() -> None:
     """The negative control: bounds of the data in place of public ones."""
 
     def careless(p: Any) -> Any:
-        frame = p._table.engine._frame
-        numbers = pd.to_numeric(frame["number"], errors="coerce")
+        numbers = pd.to_numeric(p._table.engine._frame["number"], errors="coerce")
         top = float(np.nanmax(numbers.replace([np.inf, -np.inf], np.nan).fillna(0), initial=1.0))
         return KMeans(2, epsilon=1, bounds=(-5, 10 + abs(top))).fit(p[["number"]]).releases_
 

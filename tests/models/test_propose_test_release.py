@@ -1,7 +1,5 @@
 """Distances to a property, values told because they are far from changing, experimental answers."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import pickle
@@ -150,11 +148,8 @@ def test_every_pair_of_neighbours_of_a_tiny_domain_stays_within_epsilon_and_delt
     epsilon = Fraction(1)
     mechanism = ProposeTestRelease.calibrate(rows, epsilon, Delta(delta))
     lower = replace(mechanism, least=mechanism.least - 1)
-    pairs = [
-        (x, y)
-        for x, y in itertools.permutations(SMALL, 2)
-        if apart(x, y) == abs(len(x) - len(y)) <= rows
-    ]
+    both = itertools.permutations(SMALL, 2)
+    pairs = [(x, y) for x, y in both if apart(x, y) == abs(len(x) - len(y)) <= rows]
 
     def worst(by: ProposeTestRelease) -> float:
         return max(spent(law(value, x, by), law(value, y, by), 1.0) for x, y in pairs)
@@ -258,8 +253,7 @@ def test_it_may_be_asked_for_later() -> None:
     assert dp.ledger()._entries()[-1].loss.delta == Fraction(1, 10**6)
     assert asked.release(epsilon=1, delta=1e-5).value == "yes"
     assert dp.ledger()._entries()[-1].loss.delta == Fraction(1, 10**5)
-    with pytest.raises(MissingArgument, match="delta="):
-        propose(epsilon=None, delta=None).release(epsilon=1)
+    refusal(lambda: propose(epsilon=None, delta=None).release(epsilon=1), "delta=", MissingArgument)
 
 
 @pytest.mark.parametrize(("given", "same"), [
@@ -340,8 +334,7 @@ def unproven() -> Any:
 
 def test_what_is_experimental_must_be_allowed_in_the_session() -> None:
     def refused() -> None:
-        says = r"nobody has proven.*\(experimental=True\)"
-        refusal(lambda: unproven().release(epsilon=1), says)
+        refusal(lambda: unproven().release(epsilon=1), r"nobody has proven.*\(experimental=True\)")
 
     refused()
     dp.session(experimental=True)

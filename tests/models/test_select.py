@@ -1,7 +1,5 @@
 """Choices by a caller's score: what it sees, what is refused, and the law at any spread."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import pickle
@@ -80,11 +78,9 @@ def test_the_score_sees_the_rows_that_count_and_its_own_copy(exact: None) -> Non
     pd.testing.assert_frame_equal(shown(whole.query("age > 25")), FRAME[FRAME["age"] > 25])
     pd.testing.assert_frame_equal(shown(whole[["kind", "age"]]), FRAME[["kind", "age"]])
     pd.testing.assert_frame_equal(FRAME, before)
-    one_each = shown(dp.private(FRAME, unit="kind", max_rows=1))
-    assert sorted(one_each["kind"]) == ["a", "b", "c"]
+    assert sorted(shown(dp.private(FRAME, unit="kind", max_rows=1))["kind"]) == ["a", "b", "c"]
     large = pd.DataFrame({"age": -np.arange(10**6)})
-    found = dp.select(large, [-(10**6), -3], score=above, sensitivity=1, epsilon=1)
-    assert found == -(10**6)
+    assert dp.select(large, [-(10**6), -3], score=above, sensitivity=1, epsilon=1) == -(10**6)
     assert dp.select(FRAME[:0], [1], score=balance, sensitivity=1, epsilon=1) == 1
 
 
@@ -130,9 +126,8 @@ def test_scores_beyond_all_reason_count_as_the_bound() -> None:
     assert huge(FRAME, 10**400) == MOST
     assert huge(FRAME, -(10**400)) == -MOST
     assert huge(FRAME, np.int64(3)) == 3
-    found = dp.select(
-        FRAME, [-(10**400), 10**400], score=lambda rows, c: c, sensitivity=2**64, epsilon=1
-    )
+    ends = [-(10**400), 10**400]
+    found = dp.select(FRAME, ends, score=lambda rows, c: c, sensitivity=2**64, epsilon=1)
     assert found == 10**400  # e^(-2^190) against
 
 
@@ -154,8 +149,7 @@ def test_the_law_of_a_choice_is_private_on_all_neighbours_of_a_tiny_domain(monot
                     scores = [score(pd.DataFrame({"age": rows}), c) for c in (15, 25, 35)]
                     gaps = tuple(max(scores) - s for s in scores)
                     laws.append(selection_law(gaps, mechanism.rate))
-                ratios = [abs(math.log(p / q)) for p, q in zip(*laws, strict=True)]
-                worst = max(worst, *ratios)
+                worst = max(worst, *[abs(math.log(p / q)) for p, q in zip(*laws, strict=True)])
     assert 0.5 * float(epsilon) <= worst <= float(epsilon) * (1 + 1e-9)
 
 
@@ -212,8 +206,7 @@ def test_the_most_popular_of_ten_thousand_names(epsilon: Any) -> None:
     """At ε = 0.1 another than the first is taken with probability below 10^4·e^-100."""
     names = [f"name {i}" for i in range(10_000)]
     series = pd.Series(np.repeat(np.array(names[:2001], dtype=object), [3] * 2000 + [1003]))
-    counts = series.rename("name").dp.value_counts(keys=names)
-    assert counts.idxmax(epsilon=epsilon) == "name 2000"
+    assert series.rename("name").dp.value_counts(keys=names).idxmax(epsilon=epsilon) == "name 2000"
 
 
 def test_coins_of_any_gap_are_decided() -> None:
@@ -241,8 +234,7 @@ def test_categories_that_pandas_cannot_hash_do_not_fail_between_chunks(exact: No
     """pandas' concat of chunks hashes all categories, and can't where one of some is a tuple; so
     one row would have decided whether there is an answer."""
     for others in ([1], [1, (1, 2)], [(1, 2), 1]):
-        frame = pd.DataFrame({"x": pd.Categorical([*others, "a", "b", "b"]), "y": 0.5})
-        private = frame.dp
+        private = pd.DataFrame({"x": pd.Categorical([*others, "a", "b", "b"]), "y": 0.5}).dp
         private._table.engine.block = 2
         found = dp.select(
             private, ["a", "b"], sensitivity=1, epsilon=1,

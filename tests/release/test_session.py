@@ -11,18 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
-from refusals import refusal
+from refusals import raising, refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
-from dppandas.errors import (
-    LineageError,
-    MissingArgument,
-    QueryError,
-    SessionError,
-    SourceError,
-    StoreError,
-)
+from dppandas.errors import LineageError, MissingArgument, SessionError, SourceError
 from dppandas.ledger.ledger import attribute_to
 from dppandas.privacy.accounting.losses import Epsilon
 from dppandas.release.query import Token
@@ -144,7 +137,7 @@ class TestRefusedSessions:
             assert dp.ledger().spent == Fraction(1, 10)
 
     def test_a_session_opened_after_one_releases(self, tmp_path: Path) -> None:
-        with pytest.raises(StoreError):
+        with pytest.raises(dp.errors.StoreError):
             dp.session(epsilon=2, store=tmp_path / "nowhere" / "a.ledger")
         dp.session(epsilon=2, store=tmp_path / "a.ledger")
         people().dp.count(epsilon=1)
@@ -157,13 +150,10 @@ class TestRefusedSessions:
         assert dp.ledger().budget is None
 
     def test_an_interrupted_one_is_no_session(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def interrupted(*_: object) -> Any:
-            raise KeyboardInterrupt
-
         with monkeypatch.context() as patch:
-            patch.setattr("dppandas.privacy.accounting.measures.PrivacyBudget.parse", interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                dp.session(epsilon=2)
+            parse = "dppandas.privacy.accounting.measures.PrivacyBudget.parse"
+            patch.setattr(parse, raising(KeyboardInterrupt))
+            refusal(lambda: dp.session(epsilon=2), error=KeyboardInterrupt)
         refusal(lambda: people().dp.count(epsilon=1), "interrupted", SessionError)
 
     def test_an_audit_has_a_session_of_its_own(self) -> None:
@@ -233,10 +223,9 @@ class TestLedger:
         assert frame["source"].tolist() == ["unnamed", "people", "people"]
         assert frame["lineage"].tolist() == ["asserted", "verified", "asserted"]
         assert frame["query"].tolist() == [
-            "count",
-            "value_counts of age (2 keys) where age > 20",
+            "count", "value_counts of age (2 keys) where age > 20",
             "idxmax of sum of True of age, income, id",
-        ]
+        ]  # fmt: skip
         assert frame["epsilon"].tolist() == [0.1, 1 / 3, 1.0]
         assert frame["mechanism"].tolist() == ["discrete Laplace"] * 2 + ["permute-and-flip"]
         assert frame["scale"].tolist() == ["10", "3", "1"]
@@ -253,9 +242,7 @@ class TestLedger:
         assert "no releases yet" not in repr(dp.ledger())
 
     def test_a_failing_observer_costs_no_answer(self) -> None:
-        def broken(ledger: dp.types.Ledger) -> None:
-            raise RuntimeError("no screen")
-
+        broken = raising(RuntimeError("no screen"))
         dp.ledger()._observe(broken)
         with pytest.warns(RuntimeWarning, match="showing the ledger failed"):
             assert isinstance(people().dp.count(epsilon=1), int)
@@ -293,8 +280,7 @@ class TestLedger:
 
 def test_a_budget_is_set_once() -> None:
     dp.session(epsilon=1)
-    with pytest.raises(SessionError, match="has a budget of ε = 1 already"):
-        dp.ledger()._limit(Epsilon(50))
+    refusal(lambda: dp.ledger()._limit(Epsilon(50)), "has a budget of ε = 1 already", SessionError)
     assert dp.ledger().budget == 1
 
 
@@ -325,9 +311,8 @@ class TestProtect:
         with pytest.raises(SourceError, match=r"'age' was \(17, 60\), is \(17, 61\)"):
             dp.protect(people(), "people", domain={**domain, "age": (17, 61)})
 
-    @pytest.mark.usefixtures("exact")
     @pytest.mark.parametrize("dtype", ["int64", "float64", "object", "Int64", "category"])
-    def test_no_road_leads_back_into_a_protected_source(self, dtype: str) -> None:
+    def test_no_road_leads_back_into_a_protected_source(self, dtype: str, exact: None) -> None:
         held = np.array([1, 1, 1, 1])
         df = pd.DataFrame({"id": pd.Series([1, 1, 1, 1]).astype(dtype)})
         df["raw"] = pd.DataFrame({"raw": held}, copy=False)["raw"]
@@ -367,11 +352,7 @@ class TestProtect:
     @pytest.mark.parametrize("terms", [{"unit": "id", "max_rows": 1}, {"version": "2"}])
     def test_other_terms_under_the_same_name_are_refused(self, terms: dict[str, Any]) -> None:
         dp.protect(people(), name="people")
-        refusal(
-            lambda: dp.protect(people(), name="people", **terms),
-            "other terms",
-            SourceError,
-        )
+        refusal(lambda: dp.protect(people(), name="people", **terms), "other terms", SourceError)
 
     @pytest.mark.parametrize(("terms", "message"), [
         ({"name": ""}, "name="), ({"name": "unnamed"}, "name="), ({"version": 2}, "version=2"),
@@ -389,7 +370,7 @@ class TestProtect:
     def test_terms_are_checked_first(self, terms: Any, message: str, monkeypatch: Any) -> None:
         monkeypatch.setattr("dppandas.engines.truncation.row_hashes", None)
         refusal(lambda: dp.protect(people(), **{"name": "people", **terms}), message)
-        with pytest.raises(QueryError, match="takes a DataFrame"):
+        with pytest.raises(dp.errors.QueryError, match="takes a DataFrame"):
             dp.protect(people()["age"], name="people")  # type: ignore[arg-type]
 
     def test_whoever_has_several_rows_says_how_many_are_used(self, monkeypatch: Any) -> None:
@@ -437,15 +418,11 @@ def owned() -> pd.DataFrame:
 
 
 KEEPS_TOKEN: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
-    "itself": lambda df: df,
-    "query": lambda df: df.query("age > 0"),
-    "mask": lambda df: df[df["age"] > 0],
-    "assign": lambda df: df.assign(double=df["age"] * 2),
-    "copy": lambda df: df.copy(),
-    "pickle": lambda df: pickle.loads(pickle.dumps(df)),
-    "columns": lambda df: df[["age", "id"]],
-    "repeated rows": lambda df: pd.concat([df, df]),
-}
+    "itself": lambda df: df, "query": lambda df: df.query("age > 0"),
+    "mask": lambda df: df[df["age"] > 0], "assign": lambda df: df.assign(double=df["age"] * 2),
+    "copy": lambda df: df.copy(), "pickle": lambda df: pickle.loads(pickle.dumps(df)),
+    "columns": lambda df: df[["age", "id"]], "repeated rows": lambda df: pd.concat([df, df]),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("way", KEEPS_TOKEN)
@@ -492,12 +469,10 @@ LOSES_UNIT: dict[str, Callable[[pd.DataFrame], Any]] = {
     "DataFrame": lambda df: pd.DataFrame(df.to_dict("list")),
     "CSV": lambda df: pd.read_csv(io.StringIO(df.to_csv())),
     "get_dummies": lambda df: pd.get_dummies(df["age"]),
-    "group means": lambda df: df.groupby("id").mean(),
-    "drop": lambda df: df.drop(columns="id"),
-    "columns": lambda df: df[["age"]],
-    "a Series": lambda df: df["age"],
+    "group means": lambda df: df.groupby("id").mean(), "drop": lambda df: df.drop(columns="id"),
+    "columns": lambda df: df[["age"]], "a Series": lambda df: df["age"],
     "a computed Series": lambda df: df["age"] - df["age"].mean(),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("way", LOSES_UNIT)

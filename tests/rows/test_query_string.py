@@ -1,7 +1,5 @@
 """Query strings: what pandas says where it is row-wise, and a refusal everywhere else."""
 
-from __future__ import annotations
-
 import datetime as dt
 from decimal import Decimal
 from typing import Any
@@ -48,8 +46,7 @@ FRAME = pd.DataFrame(
         "f": [True, False, True, True, False, False, True, False],
         "t": ["a", "b", "", "ab", "b", "a b", "é", "a"],
         "s": ["a", None, "b", "a", None, "c", "a", ""], "a name": [0, 1, 2, 3, 0, 1, 2, 3],
-        "b (%)": [1.5, 1, 1, 0, -1, -1, 2, 2],
-    }
+        "b (%)": [1.5, 1, 1, 0, -1, -1, 2, 2]}
 )  # fmt: skip
 NUMERIC = st.sampled_from(["i", "j", "x", "`a name`", "`b (%)`"])
 WHOLE = st.integers(-3, 5).map(str)
@@ -147,28 +144,24 @@ CELLS: dict[str, tuple[list[Any], list[str], list[str]]] = {
     "whole numbers, none missing": (
         [0, 1, 3, 9],
         ["object", "int8", "uint16", "int64", "Int64", "float32", "float64", "category"],
-        ["c > 0.5", "c in [0, 9]", "c.isna()", "c ** 2 == 9", "c % 2 == 1", "not c == 3", "c"],
-    ),
+        ["c > 0.5", "c in [0, 9]", "c.isna()", "c ** 2 == 9", "c % 2 == 1", "not c == 3", "c"]),
     "truth values": (
         [True, False, None],
         ["object", "boolean", "Int64", "float64", "category", "bool[pyarrow]"],
         ["c", "not c", "~c", "c == True", "c != 1", "c > 0.5", "c in [0]", "c + 1 == 2",
-        "c.isna()"],
-    ),
+        "c.isna()"]),
     "text": (
         ["a", "", None, "ab", "12"],
         # before pandas 3, "str" makes text of None
         ["object", "str" if pd.__version__ >= "3" else "string", "string[python]",
          "string[pyarrow]", "category", "large_string[pyarrow]"],
         ["c == 'a'", "c != 'a'", "c < 'b'", "c in ['a', 'ab', 1]", "c.isna()", "c == 12",
-         "c + 1 == 13", "c > 'a' and c == c", "c == '2020-01-01'"],
-    ),
+         "c + 1 == 13", "c > 'a' and c == c", "c == '2020-01-01'"]),
     "times": (
         [pd.Timestamp("2020-01-01"), pd.Timestamp("2021-06-01T12:00"), None],
         ["object", "datetime64[s]", "datetime64[ns]", "category", "timestamp[us][pyarrow]"],
         ["c >= '2020-01-01'", "c == '2020-01-01'", "c != @t", "c < @t", "c in [@t]", "c.isna()",
-         "c > 5", "c == 'x'", "c <= @day", "c + 1 > 0", "c == c"],
-    ),
+         "c > 5", "c == 'x'", "c <= @day", "c + 1 > 0", "c == c"]),
 }  # fmt: skip
 VARIABLES = {"d": Decimal("2.5"), "t": pd.Timestamp("2020-01-01"), "day": dt.date(2020, 12, 31)}
 

@@ -15,17 +15,8 @@ from operations import integers
 import dppandas as dp
 from dppandas.errors import QueryError
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
-from dppandas.statistics.suggested_bounds import (
-    CELLS,
-    LARGEST,
-    SIDE,
-    SMALLEST,
-    SURE,
-    BoundsHistogram,
-    cell_of,
-    edges,
-    most_noise,
-)
+from dppandas.statistics import suggested_bounds
+from dppandas.statistics.suggested_bounds import CELLS, LARGEST, SMALLEST, cell_of, edges
 
 # --- cells ----------------------------------------------------------------------------------------
 
@@ -55,7 +46,7 @@ def test_cells_lie_side_by_side() -> None:
     assert np.diff(cell_of(powers)).tolist() == [1] * (len(powers) - 1)
     assert (cell_of(np.nextafter(powers[:-1], np.inf)) == cell_of(powers[1:])).all()
     found = cell_of(np.array([0.0, -0.0, 5e-324, math.inf, -math.inf])).tolist()
-    assert found == [SIDE + 1] * 3 + [CELLS - 1, 0]
+    assert found == [suggested_bounds.SIDE + 1] * 3 + [CELLS - 1, 0]
 
 
 def bounds_of(values: Any, **more: Any) -> Any:
@@ -106,7 +97,7 @@ def test_the_bound_on_sums_of_noise_holds(scale: Fraction) -> None:
     for n in range(1, 9):
         total = np.convolve(total, one)
         for beta in (0.1, 1e-3, 1e-6):
-            bound = most_noise(scale, n, beta)
+            bound = suggested_bounds.most_noise(scale, n, beta)
             sums = np.arange(len(total)) - len(total) // 2
             assert total[np.abs(sums) >= bound].sum() <= beta * (1 + 1e-9)
             assert scale < 1 or total[np.abs(sums) >= bound / 3].sum() > beta
@@ -126,12 +117,11 @@ def test_bounds_fail_as_rarely_as_they_say() -> None:
     assert failed < 53
 
 
-@pytest.mark.usefixtures("exact")
-def test_the_threshold_is_public_and_known_before() -> None:
+def test_the_threshold_is_public_and_known_before(exact: None) -> None:
     asked = pd.DataFrame({"x": [1]}).dp["x"].suggest_bounds()
-    assert isinstance(asked._statistic, BoundsHistogram)
+    assert isinstance(asked._statistic, suggested_bounds.BoundsHistogram)
     found = asked.release(epsilon="0.5")
-    width = DiscreteLaplace(Fraction(2)).half_width(SURE, CELLS)
+    width = DiscreteLaplace(Fraction(2)).half_width(suggested_bounds.SURE, CELLS)
     record = dp.record(found)
     assert (record.expected, record._noisy[-1]) == (f"≤ {2 * width} rows a power of two", width)
     assert len(record._noisy) == CELLS + 1
@@ -141,8 +131,7 @@ def test_the_threshold_is_public_and_known_before() -> None:
 # --- how many keys --------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("exact")
-def test_without_noise_it_is_the_number_of_keys_of_pandas(fair: pd.DataFrame) -> None:
+def test_without_noise_it_is_the_number_of_keys_of_pandas(fair: pd.DataFrame, exact: None) -> None:
     educ = fair.dp["educ"]
     assert educ.nunique(keys=[9, 12, 14, 16, 17, 20], epsilon=1) == fair["educ"].nunique()
     assert educ.nunique(keys=[9, 12, 13], epsilon=1) == 2

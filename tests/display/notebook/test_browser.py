@@ -1,7 +1,5 @@
 """The live ledger in a real JupyterLab and Notebook 7, seen by a real Chromium."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -110,9 +108,7 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
     return root, tmp_path / "server"
 
 
-def test_the_ledger_is_live_in_jupyterlab_and_readable_after_the_kernel(
-    folders: tuple[Path, Path],
-) -> None:
+def test_the_ledger_is_live_in_jupyterlab_and_after_it(folders: tuple[Path, Path]) -> None:
     root, folder = folders
     with browser.server(root, folder) as address, browser.browser(address) as watched:
         book = Notebook(watched.page, address, LAB)

@@ -1,7 +1,5 @@
 """What a person can do with the live ledger, by keyboard alone, in a light and in a dark theme."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What the live ledger shows and computes: charts, pages, replays, and an ε not spent yet."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -43,8 +41,7 @@ from dppandas.release.session import running
 def filled(number: int, **more: Any) -> Ledger:
     """A ledger of so many entries, all of this kernel."""
     store = MemoryStore()
-    draft = replace(DRAFT, status="released", kernel=kernel(), **more)
-    store.add([draft] * number, agreed)
+    store.add([replace(DRAFT, status="released", kernel=kernel(), **more)] * number, agreed)
     return Ledger(limit(10**6), store)
 
 
@@ -54,16 +51,13 @@ CHARGES = st.lists(
     st.tuples(
         st.integers(1, 9).map(lambda tenths: Loss(Epsilon(tenths, 10))),
         st.sampled_from([1, 2, None]), st.sampled_from(["x", "y"]),
-        st.sampled_from([(), (Part("sex", "f", 1),), (Part("sex", "m", 1),)]),
-    ),
+        st.sampled_from([(), (Part("sex", "f", 1),), (Part("sex", "m", 1),)])),
     min_size=1, max_size=30,
 )  # fmt: skip
 
 
 @given(charges=CHARGES, cuts=st.lists(st.integers(0, 30), max_size=4), first=st.integers(1, 40))
-def test_the_chart_tells_what_all_cost_after_each_cell(
-    charges: list[Any], cuts: list[int], first: int
-) -> None:
+def test_the_chart_tells_all_costs_after_each_cell(charges: Any, cuts: Any, first: int) -> None:
     """However often it is looked at, and wherever a long ledger is followed from."""
     names = ("loss", "cell", "source", "path")
     drafts = [replace(DRAFT, **dict(zip(names, charge, strict=True))) for charge in charges]
@@ -243,8 +237,7 @@ def test_a_part_of_a_source_is_paid_beside_the_others() -> None:
     parts = people(version="1").partition("g")
     parts["a"].count(epsilon="0.75")
     parts["b"].count(epsilon="0.25")
-    query = next(iter(dp.session()._asked.values()))
-    said = plain(whatif.forecast(dp.ledger(), query, "0.125", 1))
+    said = plain(whatif.forecast(dp.ledger(), next(iter(dp.session()._asked.values())), "0.125", 1))
     assert said.endswith("costs ε = 0.125 · 6 such releases left")
     for _ in range(6):
         parts["b"].count(epsilon="0.125", fresh=True)
@@ -369,9 +362,7 @@ def test_a_short_ledger_has_no_pages() -> None:
     assert View(filled(201))._pages._bar.layout.display is None
 
 
-def test_an_update_reads_no_more_of_a_long_ledger_than_of_a_short_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_update_reads_no_more_of_a_long_ledger(tmp_path: Path, monkeypatch: Any) -> None:
     store = sqlite.SqliteStore(tmp_path / "a.ledger", limit(10**6))
     for _ in range(6):
         store.add([DRAFT] * 500, agreed)
@@ -411,8 +402,7 @@ def test_the_slider_and_the_box_beside_it_say_one_thing() -> None:
 
 
 def test_a_budget_given_later_moves_the_slider_and_the_end_takes_it_away() -> None:
-    ledger = dp.session().ledger
-    view = View(ledger)
+    view = View(dp.session().ledger)
     assert view._what_if._slider.options[-1][1] == 10
     assert view._what_if.box.layout.display == "none", "nothing to offer"
     people(version="1")
@@ -461,9 +451,7 @@ def until(condition: Any, seconds: float = 20) -> None:
         time.sleep(0.02)
 
 
-def test_what_another_process_releases_appears_without_a_word(
-    tmp_path: Path, pushed: list[str]
-) -> None:
+def test_what_another_process_releases_appears(tmp_path: Path, pushed: list[str]) -> None:
     dp.session(epsilon=2, store=tmp_path / "a.ledger")
     live = Live(Kernelled())
     live.show(dp.ledger())

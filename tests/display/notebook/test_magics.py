@@ -1,7 +1,5 @@
 """%load_ext dppandas in a terminal's IPython: magics, help, completion, unloading."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Any
@@ -78,24 +76,20 @@ def test_entries_know_their_cell(shell: Any) -> None:
 
 def test_scalars_show_their_error_and_print_like_numbers(shell: Any, capsys: Any) -> None:
     n = pd.DataFrame({"x": range(1000)}).dp.count(epsilon=0.1)
-    text = shell.display_formatter.format(n)[0]["text/plain"]
-    assert text == f"{int(n):,} ± 30 (95 %)"
+    assert shell.display_formatter.format(n)[0]["text/plain"] == f"{int(n):,} ± 30 (95 %)"
     print(n)
     assert capsys.readouterr().out == f"{int(n)}\n"
 
 
 @pytest.mark.parametrize("turned", ["off", "on"])
-def test_the_guard_shows_the_schema_of_protected_frames(
-    shell: Any, capsys: Any, turned: str
-) -> None:
+def test_the_guard_shows_a_protected_schema(shell: Any, capsys: Any, turned: str) -> None:
     df = pd.DataFrame({"age": [17017], "name": ["CANARY"]})
     dp.protect(df, name="people")
     shell.run_line_magic("dp", "guard on")
     shell.run_line_magic("dp", f"guard {turned}")
     assert f"guard is {turned}" in capsys.readouterr().out
     for guarded in (df, df.head(), df.query("age > 1"), df["name"], df.copy()):
-        bundle = shell.display_formatter.format(guarded)[0]
-        shown = capsys.readouterr().out + str(bundle)
+        shown = capsys.readouterr().out + str(shell.display_formatter.format(guarded)[0])
         assert ("CANARY" in shown) == (turned == "off")
         assert ("rows not shown" in shown) == (turned == "on")
     plain = pd.DataFrame({"public": ["yes"]})

@@ -1,7 +1,5 @@
 """Pictures: bars are the record's own numbers and intervals, and words below say what they are."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import warnings
@@ -42,8 +40,7 @@ def closed() -> Iterator[None]:
 def people() -> Any:
     frame = pd.DataFrame({"g": ["a", "b", "c", "b"] * 50, "h": [1, 2] * 100})
     frame = frame.assign(x=frame.index / 4, who=frame.index // 4)
-    domain = {"g": ["a", "b", "c"], "h": [1, 2], "x": (0, 60)}
-    return dp.protect(frame, name="drawn", domain=domain)
+    return dp.protect(frame, name="drawn", domain={"g": ["a", "b", "c"], "h": [1, 2], "x": (0, 60)})
 
 
 def ends(axes: Any) -> list[tuple[float, float]]:
@@ -94,8 +91,7 @@ def test_the_words_below_say_what_bars_are(people: Any) -> None:
 def test_labels_nobody_declared_hold_each_by_itself(people: Any) -> None:
     dp.session(epsilon=100, delta=0.01)
     found = dp.private(SCHEMA.copy()).groupby("group", delta=1e-3).size(epsilon=20)
-    said = captions(dp.plot(found))
-    assert "each label by itself, not all together" in said[0]
+    assert "each label by itself, not all together" in captions(dp.plot(found))[0]
 
 
 def test_a_number_and_its_interval(people: Any) -> None:
@@ -142,8 +138,7 @@ def test_a_table_has_its_noise_on_the_colours_and_zeros_hatched(people: Any) -> 
 
 def test_sums_of_a_table_take_no_part_in_its_colours(people: Any) -> None:
     table = people.crosstab("g", "h", margins=True, epsilon=1)
-    axes = dp.plot(table)
-    image = axes.images[0]
+    image = dp.plot(table).images[0]
     assert image.norm.vmax == table.iloc[:3, :2].to_numpy().max()
     assert image.get_array().mask.tolist() == [[False, False, True]] * 3 + [[True] * 3]
 
@@ -177,8 +172,7 @@ def test_the_band_holds_every_distribution_that_the_ranks_allow() -> None:
         at, least, most = quantile_plots.band(points, shares - off, shares + off, 0.0, 3.0)
         for x in {*np.linspace(0.05, 2.95, 59)} - {*points}:
             inside = np.flatnonzero((at[:-1] <= x) & (x < at[1:]))[-1]
-            true = (rows <= x).mean()
-            assert least[inside] - 1e-12 <= true <= most[inside] + 1e-12
+            assert least[inside] - 1e-12 <= (rows <= x).mean() <= most[inside] + 1e-12
 
 
 def test_several_answers_have_a_panel_each(people: Any) -> None:
@@ -225,8 +219,7 @@ def test_labels_are_no_mathematics() -> None:
     frame = pd.DataFrame({"k": keys})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        axes = dp.plot(frame.dp["k"].value_counts(keys=keys, sort=False, epsilon=1))
-        axes.figure.canvas.draw()
+        dp.plot(frame.dp["k"].value_counts(keys=keys, sort=False, epsilon=1)).figure.canvas.draw()
     assert text_of("two\nlines") == "two lines"
     assert text_of(float("nan")) == "missing"
     assert len(text_of("x" * 99)) == 30
@@ -235,8 +228,7 @@ def test_labels_are_no_mathematics() -> None:
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a plain number": (lambda p: 3, "no release record"),
     "what was computed": (
-        lambda p: p["g"].value_counts(epsilon=1) * 2.5 + 0.1, "not those released",
-    ),
+        lambda p: p["g"].value_counts(epsilon=1) * 2.5 + 0.1, "not those released"),
     "a selection": (lambda p: p["g"].mode(epsilon=1), "no number was released"),
     "what is not released": (lambda p: p["g"].value_counts(), "not released yet"),
     "suggested bounds": (lambda p: p["x"].suggest_bounds(epsilon=1), "aren't on one scale"),

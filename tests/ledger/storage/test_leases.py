@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from ledgers import DRAFT, Process, agreed, disagreed, elsewhere, linux, threads
-from refusals import refusal
+from refusals import raising, refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
@@ -177,7 +177,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> threading.Semaphore:
 
 
 def test_threads_that_ask_the_same_at_once_share_one_draw(
-    running: Any, gate: Gate, waits: threading.Semaphore
+    running: Any, gate: Any, waits: Any
 ) -> None:
     p = people()
     with threads([lambda: p["a"].mean(epsilon=1)] * 6) as got:
@@ -226,9 +226,8 @@ def test_batches_that_overlap_in_other_orders_never_deadlock(running: dp.types.S
     p = people()
 
     def ask(numbers: list[int]) -> Any:
-        losses = [
-            p.query(f"a > {i}").count()._request.asked(running._terms.asked(1)) for i in numbers
-        ]
+        asked = running._terms.asked(1)
+        losses = [p.query(f"a > {i}").count()._request.asked(asked) for i in numbers]
         return [each.estimate() for each in release.release_all(losses)]
 
     forth, back = list(range(12)), list(range(11, -1, -1))
@@ -254,9 +253,7 @@ def interruptible() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_an_interrupt_ends_the_wait_and_leaves_nothing(
-    running: dp.types.Session, gate: Gate
-) -> None:
+def test_an_interrupt_ends_the_wait_for_good(running: dp.types.Session, gate: Gate) -> None:
     p = people()
     me = threading.main_thread().ident
     assert me is not None
@@ -280,16 +277,10 @@ def test_an_interrupt_ends_the_wait_and_leaves_nothing(
     assert p["g"].value_counts(epsilon=1) is not None
 
 
-def test_an_interrupt_in_the_scan_frees_the_lease(
-    running: dp.types.Session, monkeypatch: Any
-) -> None:
+def test_an_interrupt_in_the_scan_frees_the_lease(running: Any, monkeypatch: Any) -> None:
     p = people()
     with monkeypatch.context() as broken:
-
-        def interrupted(*args: Any, **more: Any) -> Any:
-            raise KeyboardInterrupt
-
-        broken.setattr(PandasEngine, "accumulate_rows", interrupted)
+        broken.setattr(PandasEngine, "accumulate_rows", raising(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             p.count(epsilon=1)
     assert isinstance(elsewhere(lambda: p.count(epsilon=1)), int)

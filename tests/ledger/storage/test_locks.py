@@ -110,8 +110,7 @@ def test_a_file_that_was_moved_while_open_is_refused_by_its_new_name(file: Path)
 def test_the_same_holds_within_one_process(file: Path) -> None:
     store = SqliteStore(file)
     file.rename(file.with_name("b.ledger"))
-    with pytest.raises(StoreError, match="is open by another name"):
-        SqliteStore(file.with_name("b.ledger"))
+    refusal(lambda: SqliteStore(file.with_name("b.ledger")), "is open by another name", StoreError)
     store.close()
     SqliteStore(file.with_name("b.ledger"))
 

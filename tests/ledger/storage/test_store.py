@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 from dataclasses import replace
 from fractions import Fraction
@@ -16,8 +15,8 @@ from typing import Any
 import ledgers
 import pandas as pd
 import pytest
-from ledgers import PRELUDE, agreed, anew, change, disagreed, elsewhere, limit
-from refusals import refusal
+from ledgers import PRELUDE, agreed, anew, change, disagreed, elsewhere, limit, threads
+from refusals import raising, refusal
 
 import dppandas as dp
 from dppandas.errors import ReleaseFailed, SessionError, SourceError, StoreError
@@ -59,7 +58,6 @@ def test_what_is_spent_is_exact_and_known_before_and_after(store: Store) -> None
 
 def test_a_check_that_raises_leaves_all_as_it_was(store: Store) -> None:
     store.add([DRAFT], agreed)
-
     refusal(lambda: store.add([DRAFT, DRAFT], disagreed), "no", ValueError)
     count, spending = store.counted()
     assert (count, spending.total) == (store.count(), store.spending.total) == (1, DRAFT.loss)
@@ -111,9 +109,8 @@ def test_many_threads_are_granted_what_is_there_and_no_more(store: Store) -> Non
             with contextlib.suppress(ValueError):
                 granted.append(store.add([DRAFT], within)[0].number)
 
-    threads = [threading.Thread(target=work) for _ in range(6)]
-    [t.start() for t in threads]
-    [t.join() for t in threads]
+    with threads([work] * 6):
+        pass
     assert sorted(granted) == list(range(1, 21))
 
 
@@ -145,11 +142,7 @@ def test_another_budget_is_refused_and_changes_nothing(tmp_path: Path, other: An
     dp.session(epsilon=1, store=file)
     dp.reset()
     before = file.read_bytes()
-    refusal(
-        lambda: dp.session(store=file, **other),
-        "has a budget of ε = 1, not",
-        SessionError,
-    )
+    refusal(lambda: dp.session(store=file, **other), "has a budget of ε = 1, not", SessionError)
     assert file.read_bytes() == before
     assert dp.session(epsilon=1, store=file).budget == 1
 
@@ -162,12 +155,6 @@ def test_another_unit_is_refused_and_changes_nothing(tmp_path: Path) -> None:
         with pytest.raises(SourceError, match="the ledger says that 'people' protects"):
             people(**other)
     people(unit="u", max_rows=2)
-
-
-def test_a_store_needs_versions(tmp_path: Path) -> None:
-    dp.session(epsilon=1, store=tmp_path / "a.ledger")
-    with pytest.raises(SourceError, match="version= is needed"):
-        dp.protect(pd.DataFrame({"a": [1]}), name="people")
 
 
 def test_a_new_version_is_asked_anew_and_inherits_what_is_spent(tmp_path: Path) -> None:
@@ -299,10 +286,7 @@ def test_an_answer_that_cannot_be_kept_is_shown_only_where_nobody_asks_for_it_ag
     dp.session(epsilon=1, store=tmp_path / "a.ledger")
     frame = people()
 
-    def fails(*args: object) -> int:
-        raise StoreError("no room left")
-
-    monkeypatch.setattr(SqliteStore, "settle", fails)
+    monkeypatch.setattr(SqliteStore, "settle", raising(StoreError("no room left")))
     with pytest.raises(ReleaseFailed, match=r"charged ε = 0.5 and not answered.*no room left"):
         frame.count(epsilon=0.5)
     anew(store=tmp_path / "a.ledger")
@@ -312,12 +296,8 @@ def test_an_answer_that_cannot_be_kept_is_shown_only_where_nobody_asks_for_it_ag
 
 def test_an_interrupted_charge_leaves_the_store_usable(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "a.ledger", TERMS)
-
-    def interrupt(before: Loss, after: Loss) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        store.add([DRAFT], interrupt)
+    interrupt = raising(KeyboardInterrupt)
+    refusal(lambda: store.add([DRAFT], interrupt), error=KeyboardInterrupt)
     assert store.add([DRAFT], agreed)[0].number == 1
 
 
@@ -434,10 +414,7 @@ def test_others_wait_while_somebody_charges(tmp_path: Path) -> None:
     store = SqliteStore(file, TERMS)
     process = run("ledger()._charge(entry('1/100')); print('done')", file)
 
-    def slowly(before: Loss, after: Loss) -> None:
-        time.sleep(3)
-
-    store.add([DRAFT], slowly)
+    store.add([DRAFT], lambda before, after: time.sleep(3))
     assert process.communicate(timeout=60)[0] == "done\n"
     assert store.count() == 2
 
@@ -504,6 +481,6 @@ def test_what_can_be_no_path_is_told(path: str, tmp_path: Path, monkeypatch: Any
 
 
 @pytest.mark.parametrize("version", [None, "", " "])
-def test_a_version_says_something(tmp_path: Path, version: Any) -> None:
+def test_a_store_needs_versions_that_say_something(tmp_path: Path, version: Any) -> None:
     dp.session(epsilon=1, store=tmp_path / "a.ledger")
     refusal(lambda: people(version), "version= is needed", SourceError)

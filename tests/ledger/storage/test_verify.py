@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -142,50 +143,40 @@ TAMPERED: dict[str, tuple[Tampering, str]] = {
     "an answer": (says(4, answer=[3, -5]), "event 4: its hash doesn't fit"),
     "a source's key": (says(2, key="00"), "event 2: its hash doesn't fit"),
     "the key of an answer": (
-        update("key = 'j'", 4), "event 4: it keeps an answer to another query than release 1",
-    ),
+        update("key = 'j'", 4), "event 4: it keeps an answer to another query than release 1"),
     "an event deleted": (delete(5), "event 6: before it, 5 is missing"),
     "two events deleted": (delete(5, 6), "event 7: before it, 5 to 6 is missing"),
     "the first event deleted": (delete(1), "no event says what the budget is"),
     "two events swapped": (
         sql(*(f"UPDATE events SET number = {to} WHERE number = {of}"
               for of, to in ((3, 99), (7, 3), (99, 7)))),
-        "event 3: its hash doesn't fit",
-    ),
+        "event 3: its hash doesn't fit"),
     "a hash": (update(f"hash = '{'0' * 64}'", 12), "event 12: its hash doesn't fit"),
     "the cache": (
         sql("UPDATE spending SET epsilon = '0/1' WHERE path = '[]'"),
-        "the table of what is spent says ε = 0 of 'people', and the charges add up to ε = 0.4",
-    ),
+        "the table of what is spent says ε = 0 of 'people', and the charges add up to ε = 0.4"),
     "the cache emptied": (
         sql("DELETE FROM spending WHERE path != '[]'"),
-        "of 'people', sex = f, and the charges add up to ε = 0.1",
-    ),
+        "of 'people', sex = f, and the charges add up to ε = 0.1"),
     "the cache with more": (
         sql("INSERT INTO spending VALUES ('x', '[]', '1/1', '0/1', '0/1')"),
-        "says ε = 1 of 'x', and the charges add up to ε = 0",
-    ),
+        "says ε = 1 of 'x', and the charges add up to ε = 0"),
     "a cache that can't be read": (
         sql("UPDATE spending SET epsilon = 'much' WHERE path = '[]'"),
-        "the table of what is spent can't be read",
-    ),
+        "the table of what is spent can't be read"),
     "a column": (
         sql("ALTER TABLE events ADD COLUMN extra TEXT"),
-        "the table 'events' is not as dppandas makes it",
-    ),
+        "the table 'events' is not as dppandas makes it"),
     "a table": (sql("CREATE TABLE t (x)"), "the table 't' is none that dppandas"),
     "a trigger": (
         sql("CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM spending; END"),
-        "the trigger 't' is none that dppandas makes",
-    ),
+        "the trigger 't' is none that dppandas makes"),
     "an index dropped": (sql("DROP INDEX outcomes"), "the index 'outcomes' is missing"),
     "a lease of what is answered": (
-        sql("INSERT INTO leases VALUES ('k', 9, 1)"), "release 1 doesn't fit its lease",
-    ),
+        sql("INSERT INTO leases VALUES ('k', 9, 1)"), "release 1 doesn't fit its lease"),
     "a lease of nothing": (sql("INSERT INTO leases VALUES ('k', 9, 99)"), "release 99 doesn't fit"),
     "a lease of another query": (
-        sql("INSERT INTO leases VALUES ('j', 1, 6)"), "release 6 doesn't fit",
-    ),
+        sql("INSERT INTO leases VALUES ('j', 1, 6)"), "release 6 doesn't fit"),
     "the cache dropped": (sql("DROP TABLE spending"), "'spending' is missing"),
     "the events dropped": (sql("DROP TABLE events"), "'events' is missing"),
     "a mark": (sql("PRAGMA application_id = 0"), "is not marked as a ledger"),
@@ -197,8 +188,7 @@ TAMPERED: dict[str, tuple[Tampering, str]] = {
 #: The same, with hashes that fit: found by what the events say.
 FORGED: dict[str, tuple[Tampering, str]] = {
     "a loss, over the budget": (
-        says(7, loss=loss("19/10")), "event 7: release 3 brings what is spent to ε = 2.1, over",
-    ),
+        says(7, loss=loss("19/10")), "event 7: release 3 brings what is spent to ε = 2.1, over"),
     "a δ where none is promised": (says(7, loss=loss("1/10", "1/100")), "event 7: release 3"),
     "a loss": (says(5, loss=loss("1/100")), "charges add up to ε = 0.31"),
     "a negative loss": (says(5, loss=loss("-1/10")), "event 5: its loss is negative"),
@@ -208,32 +198,25 @@ FORGED: dict[str, tuple[Tampering, str]] = {
     "the opening deleted": (delete(1), "no event says what the budget"),
     "a second opening": (again(1), "event 13: a ledger is opened once"),
     "a source twice": (
-        again(2, "DROP INDEX sources"), "event 13: the source 'people' is known already",
-    ),
+        again(2, "DROP INDEX sources"), "event 13: the source 'people' is known already"),
     "a source under another name": (update("key = 'x'", 2), "under another name"),
     "a second outcome": (
-        again(4, "DROP INDEX outcomes"), "event 13: release 1 has an outcome already",
-    ),
+        again(4, "DROP INDEX outcomes"), "event 13: release 1 has an outcome already"),
     "an unknown outcome": (
-        says(4, status="refunded"), "event 4: 'refunded' is nothing that becomes of",
-    ),
+        says(4, status="refunded"), "event 4: 'refunded' is nothing that becomes of"),
     "an answer without a key": (update("key = NULL", 4), "without its key"),
     "an answer that can't be read": (
-        says(4, answer=[{"x": 1}]), "event 4: what it says of the outcome can't be",
-    ),
+        says(4, answer=[{"x": 1}]), "event 4: what it says of the outcome can't be"),
     "a draw twice": (says(8, draw=1), "event 8: draw 1 of its query is kept already"),
     "a draw of no number": (says(8, draw="x"), "event 8: 'x' is no number of a draw"),
     "a wrong count": (
         sql("INSERT INTO events VALUES (13, 'counted', NULL, NULL, '{\"spent\": \"0\"}', '')"),
-        "event 13: what it says was spent doesn't follow from the charges before it",
-    ),
+        "event 13: what it says was spent doesn't follow from the charges before it"),
     "an unknown kind": (update("kind = 'refund'", 4), "event 4: 'refund' is no kind of event"),
     "a charge of other types": (
-        says(5, query=3), "event 5: what it says of the charge can't be read",
-    ),
+        says(5, query=3), "event 5: what it says of the charge can't be read"),
     "a charge at no time": (
-        says(5, time=float("nan")), "event 5: what it says of the charge can't be",
-    ),
+        says(5, time=float("nan")), "event 5: what it says of the charge can't be"),
 }  # fmt: skip
 
 
@@ -286,12 +269,9 @@ def test_what_is_spent_is_checked_against_the_events(file: Path, what: str, char
     assert told(file) == ""
     NOTICED[what](file)
     before = file.read_bytes()
-    for opened in (
-        lambda: dp.session(store=file),
-        lambda: SqliteStore(file, reading=True),
-        lambda: SqliteStore(file),
-    ):
-        refusal(opened, "what it says is spent doesn't follow from its", StoreError)
+    opened = partial(SqliteStore, file)
+    for each in (lambda: dp.session(store=file), partial(opened, reading=True), opened):
+        refusal(each, "what it says is spent doesn't follow from its", StoreError)
     assert file.read_bytes() == before
 
 

@@ -1,7 +1,5 @@
 """Synthetic rows: sensitivities by enumeration, exact laws, what is charged, and what comes out."""
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 import math
@@ -9,6 +7,7 @@ import pickle
 import warnings
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,19 +16,15 @@ import pytest
 from exact import selection_law
 from ledgers import anew
 from operations import integers
+from operations import table as series
 from refusals import refusal
 
 import dppandas as dp
 from dppandas.audit import check_sensitivity
 from dppandas.errors import LineageError, MissingArgument, QueryError
-from dppandas.models.synthetic import aim, distribution, graphs, mwem
+from dppandas.models.synthetic import aim, distribution, fit_scores, graphs, mwem
 from dppandas.models.synthetic.domains import Domain, domain_of, marginals_of
-from dppandas.models.synthetic.fit_scores import (
-    MarginalError,
-    SmallDatabases,
-    candidates,
-    databases,
-)
+from dppandas.models.synthetic.fit_scores import SmallDatabases, candidates, databases
 from dppandas.models.synthetic.small_database import MOST_DATABASES, database
 from dppandas.models.synthetic.worst_fit import STEP
 from dppandas.privacy.mechanisms.selection import Exponential, PermuteAndFlip
@@ -39,6 +34,7 @@ needs_mbi = pytest.mark.skipif(
     importlib.util.find_spec("mbi") is None,
     reason="needs mbi, which is installed beside the newest pandas only",
 )
+worst_fit = dp.models.synthetic.worst_fit
 METHODS = ["mwem", "small", pytest.param("aim", marks=needs_mbi)]
 
 
@@ -50,11 +46,6 @@ def frame(copies: int = 40) -> pd.DataFrame:
 
 def people(copies: int = 40, name: str = "synthetic", **more: Any) -> Any:
     return dp.protect(frame(copies), name=name, version="1", domain=KEYS, **more)
-
-
-def series(columns: dict[str, list[Any]], values: Any) -> pd.Series:
-    index = pd.MultiIndex.from_product(list(columns.values()), names=list(columns))
-    return pd.Series(values, index=index.get_level_values(0) if len(columns) == 1 else index)
 
 
 def distance(one: pd.DataFrame, other: pd.DataFrame) -> float:
@@ -100,9 +91,7 @@ PRIVATE = frame(1)[["a", "b"]]
 
 
 def worst() -> Any:
-    return dp.models.synthetic.worst_fit(
-        PRIVATE.dp, TABLES, weights=[2, 1, 5], offsets=[0, 0.5, -1]
-    )
+    return worst_fit(PRIVATE.dp, TABLES, weights=[2, 1, 5], offsets=[0, 0.5, -1])
 
 
 def small(rows: int, total: int) -> Any:
@@ -113,15 +102,13 @@ def small(rows: int, total: int) -> Any:
 
 def test_the_sensitivity_of_a_misfit_is_its_largest_weight_and_attained() -> None:
     statistic = worst()._statistic
-    assert isinstance(statistic, MarginalError)
+    assert isinstance(statistic, fit_scores.MarginalError)
     assert moved(worst()) == statistic.linf_sensitivity(1) == 5 * STEP
     assert not statistic.monotone
 
 
 @pytest.mark.parametrize(("rows", "total"), [(1, 0), (2, 1), (3, 3)])
-def test_the_sensitivity_of_a_small_database_is_its_rows_and_attained(
-    rows: int, total: int
-) -> None:
+def test_the_sensitivity_of_a_small_database_is_its_rows(rows: int, total: int) -> None:
     statistic = small(rows, total)._statistic
     assert isinstance(statistic, SmallDatabases)
     assert moved(small(rows, total)) == statistic.linf_sensitivity(1) == rows
@@ -167,24 +154,23 @@ def test_the_exact_law_of_the_selection_keeps_its_promise(make: Any) -> None:
     laws: dict[Any, list[float]] = {}
     for rows in tiny():
         found = scores(asked, rows)
-        gaps = [max(found) - score for score in found]
-        laws[tuple(rows)] = selection_law(gaps, mechanism.rate)
+        laws[tuple(rows)] = selection_law([max(found) - score for score in found], mechanism.rate)
     largest = max(np.abs(np.log(np.divide(*pair))).max() for pair in neighbours(laws))
     assert 0.3 < largest <= 1 + 1e-9
 
 
 def test_the_mechanism_follows_the_measure() -> None:
     dp.session(rho=1, delta=1e-6)
-    law = dp.record(dp.models.synthetic.worst_fit(PRIVATE.dp, TABLES, rho=0.1))
+    law = dp.record(worst_fit(PRIVATE.dp, TABLES, rho=0.1))
     assert law.mechanism == Exponential.name
     assert law.loss.rho == Fraction(1, 10)
 
 
 def test_without_noise_the_worst_is_selected(exact: None) -> None:
     flat = [series({"b": KEYS["b"]}, [3, 6, 3]), series({"a": KEYS["a"]}, [6, 6])]
-    found = dp.models.synthetic.worst_fit(frame(1).dp, flat, epsilon=1)
+    found = worst_fit(frame(1).dp, flat, epsilon=1)
     assert (found, type(dp.record(found).query)) == (1, str)
-    assert dp.models.synthetic.worst_fit(frame(1).dp, flat, offsets=[-5, 0], epsilon=1) == 0
+    assert worst_fit(frame(1).dp, flat, offsets=[-5, 0], epsilon=1) == 0
     assert found.error() == pytest.approx(2 * math.log(2 / 0.05), abs=1 / STEP)
     again = pickle.loads(pickle.dumps(found))
     assert (again, again.error()) == (1, found.error())
@@ -263,8 +249,7 @@ def test_marginals_of_a_graph_are_those_of_its_product() -> None:
     for wanted in [(0,), (2, 0), (4, 3), (0, 1, 2), (3, 2), (4,)]:
         others = tuple(i for i in range(5) if i not in wanted)
         expected = np.transpose(joint.sum(axis=others), np.argsort(np.argsort(wanted)))
-        found = graphs.marginal(known, FACTORS, wanted, 100.0)
-        np.testing.assert_allclose(found, expected)
+        np.testing.assert_allclose(graphs.marginal(known, FACTORS, wanted, 100.0), expected)
 
 
 def test_rows_of_a_graph_follow_it() -> None:
@@ -299,8 +284,7 @@ def made(method: str, source: Any = None, **more: Any) -> pd.DataFrame:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_all_that_is_charged_adds_up_to_epsilon(method: str) -> None:
-    result = made(method, epsilon="1/3")
-    parts = dp.record(result).components
+    parts = dp.record(made(method, epsilon="1/3")).components
     assert sum(each.epsilon for each in parts.values()) == dp.ledger().spent <= Fraction(1, 3)
     if method != "aim":
         assert dp.ledger().spent == Fraction(1, 3)
@@ -408,8 +392,7 @@ def test_with_a_huge_epsilon_rows_are_like_the_private_ones(method: str) -> None
 
 def test_without_noise_the_small_database_is_the_best(exact: None) -> None:
     found = dp.synthesize(people()[["a", "b"]], rows=4, method="small", epsilon=1)
-    best = small(4, 480)
-    exact = integers(best, people(name="other")._table.engine)
+    exact = integers(small(4, 480), people(name="other")._table.engine)
     codes = candidates(6, 4)[int(np.argmax(exact))]
     cells = list(itertools.product("xy", [1, 2, 3]))
     expected = [cell for cell, n in zip(cells, codes, strict=True) for _ in range(n)]
@@ -452,28 +435,23 @@ SLIPS: dict[str, tuple[dict[str, Any], str]] = {
     "no loss": ({"epsilon": None}, "epsilon= is needed"),
     "half a row": ({"rows": 1.5}, "whole number"),
     "no column": ({"marginals": ["zz"]}, "isn't a column"),
-    "twice": ({"marginals": [("a", "a")]}, "twice"),
-    "many": ({"marginals": 4}, "from 1 to 3"),
+    "twice": ({"marginals": [("a", "a")]}, "twice"), "many": ({"marginals": 4}, "from 1 to 3"),
     "a set": ({"marginals": {"a"}}, "must be a list"),
-    "method": ({"method": "gan"}, "must be one of"),
-    "rounds": ({"rounds": 4}, "from 1 to 3"),
+    "method": ({"method": "gan"}, "must be one of"), "rounds": ({"rounds": 4}, "from 1 to 3"),
     "rounds of small": ({"rounds": 1, "method": "small"}, "is for method"),
     "too many databases": ({"method": "small", "rows": 100}, "at most rows=7"),
-    "keys": ({"keys": ["x"]}, "dict"),
-    "keys of none": ({"keys": {"zz": [1]}}, "no column here"),
-    "noise": ({"mechanism": "gaussian"}, "noise"),
-    "within": ({"within": 3}, "within"),
+    "keys": ({"keys": ["x"]}, "dict"), "keys of none": ({"keys": {"zz": [1]}}, "no column here"),
+    "noise": ({"mechanism": "gaussian"}, "noise"), "within": ({"within": 3}, "within"),
     "a slip": ({"epsylon": 3}, "epsilon"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SLIPS)
 def test_what_is_refused_charges_nothing(name: str) -> None:
     said, problem = SLIPS[name]
     dp.session(epsilon=5)
-    refusal(
-        lambda: dp.synthesize(people(), **{"rows": 10, "epsilon": 1} | said), problem, dp.DPError
-    )
+    asked = {"rows": 10, "epsilon": 1} | said
+    refusal(lambda: dp.synthesize(people(), **asked), problem, dp.DPError)
 
 
 def test_columns_without_labels_are_refused_with_advice() -> None:
@@ -519,9 +497,7 @@ def test_choices_that_cost_more_than_a_count_are_refused_before() -> None:
 
 
 @pytest.mark.parametrize("method", ["mwem", pytest.param("aim", marks=needs_mbi)])
-def test_a_release_of_the_program_that_would_be_too_cheap_is_refused_before_the_first(
-    method: str,
-) -> None:
+def test_a_release_of_the_program_that_is_too_cheap_is_refused_first(method: str) -> None:
     dp.session(epsilon=5)
     refusal(lambda: made(method, epsilon=12e-6), "the cheapest release would get")
 
@@ -627,34 +603,23 @@ def test_units_of_several_rows_get_so_much_more_noise() -> None:
         assert mine.scale == pytest.approx(3 * other.scale)
 
 
-@pytest.mark.parametrize(
-    ("given", "problem"),
-    [
-        (([],), "list of Series"),
-        (([[1, 2]],), "list of Series"),
-        (([pd.Series([1, 2])],), "names its columns"),
-        (([pd.Series([1.0, math.nan], index=pd.Index(["x", "y"], name="a"))],), "finite"),
-        (([pd.Series([1], index=pd.Index(["x"], name="zz"))],), "zz"),
-        ((TABLES, [1, 2]), "list of 3"),
-        ((TABLES, [1, 2, 0]), "at least 1"),
-        ((TABLES, [1, 1, 1.5]), "whole"),
-    ],
-)
+@pytest.mark.parametrize(("given", "problem"), [
+    (([],), "list of Series"), (([[1, 2]],), "list of Series"),
+    (([pd.Series([1, 2])],), "names its columns"),
+    (([pd.Series([1.0, math.nan], index=pd.Index(["x", "y"], name="a"))],), "finite"),
+    (([pd.Series([1], index=pd.Index(["x"], name="zz"))],), "zz"), ((TABLES, [1, 2]), "list of 3"),
+    ((TABLES, [1, 2, 0]), "at least 1"), ((TABLES, [1, 1, 1.5]), "whole"),
+])  # fmt: skip
 def test_tables_that_do_not_fit_are_refused(given: Any, problem: str) -> None:
     tables, weights = (*given, None)[:2]
-    ask = lambda: dp.models.synthetic.worst_fit(PRIVATE.dp, tables, weights=weights, epsilon=1)  # noqa: E731
-    refusal(ask, problem, dp.DPError)
+    refusal(partial(worst_fit, PRIVATE.dp, tables, weights=weights, epsilon=1), problem, dp.DPError)
 
 
 def test_a_table_with_the_token_of_a_source_is_refused() -> None:
     df = frame()
     source = dp.protect(df, name="tokens", domain=KEYS)
     table = df.set_index("a")["b"].iloc[[0, -1]]
-    refusal(
-        lambda: dp.models.synthetic.worst_fit(source, [table], epsilon=1),
-        r"token.*charged",
-        LineageError,
-    )
+    refusal(lambda: worst_fit(source, [table], epsilon=1), r"token.*charged", LineageError)
 
 
 def test_without_mbi_aim_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

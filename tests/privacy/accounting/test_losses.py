@@ -14,14 +14,8 @@ from hypothesis import strategies as st
 from refusals import refusal
 
 from dppandas.errors import MissingArgument
-from dppandas.privacy.accounting.losses import (
-    LARGEST,
-    SMALLEST,
-    Epsilon,
-    format_exact,
-    parse_budget,
-    parse_epsilon,
-)
+from dppandas.privacy.accounting import losses
+from dppandas.privacy.accounting.losses import Epsilon, format_exact, parse_budget, parse_epsilon
 
 
 def test_three_times_a_tenth_fits_in_three_tenths() -> None:
@@ -55,13 +49,13 @@ def test_a_tenth_is_a_tenth_whatever_holds_it(kind: Any) -> None:
     assert parse_epsilon(value) == Fraction(1, 10)
 
 
-@given(st.floats(float(SMALLEST), float(LARGEST)))
+@given(st.floats(float(losses.SMALLEST), float(losses.LARGEST)))
 def test_floats_are_read_as_they_print(value: float) -> None:
     parsed = parse_epsilon(value)
     assert (parsed, float(parsed)) == (Fraction(repr(value)), value)
 
 
-@given(st.fractions(SMALLEST, LARGEST))
+@given(st.fractions(losses.SMALLEST, losses.LARGEST))
 def test_fractions_survive_their_own_text(value: Fraction) -> None:
     assert parse_epsilon(value) == value
     assert parse_epsilon(str(value)) == value
@@ -74,9 +68,9 @@ def test_decimals_are_exact(value: Decimal) -> None:
     assert parse_epsilon(str(value)) == Fraction(value)
 
 
-@pytest.mark.parametrize("value", [SMALLEST, LARGEST, "64", 64.0, 2.0**-20])
+@pytest.mark.parametrize("value", [losses.SMALLEST, losses.LARGEST, "64", 64.0, 2.0**-20])
 def test_the_ends_of_the_range_are_in_it(value: Any) -> None:
-    assert parse_epsilon(value) in (SMALLEST, LARGEST)
+    assert parse_epsilon(value) in (losses.SMALLEST, losses.LARGEST)
 
 
 class Broken:
@@ -89,11 +83,11 @@ REFUSED: list[Any] = [
     math.nan, np.float64("nan"), Decimal("NaN"), Decimal("sNaN"), "nan", pd.NA, pd.NaT,
     math.inf, -math.inf, np.float32("inf"), Decimal("Infinity"), "inf", "-Infinity",
     0, 0.0, -0.0, "0", "0/7", Decimal(0), -1, -0.1, "-1/3", Fraction(-1, 2), np.int8(-1),
-    5e-324, 2.0**-1060, "1e-400", np.nextafter(2.0**-20, 0), SMALLEST - Fraction(1, 10**40),
-    64.00000001, LARGEST + Fraction(1, 10**40), 65, 1e308, "1e400", 10**5000, Fraction(1, 10**5000),
-    "", " ", "one", "0.1 0.2", "0,1", "1//2", "1/0", "1/", "0x1p-3", "ε", "0.1\x00", "1e", b"0.1",
-    [0.1], (0.1,), {}, {0.1}, np.array(0.1), np.array([0.1]), pd.Series([0.1]), 0.1 + 0j, object(),
-    Broken(), int, lambda: 0.1,
+    5e-324, 2.0**-1060, "1e-400", np.nextafter(2.0**-20, 0), losses.SMALLEST - Fraction(1, 10**40),
+    64.00000001, losses.LARGEST + Fraction(1, 10**40), 65, 1e308, "1e400", 10**5000,
+    Fraction(1, 10**5000), "", " ", "one", "0.1 0.2", "0,1", "1//2", "1/0", "1/", "0x1p-3", "ε",
+    "0.1\x00", "1e", b"0.1", [0.1], (0.1,), {}, {0.1}, np.array(0.1), np.array([0.1]),
+    pd.Series([0.1]), 0.1 + 0j, object(), Broken(), int, lambda: 0.1,
 ]  # fmt: skip
 
 

@@ -51,9 +51,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "rows"), CASES)
-def test_an_interval_holds_given_that_the_label_is_told(
-    epsilon: str, delta: str, rows: int
-) -> None:
+def test_an_interval_holds_if_the_label_is_told(epsilon: str, delta: str, rows: int) -> None:
     """For every true count from 1 to 3T."""
     passed = law(epsilon, delta, rows)
     for confidence in (0.95, 0.5, 0.999):
@@ -171,8 +169,7 @@ GROUPED: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", GROUPED)
-@pytest.mark.usefixtures("exact")
-def test_other_labels_widen_no_interval(name: str) -> None:
+def test_other_labels_widen_no_interval(name: str, exact: None) -> None:
     """How many are told is private: a label's interval and error are those that it has alone."""
     found = []
     for labels in (1, 12):
@@ -181,9 +178,8 @@ def test_other_labels_widen_no_interval(name: str) -> None:
         asked = GROUPED[name](dp.private(df, unit="row").groupby("x", delta=DELTA))
         record = dp.record(asked.release(epsilon=1))
         assert len(record.errors()) == labels
-        found.append(
-            (record.intervals().iloc[0].tolist(), record.errors().iloc[:1].values.tolist())
-        )
+        ends, errors = record.intervals().iloc[0], record.errors().iloc[:1]
+        found.append((ends.tolist(), errors.values.tolist()))
         if name in ("count", "sum"):
             assert record.errors().iloc[0] == asked.expected_error(epsilon=1)
     assert found[0] == found[1]

@@ -59,10 +59,8 @@ def test_words_choose_what_exact_weights_say(seed: int) -> None:
     """Random weights and words, and words that lie at, before and after each cut of the exact
     weights, where floats are not to decide."""
     rng = random.Random(seed)
-    groups = [
-        [int(10**30 * math.exp(-rng.uniform(0, 60))) for _ in range(rng.randint(1, 12))]
-        for _ in range(200)
-    ]
+    sizes = (rng.randint(1, 12) for _ in range(200))
+    groups = [[int(10**30 * math.exp(-rng.uniform(0, 60))) for _ in range(n)] for n in sizes]
     words, asked = [], []
     for weights in groups:
         cut = rng.choice(list(itertools.accumulate(weights)))
@@ -87,9 +85,8 @@ def test_more_bits_decide_at_a_cut() -> None:
     third = 2**64 // 3
     for more, expected in ((0, 0), (third, None), (third + 1, 1), (2**64 - 1, 1)):
         bits = Script([third], [more], [0])
-        found = int(
-            samplers.weighted_choices(np.ones(3), np.array([0]), lambda _: [1, 1, 1], bits)[0]
-        )
+        one = samplers.weighted_choices(np.ones(3), np.array([0]), lambda _: [1, 1, 1], bits)
+        found = int(one[0])
         assert found == (0 if expected is None else expected)
 
 
@@ -158,18 +155,15 @@ def test_cells_together_choose_as_one_by_one(monkeypatch: pytest.MonkeyPatch) ->
     above 60 with probability below 1e-9; twice the rate is above 500."""
     tables = [[1, 1, 2, 5], [], [0, 4, 4, 4, 4, 7]]
     mechanism = law(Fraction(1), [Fraction(1, 2)], top=8)
-    alone = [
-        exactly(monkeypatch, lambda rows=rows: mechanism.release([[ranks(rows)]])[0])
-        for rows in tables
-    ]
+    held = [[[ranks(rows)]] for rows in tables]
+    alone = [exactly(monkeypatch, lambda x=x: mechanism.release(x)[0]) for x in held]
     monkeypatch.undo()
     many = quantiles.ExponentialQuantiles((Fraction(1, 2),), (8,), 12_000, mechanism.per_unit)
     found = np.array(many.release([[ranks(rows) for rows in tables] * 4000])).reshape(-1, 3)
     for told, expected in zip(found.T, alone, strict=True):
         drawn = np.bincount(told, minlength=9)
-        chi2 = sum(
-            (drawn[c] - 4000 * float(p)) ** 2 / (4000 * float(p)) for c, p in expected.items()
-        )
+        wanted = {c: 4000 * float(p) for c, p in expected.items()}
+        chi2 = sum((drawn[c] - n) ** 2 / n for c, n in wanted.items())
         assert chi2 < 60
 
 

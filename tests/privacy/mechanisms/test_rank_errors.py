@@ -63,9 +63,8 @@ def test_a_released_number_of_rows_bounds_the_ranks_of_quantiles_beside_it() -> 
         (x.dp.describe(bounds=(0, 400), epsilon=1), "min, 25%, 50%, 75%, max"),
         (x.dp.agg(["count", "median"], bounds=(0, 400), epsilon=1), "median"),
     ):
-        record, *beside = (
-            dp.record(told).components[k] for k in (name, *dp.record(told).components)
-        )
+        known = dp.record(told).components
+        record, *beside = (known[k] for k in (name, *known))
         counts = beside[0]
         assert record._counts is not None
         assert record._counts.id == counts.id
@@ -146,9 +145,8 @@ def test_tails_of_weighted_sums_are_bounded(seed: int) -> None:
     tail = Tails(np.array([7.0]), np.array([[*weights, 0.0]]))
     for failure in (0.3, 0.05, 1e-6):
         t = float(tail.errors(failure)[0]) - 7
-        exact = sum(
-            math.exp(-t / w) * math.prod(w / (w - v) for v in weights if v != w) for w in weights
-        )
+        shares = {w: math.prod(w / (w - v) for v in weights if v != w) for w in weights}
+        exact = sum(math.exp(-t / w) * share for w, share in shares.items())
         assert exact <= failure * (1 + 1e-6)
         assert tail.beyond(7 + t)[0] == pytest.approx(failure)
         if len(weights) == 1:
@@ -233,9 +231,8 @@ def test_the_parts_of_what_may_fail_add_up(rows: float | None) -> None:
 
 
 def test_errors_of_groups_and_columns_follow_the_order_of_the_answers() -> None:
-    mechanism = quantiles.ExponentialQuantiles(
-        (Fraction(3, 4), Fraction(1, 2)), (2**20, 2**30), 3, Fraction(1)
-    )
+    shares, tops = (Fraction(3, 4), Fraction(1, 2)), (2**20, 2**30)
+    mechanism = quantiles.ExponentialQuantiles(shares, tops, 3, Fraction(1))
     one = mechanism.rank_errors(0.95)
     assert len(one) == 3 * 2 * 2
     assert one == one[:4] * 3
@@ -248,9 +245,8 @@ def test_errors_of_groups_and_columns_follow_the_order_of_the_answers() -> None:
 def test_fewer_rows_never_state_more() -> None:
     aims = law(Fraction(1), DECILES, TOP)._aims(TOP)
     assert [node.at for node in plan(DECILES)] == [aim.at for aim in aims]
-    largest = [
-        max(joint_errors(aims, 0.05, rows)) for rows in (1, 100, 10**4, 10**6, 2.0**30, None)
-    ]
+    many = (1, 100, 10**4, 10**6, 2.0**30, None)
+    largest = [max(joint_errors(aims, 0.05, rows)) for rows in many]
     assert largest == sorted(largest)
 
 
@@ -287,15 +283,13 @@ def test_the_largest_is_at_most_a_rank_further_in_than_by_the_plain_mechanism(n:
     for values, bounds in tables(n, np.random.default_rng(n)):
         measure = by_rank(values, bounds)
         top = int(measure.sum()) - 1
-        points, counts = np.unique(
-            top + 1 - np.cumsum(measure)[:-1].astype(np.int64), return_counts=True
-        )
+        places = top + 1 - np.cumsum(measure)[:-1].astype(np.int64)
+        points, counts = np.unique(places, return_counts=True)
         for epsilon in (0.1, 0.5, 1.0, 2.0):
             mechanism = law(Fraction(epsilon), [Fraction(1)], top)
             (node,) = mechanism._nodes
-            slots = Slots(
-                Ranks(points, counts), 0, top + 1, node.share, 1, 1, mechanism._cap(node, top)
-            )
+            cap = mechanism._cap(node, top)
+            slots = Slots(Ranks(points, counts), 0, top + 1, node.share, 1, 1, cap)
             mine = np.zeros(n + 1)
             order = np.concatenate([[0], np.cumsum(counts)])
             for run in slots.runs():

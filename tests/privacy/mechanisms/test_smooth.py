@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from refusals import refusal
+from test_quantiles import ranks
 
 import dppandas as dp
 from dppandas.errors import QueryError, RecordError, UnsupportedVerb
@@ -24,11 +25,6 @@ from dppandas.privacy.sampling import samplers
 
 TOP = 7
 VALUES = (0, 2, 3, 7)
-
-
-def ranks(rows: tuple[int, ...]) -> Ranks:
-    values, counts = np.unique(np.array(rows, dtype=np.int64), return_counts=True)
-    return Ranks(values, counts.astype(np.int64))
 
 
 def law(epsilon: str, rows: int, target: Target) -> PolyPlace:
@@ -54,8 +50,7 @@ def away(a: int, b: int, share: Fraction) -> int:
 def by_hand(by: PolyPlace, rows: tuple[int, ...]) -> tuple[float, float]:
     """Value and smooth sensitivity, by lists."""
     gamma, ordered = float(by.epsilon) / 5, sorted(rows)
-    found = _of_rank if isinstance(by.target, AtRank) else _of_middle
-    value, moves = found(by, ordered)
+    value, moves = (_of_rank if isinstance(by.target, AtRank) else _of_middle)(by, ordered)
     return value, max(math.exp(-gamma * j) * move for j, move in enumerate(moves))
 
 
@@ -81,9 +76,8 @@ def _of_middle(by: PolyPlace, ordered: list[int]) -> tuple[float, list[float]]:
     x, n, k, cut = _padded(ordered), len(ordered), by.rows, by.target.trim
     kept, left = ordered[cut : n - cut], n - 2 * cut
     shifts = range(max(min(left, smoothing.NEAR), 0))
-    tops, ends = (
-        np.array([x(at + s * t) for t in shifts]) for at, s in ((n - cut + 1, 1), (cut, -1))
-    )
+    sides = ((n - cut + 1, 1), (cut, -1))
+    tops, ends = (np.array([x(at + s * t) for t in shifts]) for at, s in sides)
     widths = np.array([(tops[: a + 1] - ends[a::-1]).max() for a in shifts])
 
     def moved(i: int) -> float:
@@ -112,9 +106,8 @@ def log_density(z: Any, value: float, smooth: float, epsilon: float) -> Any:
 
 
 def databases(most: int) -> list[tuple[int, ...]]:
-    return [
-        rows for n in range(most + 1) for rows in itertools.combinations_with_replacement(VALUES, n)
-    ]
+    multisets = itertools.combinations_with_replacement
+    return [rows for n in range(most + 1) for rows in multisets(VALUES, n)]
 
 
 #: What is asked, and of how many rows at most.

@@ -6,9 +6,6 @@ of bits, or stand on the boundaries where float64 stops being sure.
 
 import itertools
 import math
-import multiprocessing
-import os
-import random
 from bisect import bisect_right
 from collections.abc import Callable
 from fractions import Fraction
@@ -82,16 +79,14 @@ def test_scalar_discrete_laplace_is_exact_to_300_bits(scale: Fraction, monkeypat
     accepted = 1 - found.get(None, Fraction(0))
     law_of_accepted = {z: chance / accepted for z, chance in found.items()}
     # rounds end undecided far beyond these
-    exact.assert_brackets(
-        law_of_accepted, Fraction(0), partial(exact.laplace_pmf, scale), range(-12, 13)
-    )
+    pmf = partial(exact.laplace_pmf, scale)
+    exact.assert_brackets(law_of_accepted, Fraction(0), pmf, range(-12, 13))
 
 
 def closed_cuts(rate: Fraction, base: int) -> list[exact.Interval]:
     """P[lowest digit < k] = (1 - r^k) / (1 - r^base)."""
-    *below, whole = [
-        (1 - high, 1 - low) for low, high in exact.powers(exact.exp_interval(rate), base)[1:]
-    ]
+    powers = exact.powers(exact.exp_interval(rate), base)[1:]
+    *below, whole = [(1 - high, 1 - low) for low, high in powers]
     return [(low / whole[1], high / whole[0]) for low, high in below]
 
 
@@ -318,11 +313,18 @@ def test_the_least_and_the_largest_probabilities() -> None:
 
 def test_permute_and_flip_has_its_exact_law() -> None:
     """Over all coins and orders. Numbers: theory.md B0; the exponential mechanism's differ."""
-    assert exact.selection_law([3, 2, 0], Fraction(1)) == pytest.approx(
-        [0.02377, 0.06654, 0.90968], abs=1e-5
-    )
+    law = exact.selection_law([3, 2, 0], Fraction(1))
+    assert law == pytest.approx([0.02377, 0.06654, 0.90968], abs=1e-5)
     # all tied: every candidate alike
     assert exact.selection_law([0, 0, 0, 0], Fraction(3)) == pytest.approx([0.25] * 4, abs=1e-12)
+
+
+def test_weighted_choice_is_exact() -> None:
+    for weights in ([1], [3, 0, 2], [0, 0, 7], [1, 2, 3, 4], [0, 1, 0]):
+        found, undecided = exact.law(partial(samplers.weighted_choice, weights), runs=100)
+        assert undecided == 0
+        total = sum(weights)
+        assert found == {i: Fraction(w, total) for i, w in enumerate(weights) if w}
 
 
 # --- statistics: that the pieces are put together right in production -----------------------------
@@ -406,56 +408,3 @@ def test_selection_has_the_law_it_states() -> None:
     assert stats.chisquare(cells, n * expected / expected.sum()).pvalue > 1e-7
     exponential = np.exp(-np.array(gaps, dtype=float))
     assert stats.chisquare(cells, n * exponential / exponential.sum()).pvalue < 1e-7
-
-
-# --- no seed reaches the noise --------------------------------------------------------------------
-
-
-def vectors() -> tuple[tuple[int, ...], ...]:
-    """A vector by each sampler; two equal ones by chance: below 1e-90."""
-    return tuple(
-        tuple(sampler(scale, n).tolist())
-        for sampler, scale in (
-            (samplers.discrete_laplace_vector, Fraction(2**20)),
-            (samplers.discrete_gaussian_vector, Fraction(2**40)),
-        )
-        for n in (16, 128)
-    )
-
-
-def test_seeds_do_not_repeat_the_noise() -> None:
-    drawn = []
-    for _ in range(3):
-        np.random.seed(1)
-        random.seed(1)
-        drawn.append(vectors())
-    assert all(len(set(each)) == 3 for each in zip(*drawn, strict=True))
-
-
-def _draw(pipe: Any) -> None:
-    pipe.send(vectors())
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_forked_children_draw_different_noise() -> None:
-    """numpy.random gives all of them the same, seeded or not."""
-    vectors()  # so that tables, and whatever state there might be, are inherited
-    context = multiprocessing.get_context("fork")
-    pipes = [context.Pipe(duplex=False) for _ in range(4)]
-    children = [context.Process(target=_draw, args=(end,)) for _, end in pipes]
-    for child in children:
-        child.start()
-    drawn = [reader.recv() for reader, _ in pipes] + [vectors()]
-    for child in children:
-        child.join()
-    assert all(len(set(each)) == 5 for each in zip(*drawn, strict=True))
-
-
-def test_weighted_choice_is_exact() -> None:
-    for weights in ([1], [3, 0, 2], [0, 0, 7], [1, 2, 3, 4], [0, 1, 0]):
-        found, undecided = exact.law(
-            lambda bits, weights=weights: samplers.weighted_choice(weights, bits), runs=100
-        )
-        assert undecided == 0
-        total = sum(weights)
-        assert found == {i: Fraction(w, total) for i, w in enumerate(weights) if w}

@@ -161,9 +161,8 @@ def forged(records: Mapping[str, Record], rng: np.random.Generator) -> dict[str,
     return found
 
 
-COMBINATIONS = [
-    names for size in (2, 3, 5, 7) for names in list(itertools.combinations(NAMES, size))[::4]
-]
+COMBINATIONS = [*itertools.chain.from_iterable(
+    list(itertools.combinations(NAMES, size))[::4] for size in (2, 3, 5, 7))]  # fmt: skip
 
 
 def test_whatever_the_noise_is() -> None:
@@ -235,9 +234,8 @@ def test_only_the_ends_of_quantiles_move_and_only_outwards() -> None:
 
 def test_ends_make_room_for_a_deviation() -> None:
     """Sums of a mean of 40 and a deviation of 20, and ends that are both 40."""
-    moments, quantiles = dp.record(
-        table().dp["age"].describe(bounds=BOUNDS, epsilon=1)
-    ).components.items()
+    described = table().dp["age"].describe(bounds=BOUNDS, epsilon=1)
+    moments, quantiles = dp.record(described).components.items()
     whole, top = (r._statistic.grids[0].high for _, r in (moments, quantiles))  # type: ignore[attr-defined]
     u = (1 / 6, 5 / 6)  # half of 100 values at 20, half at 60
     sums = [100 * whole * sum(each) / 2 for each in zip(*(((1 - x) ** 2, 2 * x * (1 - x), x * x)

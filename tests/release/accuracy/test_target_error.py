@@ -361,29 +361,24 @@ COUNTS: dict[str, tuple[Callable[..., Any], bool]] = {
     "size of groups": (lambda p, **said: p.groupby("group", keys=ops.GROUPS).size(**said), True),
     "value_counts": (lambda p, **said: p["group"].value_counts(keys=ops.GROUPS, **said), True),
     "crosstab": (
-        lambda p, **said: p.crosstab("group", "code", keys=ops.BOTH, margins=True, **said), True,
-    ),
+        lambda p, **said: p.crosstab("group", "code", keys=ops.BOTH, margins=True, **said), True),
     "hist": (lambda p, **said: p["number"].hist(bins=[0, 5, 10], **said), True),
     "idxmax": (lambda p, **said: p["group"].value_counts(keys=ops.GROUPS).idxmax(**said), True),
     "mode": (lambda p, **said: p["group"].mode(keys=ops.GROUPS, **said), True),
     "unattributed_histogram": (
-        lambda p, **said: p["group"].unattributed_histogram(keys=ops.GROUPS, **said), True
-    ),
+        lambda p, **said: p["group"].unattributed_histogram(keys=ops.GROUPS, **said), True),
     "sums of True": (lambda p, **said: p[["yes", "no"]].sum().release(**said), True),
     "a sum of a bool column": (lambda p, **said: p["yes"].sum(bounds=(0, 1), **said), True),
     "a sum of True": (lambda p, **said: (p["number"] > 3).sum(**said), True),
     "sums of True of groups": (
         lambda p, **said: (
-            p.assign(high="number > 3").groupby("group", keys=ops.GROUPS)["high"].sum(**said)
-        ),
-        True,
-    ),
+            p.assign(high="number > 3").groupby("group", keys=ops.GROUPS)["high"].sum(**said)),
+        True),
     "nunique": (lambda p, **said: p["group"].nunique(keys=ops.GROUPS, **said), False),
     "units": (lambda p, **said: p["owner"].nunique(**said), False),
     "sizes of keys found": (lambda p, **said: p.groupby("group", delta=1e-6).size(**said), True),
     "counts of keys found": (
-        lambda p, **said: p.groupby("group", delta=1e-6)["number"].count(**said), True,
-    ),
+        lambda p, **said: p.groupby("group", delta=1e-6)["number"].count(**said), True),
     "keys found": (lambda p, **said: p["group"].value_counts(delta=1e-6, **said), True),
 }  # fmt: skip
 
@@ -428,9 +423,7 @@ def test_five_persons_rows_are_no_reason_to_pay_thirty(people: Any) -> None:
 
 
 @pytest.mark.parametrize(("share", "rows", "most"), [("5%", 1000, 50), (" 2.5 % ", 400.0, 10)])
-def test_a_share_is_of_the_rows_that_are_expected(
-    share: str, rows: float, most: int, people: Any
-) -> None:
+def test_a_share_is_of_the_expected_rows(share: str, rows: float, most: int, people: Any) -> None:
     for name, (ask, are_rows) in COUNTS.items():
         if not are_rows:
             with pytest.raises(QueryError, match="is a share of expected_rows=, for counts of"):

@@ -194,8 +194,7 @@ SCALES: dict[str, tuple[Callable[[Any], Any], Any, str]] = {
     "sums": (
         lambda p: p[["age", "income"]].sum(bounds=PAIR, epsilon=1),
         {"age": pytest.approx(200, rel=0.05), "income": pytest.approx(200_000, rel=0.05)},
-        "age, income",
-    ),
+        "age, income"),
     "var": (lambda p: p["age"].var(epsilon=0.5), 2, "age²"),
     "std": (lambda p: p["age"].std(epsilon=0.5), 2, "age"),
     "share": (lambda p: p["yes"].mean(bounds=(0, 1), epsilon=0.5), 2, "share"),
@@ -204,8 +203,7 @@ SCALES: dict[str, tuple[Callable[[Any], Any], Any, str]] = {
     "median": (lambda p: p["age"].median(epsilon=0.5), 2, "ranks"),
     "mode": (lambda p: p["sex"].mode(epsilon=0.5), 2, "utility"),
     "mean of times": (
-        lambda p: p["when"].mean(bounds=YEAR, epsilon=0.5), pd.Timedelta(732, "D"), "seconds",
-    ),
+        lambda p: p["when"].mean(bounds=YEAR, epsilon=0.5), pd.Timedelta(732, "D"), "seconds"),
     "median of times": (lambda p: p["when"].median(bounds=YEAR, epsilon=0.5), 2, "ranks"),
     "std of times": (lambda p: p["when"].std(bounds=YEAR, epsilon=0.5), 2, "seconds"),
     "groups": (lambda p: p.groupby("sex")["age"].mean(epsilon=0.5), 200, "age"),

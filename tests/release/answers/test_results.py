@@ -62,11 +62,8 @@ def test_every_result_has_the_record_of_its_release(name: str) -> None:
     assert (record.number, record.query, record.epsilon) == (1, entry.what, Fraction(1, 2))
     assert (record.source, record.lineage, record.unit) == ("unnamed", "asserted", "each row")
     assert record.mechanism == entry.mechanism
-    assert (
-        str(record)
-        .splitlines()[2]
-        .startswith(f"{entry.mechanism}, scale {entry.scale}, {entry.loss}")
-    )
+    line = str(record).splitlines()[2]
+    assert line.startswith(f"{entry.mechanism}, scale {entry.scale}, {entry.loss}")
     assert (record.cell, record.time) == (entry.cell, entry.time)
     again = record.estimate()
     assert again.equals(result) if isinstance(again, pd.Series | pd.DataFrame) else again == result
@@ -284,8 +281,7 @@ def test_a_renamed_class_is_read_and_keeps_its_keys() -> None:
 
 @pytest.mark.parametrize("name", ["Popen", "dppandas.errors.DPError", "__class__", ""])
 def test_a_pickle_names_nothing_beyond_the_registry(name: str) -> None:
-    with pytest.raises(RecordError, match="not part of any release record"):
-        pickles.restored(name, {})
+    refusal(lambda: pickles.restored(name, {}), "not part of any release record", RecordError)
     assert "secret" not in vars(pickles.restored("Unit", {"column": "owner", "secret": 1}))
 
 

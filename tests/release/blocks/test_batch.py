@@ -54,7 +54,8 @@ def exact_delta(scales: list[Fraction], epsilon: float) -> float:
 def test_what_a_batch_costs_is_the_exact_loss_and_hardly_more(number: int) -> None:
     delta = Delta("1e-3")
     p = people()
-    queries = [p.query(f"x > {i}").count()._request.query(_asked("0.1")) for i in range(number)]
+    asked = dp.session()._terms.asked("0.1")
+    queries = [p.query(f"x > {i}").count()._request.query(asked) for i in range(number)]
     pairs = [(query, query.mechanism()) for query in queries]
     loss = batch.composed(pairs, delta)
     scales = [mechanism.scale for _, mechanism in pairs]
@@ -72,10 +73,6 @@ def ask(*added: tuple[Any, Any], **terms: Any) -> list[batch.PendingRelease]:
     """A batch of unreleased answers, each with its ε or None."""
     with dp.batch(**({"epsilon": 1, "delta": "1e-6"} | terms)) as asked:
         return [asked.add(answer, epsilon=epsilon) for answer, epsilon in added]
-
-
-def _asked(epsilon: str) -> Any:
-    return dp.session()._terms.asked(epsilon)
 
 
 def test_the_exact_loss_of_one_noise_is_its_epsilon() -> None:
@@ -220,10 +217,7 @@ def test_without_dp_accounting_it_says_what_to_install(monkeypatch: pytest.Monke
 
 
 def test_a_batch_is_not_started_in_a_split() -> None:
-    with (
-        dp.split(epsilon=1, into=2),
-        pytest.raises(QueryError, match="outside of the split"),
-    ):
+    with dp.split(epsilon=1, into=2), pytest.raises(QueryError, match="outside of the split"):
         dp.batch(epsilon=1, delta=1e-6)
 
 

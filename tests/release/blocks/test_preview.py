@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from ledgers import anew, elsewhere
 from operations import GROUPS, OF_UNITS, OPERATIONS, SELECTIONS, UNKNOWN, released, sixty
-from refusals import refusal
+from refusals import raising, refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
@@ -32,10 +32,7 @@ def people(**terms: Any) -> Any:
 @pytest.fixture
 def untouched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing may be read, drawn or written."""
-
-    def touched(*args: Any, **more: Any) -> Any:
-        raise AssertionError("a preview touched something")
-
+    touched = raising(AssertionError("a preview touched something"))
     monkeypatch.setattr(PandasEngine, "accumulate_rows", touched)
     monkeypatch.setattr(PandasEngine, "_rows", touched)
     for store in (MemoryStore, SqliteStore):
@@ -81,8 +78,7 @@ def test_each_operation_tells_what_the_ledger_would(name: str) -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.usefixtures("untouched")
-def test_nothing_is_touched_and_results_are_marked(name: str) -> None:
+def test_nothing_is_touched_and_results_are_marked(name: str, untouched: None) -> None:
     dp.session(epsilon="0.001", delta=1e-3)
     p = people(unit="owner", max_rows=1)
     with dp.preview() as plan:

@@ -277,13 +277,12 @@ def test_laplace_and_gaussian_noise_are_joined() -> None:
     assert low <= both <= high
 
 
-def ends(record: dp.types.Record) -> list[tuple[float, float]]:
-    return record._intervals(0.95)
-
-
 #: What adds no noise to numbers, besides selections and unknown keys.
 WORDS = ("median", "quantile", "third", "min", "group max", "suggested bounds")
 CHOSEN = {name for name in ops.OPERATIONS if any(word in name for word in WORDS)}
+
+
+NO_NOISE = {*ops.SELECTIONS, *ops.UNKNOWN, *CHOSEN} - {"nlargest counts"}
 
 
 @pytest.mark.filterwarnings("ignore:.* is a quantile", "ignore:the smallest or largest")
@@ -295,10 +294,7 @@ def test_every_operation_is_combined_or_refused(name: str) -> None:
     before = ops.spent()
     if not hasattr(one, "_record") and not isinstance(one, pd.Series | pd.DataFrame):
         refusal(lambda: dp.combine(one, other), "no release record", RecordError)
-    elif (
-        name in {*ops.SELECTIONS, *ops.UNKNOWN, *CHOSEN} - {"nlargest counts"}
-        and "mean" not in name.split()[:1]
-    ):
+    elif name in NO_NOISE and not name.startswith("mean "):
         refusal(lambda: dp.combine(one, other), r"selected labels|is not noise added")
         refusal(lambda: dp.record(one).refine(epsilon=1), r"selected labels|is not noise added")
     else:
@@ -308,15 +304,12 @@ def test_every_operation_is_combined_or_refused(name: str) -> None:
         if isinstance(one, pd.Series | pd.DataFrame):
             assert sorted(map(str, both.index)) == sorted(map(str, dp.record(one).estimate().index))
             assert np.all(both.dtypes == one.dtypes)
-        for value, (low, high) in zip(
-            record._statistic.estimate(record._noisy), ends(record), strict=True
-        ):
+        values = record._statistic.estimate(record._noisy)
+        for value, (low, high) in zip(values, record._intervals(0.95), strict=True):
             assert low <= value <= high or value < 0  # a count may be, and its interval isn't
         record.errors(), record.intervals(0.5), str(record), record._repr_html_()
-        law = record._law
-        assert law.half_width(0.95, record._statistic.size) <= single._law.half_width(
-            0.95, record._statistic.size
-        )
+        size = record._statistic.size
+        assert record._law.half_width(0.95, size) <= single._law.half_width(0.95, size)
     assert ops.spent() == before
 
 
@@ -508,8 +501,7 @@ def test_a_source_that_is_not_held_is_told(tmp_path: Path) -> None:
     dp.session(epsilon=10, store=tmp_path / "a.ledger")
     n = ops.people(version="1").count(epsilon=1)
     anew(store=tmp_path / "a.ledger")
-    with pytest.raises(SourceError, match=r"doesn't hold source 'people'.*fresh=True"):
-        n.refine(epsilon=1)
+    refusal(lambda: n.refine(epsilon=1), r"doesn't hold source 'people'.*fresh=True", SourceError)
     assert ops.spent() == 1
 
 

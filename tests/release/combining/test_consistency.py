@@ -88,8 +88,7 @@ def test_one_table_alone_is_cut_at_zero_in_the_order_in_which_it_was_given() -> 
     assert dp.make_consistent(bins).index.equals(bins.index)
 
 
-@pytest.mark.usefixtures("exact")
-def test_exact_tables_stay_as_they_are() -> None:
+def test_exact_tables_stay_as_they_are(exact: None) -> None:
     tables = four_tables(kept(people()))
     for old, new in zip(tables, dp.make_consistent(*tables), strict=True):
         np.testing.assert_allclose(new, old, atol=0.05)  # a hundredth of the noise's deviation
@@ -183,9 +182,8 @@ def test_weights_are_inverse_variances() -> None:
 
 
 def rmse(tables: Any, exact: Any) -> float:
-    found, true = (
-        np.concatenate([np.asarray(t).ravel() for t in each]) for each in (tables, exact)
-    )
+    both = (tables, exact)
+    found, true = (np.concatenate([np.asarray(t).ravel() for t in each]) for each in both)
     return float(np.sqrt(np.mean((found - true) ** 2)))
 
 
@@ -287,20 +285,17 @@ APART: list[tuple[Callable[[pd.DataFrame, Path], list[Any]], str]] = [
     (memories, "in two ledgers"),
     (
         lambda df, _: [counted(people(rows).dp) for rows in (1000, 50)],
-        "is asserted, so nobody can check that two releases are of the same rows",
-    ),
+        "is asserted, so nobody can check that two releases are of the same rows"),
     (lambda df, _: [counted(kept(df)), counted(df.dp)], "is asserted"),
     (
         lambda df, _: [counted(kept(df)), counted(kept(df).query("b > 1"), 2)],
-        "are of different rows. Ask both after the same methods",
-    ),
+        "are of different rows. Ask both after the same methods"),
     (
         lambda df, _: [counted(kept(df)), counted(dp.concat([kept(df)] * 2))],
-        "are of different rows",
-    ),
+        "are of different rows"),
     (lambda df, _: [counted(kept(df)) for _ in range(2)], "release 1, .* is given twice"),
     (joined, "is given twice"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("made", "words"), APART)

@@ -255,8 +255,7 @@ def test_whoever_reads_a_look_reads_it_at_its_level(name: str, loss: str) -> Non
     found, wide, all_of_it = (
         np.array(record._statistic.errors_at(record._noisy, law, confidence))
         for law, confidence in (
-            (look, 0.95), (joint, 1 - 0.05 * float(look.share) * 1.01), (joint, 0.95)
-        )
+            (look, 0.95), (joint, 1 - 0.05 * float(look.share) * 1.01), (joint, 0.95))
     )  # fmt: skip
     told = wide > 0  # a correlation of a column with itself is 1
     assert told.any()
@@ -268,9 +267,8 @@ def test_asked_again_it_is_free_and_fresh_draws_anew() -> None:
     m = people()["a"].mean(epsilon=0.1)
     known = m.refine(until=0.05)
     paid, entries = spent(), dp.ledger()._count()
-    assert (
-        m.refine(until=0.05) == known == dp.record(m).refine(until=0.05, looks=3, confidence=0.95)
-    )
+    assert m.refine(until=0.05) == known
+    assert known == dp.record(m).refine(until=0.05, looks=3, confidence=0.95)
     assert dp.record(m).refine(until=0.05, at_most=1e-3) == known  # of no replay is that asked
     assert (spent(), losses()) == (paid, losses())
     m.refine(until=0.05, fresh=True)
@@ -294,9 +292,8 @@ def test_tables_keep_it_together() -> None:
     known = dp.record(means).refine(until=0.5, looks=5)
     assert (dp.record(known).errors() <= 0.5).all()
     assert known.index.equals(means.index)
-    assert (
-        dp.record(dp.record(p["g"].value_counts(epsilon=0.5)).refine(until=3)).errors() == 3
-    ).all()
+    first = dp.record(p["g"].value_counts(epsilon=0.5))
+    assert (dp.record(first.refine(until=3)).errors() == 3).all()
     both = p.crosstab("g", "a", keys={"a": [0, 1]}, margins=True, epsilon=1)
     sums = dp.record(dp.record(both).refine(until=5))
     assert (sums.mechanism, sums.errors().max().max() <= 5) == ("look 1 of at most 1", True)
@@ -425,7 +422,7 @@ def test_what_makes_no_sense_is_refused_and_costs_nothing(ask: Any, words: str) 
     dp.session(epsilon=1000)
     p = people()
     n, m = p.count(epsilon=1), p["a"].mean(epsilon=0.1)
-    with pytest.raises(dp.QueryError, match=words):
+    with pytest.raises(QueryError, match=words):
         ask(n, m)
     assert spent() in (Fraction("1.1"), Fraction("2.1"))  # one more to be refused
 

@@ -1,7 +1,5 @@
 """What is remembered of expressions is what would be made anew: for each chunk, branch, domain."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import replace
 from typing import Any
@@ -53,9 +51,7 @@ def exact(frame: pd.DataFrame, block: int, where: ex.Expression | None) -> list[
 
 
 @pytest.mark.parametrize("where", [None, WHERE], ids=["all", "filtered"])
-def test_sums_are_those_of_rows_read_by_nothing_remembered(
-    where: ex.Expression | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sums_are_those_of_nothing_remembered(where: Any, monkeypatch: Any) -> None:
     """In one chunk, in chunks of one row, and in several threads."""
     frame = rows()
     found = [exact(frame, block, where) for block in (1, 7, 100, 10**6)]

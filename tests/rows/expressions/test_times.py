@@ -1,7 +1,5 @@
 """Times and durations: what pandas says on clean data, by cell in mixed columns."""
 
-from __future__ import annotations
-
 import datetime
 import math
 import operator
@@ -31,9 +29,7 @@ EPOCH = pd.Timestamp("1970-01-01").as_unit("us")
 THREE = st.lists(st.integers(-(2**50), 2**50), min_size=3, max_size=3)
 
 
-def column(
-    values: list[Any] | pd.Series, frame: pd.DataFrame | None = None
-) -> dp.types.PrivateSeries:
+def column(values: Any, frame: pd.DataFrame | None = None) -> dp.types.PrivateSeries:
     table = pd.DataFrame({"x": values}) if frame is None else frame.assign(x=values)
     series: dp.types.PrivateSeries = dp.private(table, unit="row")["x"]
     return series
@@ -130,8 +126,7 @@ def test_a_cell_is_what_it_is_wherever_it_stands() -> None:
     frame = pd.DataFrame({"a": [a for a, _ in pairs], "b": [b for _, b in pairs]}, dtype=object)
     for operation in (operator.add, operator.sub, operator.mul, operator.truediv):
         p = dp.private(frame, unit="row")
-        beside = cells(operation(p["a"], p["b"]))
-        for (a, b), found in zip(pairs, beside, strict=True):
+        for (a, b), found in zip(pairs, cells(operation(p["a"], p["b"])), strict=True):
             alone = dp.private(pd.DataFrame({"a": [a], "b": [b]}), unit="row")
             (said,) = cells(operation(alone["a"], alone["b"]))
             assert found == said, (a, b, operation)
@@ -159,8 +154,7 @@ def test_a_zoned_time_moves_by_its_instant_and_stays_in_its_zone() -> None:
 
 def test_what_overflows_is_missing() -> None:
     last = np.array([2**63 - 1, 0], dtype="M8[us]")
-    made = column(pd.Series(last)) + pd.Timedelta("1D")
-    assert cells(made) == [None, pd.Timestamp("1970-01-02")]
+    assert cells(column(pd.Series(last)) + pd.Timedelta("1D")) == [None, pd.Timestamp("1970-01-02")]
     wide = column(pd.Series(np.array([2**62, 1], dtype="m8[us]")))
     assert cells(wide * 4)[0] is None
     assert cells(wide / 0) == [None, None]
@@ -227,21 +221,18 @@ def test_periods_are_keys(exact: None) -> None:
     assert found.index.tolist() == list(months)
 
 
-@pytest.mark.parametrize(
-    ("asked", "says"),
-    [
-        (lambda dt: dt.strftime("%c"), "%c doesn't mean the same on every machine"),
-        (lambda dt: dt.strftime("%-d"), "%- doesn't mean"),
-        (lambda dt: dt.strftime("50%"), "% doesn't mean"),
-        (lambda dt: dt.strftime(None), "must be a text"),
-        (lambda dt: dt.tz_convert("Mars/Olympus"), "must name a time zone"),
-        (lambda dt: dt.tz_convert("dateutil/Europe/Berlin"), "must name a time zone"),
-        (lambda dt: dt.tz_convert(3), "must name a time zone"),
-        (lambda dt: dt.to_period("ME?"), "must be a frequency of periods"),
-        (lambda dt: dt.to_period(3), "must be a text"),
-        (lambda dt: dt.tz_localize("UTC"), "tz_convert"),
-    ],
-)
+@pytest.mark.parametrize(("asked", "says"), [
+    (lambda dt: dt.strftime("%c"), "%c doesn't mean the same on every machine"),
+    (lambda dt: dt.strftime("%-d"), "%- doesn't mean"),
+    (lambda dt: dt.strftime("50%"), "% doesn't mean"),
+    (lambda dt: dt.strftime(None), "must be a text"),
+    (lambda dt: dt.tz_convert("Mars/Olympus"), "must name a time zone"),
+    (lambda dt: dt.tz_convert("dateutil/Europe/Berlin"), "must name a time zone"),
+    (lambda dt: dt.tz_convert(3), "must name a time zone"),
+    (lambda dt: dt.to_period("ME?"), "must be a frequency of periods"),
+    (lambda dt: dt.to_period(3), "must be a text"),
+    (lambda dt: dt.tz_localize("UTC"), "tz_convert"),
+])  # fmt: skip
 def test_what_dt_refuses(asked: Callable[[Any], Any], says: str) -> None:
     refusal(lambda: asked(column(pd.to_datetime(["2020-01-01"]).to_series()).dt), says, dp.DPError)
 
@@ -308,8 +299,7 @@ def test_a_released_time_knows_its_error_and_interval() -> None:
 
 
 def test_tables_have_the_dtypes_that_public_facts_fix() -> None:
-    frame = year(BERLIN)
-    p = dp.private(frame, unit="row")
+    p = dp.private(year(BERLIN), unit="row")
     both = {"when": bounds(BERLIN), "wait": (pd.Timedelta(0), pd.Timedelta("7D"))}
     by = p.groupby("group", keys=["a", "b"])
     means = by[["when", "wait"]].mean(bounds=both, epsilon=1)
@@ -352,8 +342,7 @@ def test_histograms_of_times(exact: None) -> None:
 def test_clip_and_domain_declare_spans(exact: None) -> None:
     frame = year()
     p = dp.protect(frame, name="visits", domain={"when": YEAR})
-    mean = p["when"].mean(epsilon=1)
-    assert abs(mean - frame["when"].mean()) <= pd.Timedelta("1s")
+    assert abs(p["when"].mean(epsilon=1) - frame["when"].mean()) <= pd.Timedelta("1s")
     assert "2020-01-01" in p.describe().loc["when", "bounds"]
     spring = (pd.Timestamp("2020-03-01"), pd.Timestamp("2020-05-01"))
     clipped = p["when"].clip(*spring)
@@ -364,38 +353,30 @@ def test_clip_and_domain_declare_spans(exact: None) -> None:
     assert cells(p["wait"].clip(*week)) == plainly(frame["wait"].clip(*week))
 
 
-@pytest.mark.parametrize(
-    ("asked", "says"),
-    [
-        (lambda p: p["when"].sum(bounds=YEAR, epsilon=1), "times have no sum"),
-        (lambda p: p["when"].var(bounds=YEAR, epsilon=1), "Ask for .std"),
-        (lambda p: p["when"].mean(bounds=YEAR[::-1], epsilon=1), "the lower first"),
-        (lambda p: p["when"].mean(bounds=(YEAR[0], 5), epsilon=1), "two times or two durations"),
-        (lambda p: p["when"].mean(bounds=(YEAR[0], pd.Timedelta(1)), epsilon=1), "two times"),
-        (
-            lambda p: p["when"].mean(
-                bounds=(pd.Timestamp("2020", tz="UTC"), pd.Timestamp("2021", tz=BERLIN)), epsilon=1
-            ),
-            "one zone",
-        ),
-        (lambda p: p["when"].mean(bounds=("now", "today"), epsilon=1), "two finite numbers"),
-        (lambda p: p["when"].mean(bounds=(pd.NaT, pd.NaT), epsilon=1), "two finite numbers"),
-        (lambda p: p["when"].cov(p["wait"], bounds=YEAR, epsilon=1), "numbers only"),
-        (lambda p: p["when"].median(bounds=YEAR, step=1, epsilon=1), "step= is for numbers"),
-        (lambda p: p["wait"].sum(bounds=YEAR, epsilon=1), "of kind duration. Give durations"),
-        (lambda p: p["zoned"].mean(bounds=NAIVE, epsilon=1), "of kind zoned time. Give times in a"),
-        (lambda p: (p["when"] - p["zoned"]).count(epsilon=1), "of kind zoned time|of kind time"),
-        (lambda p: (p["when"] + p["when"]).count(epsilon=1), "of kind time"),
-        (lambda p: (p["when"] * 2).count(epsilon=1), "of kind time"),
-        (lambda p: (p["wait"] + 2).count(epsilon=1), "of kind duration"),
-        (lambda p: (-p["when"]).count(epsilon=1), "of kind time"),
-        (lambda p: p["when"].dt.tz_convert("UTC").count(epsilon=1), "of kind time"),
-        (lambda p: p["when"].hist(bins=[YEAR[1], YEAR[0]], epsilon=1), "the lower first"),
-        (lambda p: p["when"].hist(bins=[YEAR[0], 3, YEAR[1]], epsilon=1), "of one kind"),
-        (lambda p: p["when"].clip(YEAR[1], YEAR[0]), "the lower first"),
-        (lambda p: p["when"].clip(YEAR[1], 3), "two times"),
-    ],
-)
+@pytest.mark.parametrize(("asked", "says"), [
+    (lambda p: p["when"].sum(bounds=YEAR, epsilon=1), "times have no sum"),
+    (lambda p: p["when"].var(bounds=YEAR, epsilon=1), "Ask for .std"),
+    (lambda p: p["when"].mean(bounds=YEAR[::-1], epsilon=1), "the lower first"),
+    (lambda p: p["when"].mean(bounds=(YEAR[0], 5), epsilon=1), "two times or two durations"),
+    (lambda p: p["when"].mean(bounds=(YEAR[0], pd.Timedelta(1)), epsilon=1), "two times"),
+    (lambda p: p["when"].mean(bounds=(bounds("UTC")[0], bounds(BERLIN)[1]), epsilon=1), "one zone"),
+    (lambda p: p["when"].mean(bounds=("now", "today"), epsilon=1), "two finite numbers"),
+    (lambda p: p["when"].mean(bounds=(pd.NaT, pd.NaT), epsilon=1), "two finite numbers"),
+    (lambda p: p["when"].cov(p["wait"], bounds=YEAR, epsilon=1), "numbers only"),
+    (lambda p: p["when"].median(bounds=YEAR, step=1, epsilon=1), "step= is for numbers"),
+    (lambda p: p["wait"].sum(bounds=YEAR, epsilon=1), "of kind duration. Give durations"),
+    (lambda p: p["zoned"].mean(bounds=NAIVE, epsilon=1), "of kind zoned time. Give times in a"),
+    (lambda p: (p["when"] - p["zoned"]).count(epsilon=1), "of kind zoned time|of kind time"),
+    (lambda p: (p["when"] + p["when"]).count(epsilon=1), "of kind time"),
+    (lambda p: (p["when"] * 2).count(epsilon=1), "of kind time"),
+    (lambda p: (p["wait"] + 2).count(epsilon=1), "of kind duration"),
+    (lambda p: (-p["when"]).count(epsilon=1), "of kind time"),
+    (lambda p: p["when"].dt.tz_convert("UTC").count(epsilon=1), "of kind time"),
+    (lambda p: p["when"].hist(bins=[YEAR[1], YEAR[0]], epsilon=1), "the lower first"),
+    (lambda p: p["when"].hist(bins=[YEAR[0], 3, YEAR[1]], epsilon=1), "of one kind"),
+    (lambda p: p["when"].clip(YEAR[1], YEAR[0]), "the lower first"),
+    (lambda p: p["when"].clip(YEAR[1], 3), "two times"),
+])  # fmt: skip
 def test_what_spans_refuse(asked: Callable[[Any], Any], says: str) -> None:
     p = dp.private(year().assign(zoned=year("UTC")["when"]), unit="row")
     refusal(lambda: asked(p), says, dp.DPError)
@@ -438,8 +419,7 @@ def test_texts_mean_the_clock_on_the_wall(zone: str | None, exact: None) -> None
     assert mean.tz is None
     by = pd.Grouper(key="when", freq="MS")
     found = p.groupby(by, range=("2020-01-01", "2020-12-31"))["group"].count(epsilon=1)
-    months = clock.dt.month.value_counts().sort_index()
-    assert found.tolist() == months.tolist()
+    assert found.tolist() == clock.dt.month.value_counts().sort_index().tolist()
     assert found.index.equals(pd.date_range("2020-01-01", periods=12, freq="MS", name="when"))
     day = "2020-02-29"
     exact = int((clock == day).sum())
@@ -519,7 +499,7 @@ def test_what_is_chosen_keeps_its_kind_and_domain(exact: None) -> None:
 
 def test_an_error_of_times_is_asked_for_as_a_duration() -> None:
     p = dp.protect(year(rows=3000), name="year", domain={"when": YEAR})
-    day = pd.Timedelta("1D")
+    day, nano = pd.Timedelta("1D"), pd.Timedelta(1)
     mean = p["when"].mean(within=day, expected_rows=3000)
     assert dp.record(mean).errors() <= pd.Timedelta("2D")
     loss = dp.record(mean).epsilon
@@ -532,10 +512,7 @@ def test_an_error_of_times_is_asked_for_as_a_duration() -> None:
         (lambda: p["when"].median(within=day), "no duration: give a number"),
         (lambda: p["wait"].count(within=day), "no duration: give a number"),
         (lambda: p["when"].mean(within=-day, expected_rows=9), "longer than nothing"),
-        (
-            lambda: p["when"].mean(within=pd.Timedelta(1), expected_rows=9),
-            "least error, at epsilon",
-        ),
+        (lambda: p["when"].mean(within=nano, expected_rows=9), "least error, at epsilon"),
     ):
         refusal(asked, says)
 
@@ -551,9 +528,8 @@ def test_intervals_are_rounded_outwards(number: float, unit: str) -> None:
     ruler = Ruler(span, pd.Timedelta(1, unit).value)
     layout = Layout(integer=False, rulers=(ruler,))
     exact = min(max(Fraction(number) * ruler.tick + span.lower, span.lower), span.upper)
-    (low,), (high,) = (
-        layout.typed([number], lambda i: "value", rounded) for rounded in (math.floor, math.ceil)
-    )
+    ways = (math.floor, math.ceil)
+    (low,), (high,) = (layout.typed([number], lambda i: "value", way) for way in ways)
     assert low.value <= exact <= high.value
     assert high - low <= pd.Timedelta(1, unit)
 

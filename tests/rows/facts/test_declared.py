@@ -1,7 +1,5 @@
 """Facts can be added, none can contradict another, and what was asked before keeps its key."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -15,7 +13,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.display.notebook import whatif
-from dppandas.errors import MissingArgument, QueryError, SourceError
+from dppandas.errors import MissingArgument, SourceError
 from dppandas.rows.facts.bounds import Bounds
 from dppandas.rows.facts.keys import Keys
 
@@ -181,25 +179,22 @@ def test_a_suggestion_is_a_fact() -> None:
     assert 0 < known["age"].mean(epsilon=20) < 64
 
 
-@pytest.mark.parametrize(
-    ("declare", "error", "said"),
-    [
-        (lambda p: p.declare(nobody=(0, 1)), QueryError, "no column"),
-        (lambda p: p.declare(age=(1, 0)), QueryError, "lower first"),
-        (lambda p: p.declare([("age", (0, 1))]), QueryError, "must be a dict"),
-        (lambda p: p.declare({"age": (0, 1)}, age=(0, 1)), QueryError, "twice"),
-        (lambda p: p.declare(sex="f"), QueryError, "list of labels"),
-        (lambda p: p.declare(age=p["age"]), QueryError, "list of labels"),
-        (lambda p: p.declare(sex=table()["sex"]), QueryError, "twice"),
-        (lambda p: p[["age"]].declare(sex=["f"]), QueryError, "no column"),
-        (lambda p: p.assign(z=p["age"] * 2).declare(z=(0, 1)), QueryError, r"\.clip\(0, 1\)"),
-        (lambda p: p.assign(age=p["age"] * 2).declare(age=(0, 1)), QueryError, "computed from"),
-        (lambda p: p.assign(b=p["age"]).declare(b=(0, 1), age=(0, 2)), QueryError, "contradicts"),
-    ],
-)  # fmt: skip
-def test_what_is_no_fact_of_a_column_is_refused(declare: Any, error: type, said: str) -> None:
+@pytest.mark.parametrize(("declare", "said"), [
+    (lambda p: p.declare(nobody=(0, 1)), "no column"),
+    (lambda p: p.declare(age=(1, 0)), "lower first"),
+    (lambda p: p.declare([("age", (0, 1))]), "must be a dict"),
+    (lambda p: p.declare({"age": (0, 1)}, age=(0, 1)), "twice"),
+    (lambda p: p.declare(sex="f"), "list of labels"),
+    (lambda p: p.declare(age=p["age"]), "list of labels"),
+    (lambda p: p.declare(sex=table()["sex"]), "twice"),
+    (lambda p: p[["age"]].declare(sex=["f"]), "no column"),
+    (lambda p: p.assign(z=p["age"] * 2).declare(z=(0, 1)), r"\.clip\(0, 1\)"),
+    (lambda p: p.assign(age=p["age"] * 2).declare(age=(0, 1)), "computed from"),
+    (lambda p: p.assign(b=p["age"]).declare(b=(0, 1), age=(0, 2)), "contradicts"),
+])  # fmt: skip
+def test_what_is_no_fact_of_a_column_is_refused(declare: Any, said: str) -> None:
     frame = protected()
-    refusal(lambda: declare(frame), said, error)
+    refusal(lambda: declare(frame), said)
     assert dp.session()._sources["people"].facts.known == {}
 
 
@@ -213,8 +208,7 @@ def test_names_that_are_no_identifiers_and_names_of_arguments() -> None:
 
 def test_what_is_asserted_can_be_declared_too() -> None:
     frame = dp.private(table(), unit="row")
-    known = frame.declare(age=(0, 99))
-    assert known["age"].mean(epsilon=20) < 99
+    assert frame.declare(age=(0, 99))["age"].mean(epsilon=20) < 99
     refusal(lambda: frame.declare(age=(0, 98)), error=SourceError)
     assert facts(dp.private(table(), unit="row").declare(age=(0, 98))) == {"age": Bounds(0, 98)}
 

@@ -1,7 +1,5 @@
 """Public facts: bounds, the fixed-point grid, keys, the privacy unit, and what is refused."""
 
-from __future__ import annotations
-
 import datetime
 import math
 from decimal import Decimal
@@ -75,9 +73,7 @@ def test_rounding_is_monotone_and_never_leaves_the_grid(
 
 @pytest.mark.parametrize("make", GRIDS.values(), ids=GRIDS)
 @given(within=bounds(), share=st.floats(0, 1))
-def test_rounding_moves_a_number_by_no_more_than_a_step(
-    make: Any, within: Bounds, share: float
-) -> None:
+def test_rounding_moves_a_number_by_a_step_at_most(make: Any, within: Bounds, share: float) -> None:
     grid = make(within)
     x = min(max(within.lower + share * (within.upper - within.lower), within.lower), within.upper)
     exact = (Fraction(x) - Fraction(grid.origin)) / Fraction(grid.step)

@@ -33,10 +33,6 @@ from dppandas.statistics import REGISTRY
 DELTA = "1e-3"
 
 
-def spent() -> int:
-    return len(dp.ledger()._entries())
-
-
 # --- which kind something is of -------------------------------------------------------------------
 
 ARROW, arrow = pytest.importorskip("pyarrow"), pd.ArrowDtype
@@ -236,8 +232,7 @@ class Case:
             {
                 "x": self._column(self.cells), "y": self._column(turned),
                 "g": [1, 2] * (len(self.cells) // 2), "n": np.arange(len(self.cells)) % 5 * 1.0,
-                "u": np.arange(len(self.cells)) // 2,
-            }
+                "u": np.arange(len(self.cells)) // 2}
         )  # fmt: skip
 
     def _column(self, cells: list[Any]) -> pd.Series[Any]:
@@ -264,8 +259,7 @@ CASES: dict[str, Case] = {
     "zoned time": Case(_times("UTC"), "datetime64[ns, UTC]", _times("UTC")[1::-1], {}),
     "duration": Case(
         [pd.Timedelta(f"{n} h") if n else pd.NaT for n in (1, 2, 2, 0, 30)] * 8, "timedelta64[ns]",
-        [pd.Timedelta("2h"), pd.Timedelta("1h")], {},
-    ),
+        [pd.Timedelta("2h"), pd.Timedelta("1h")], {}),
     "list": Case(LISTS, object, [(3,), (1, 2)], {"x": "list", "y": "list"}),
 }  # fmt: skip
 
@@ -390,12 +384,10 @@ COLUMN: dict[str, Row] = {
     "by a duration": total_row(lambda d, c: d["x"] / pd.Timedelta("1h"), LENGTHS),
     "mean, of times": Row(
         lambda p, c: p["x"].mean(bounds=("2020-01-01", "2022-01-01"), epsilon=1).floor("D"), TIMES,
-        lambda d, c: d["x"].dt.tz_localize(None).mean().floor("D"),
-    ),
+        lambda d, c: d["x"].dt.tz_localize(None).mean().floor("D")),
     "sum, of durations": Row(
         lambda p, c: p["x"].sum(bounds=(pd.Timedelta(0), pd.Timedelta("9D")), **E).round("h"),
-        LENGTHS, lambda d, c: d["x"].sum().round("h"),
-    ),
+        LENGTHS, lambda d, c: d["x"].sum().round("h")),
     "-": total_row(lambda d, c: d["x"] * 1 - d["n"], NUMBERS),
     "*": total_row(lambda d, c: d["x"] * d["n"], NUMBERS),
     "/": total_row(lambda d, c: d["x"] / 2, NUMBERS),
@@ -419,8 +411,7 @@ COLUMN: dict[str, Row] = {
     "astype bool": Row(lambda p, c: p["x"].astype(bool).mean(**E), NUMBERS | TEXTS),
     "astype str": Row(lambda p, c: p["x"].astype(str).count(**E), LABELS,
                       lambda d, c: d["x"].count()),
-    "astype datetime": Row(
-        lambda p, c: p["x"].astype("datetime64[ns]").count(**E), TIMES | TEXTS),
+    "astype datetime": Row(lambda p, c: p["x"].astype("datetime64[ns]").count(**E), TIMES | TEXTS),
     "astype category": Row(lambda p, c: p["x"].astype("category").count(**E), ALL),
     "map": Row(lambda p, c: p["x"].map(dict.fromkeys(c.labels, "z")).value_counts(**E), LABELS,
                lambda d, c: [sum(counts(d["x"].dropna(), c.labels))]),
@@ -437,16 +428,14 @@ _OF_TEXT = {
         ("lower",), ("upper",), ("title",), ("capitalize",), ("swapcase",), ("casefold",),
         ("strip",), ("lstrip",), ("rstrip",), ("split",), ("removeprefix", "a"),
         ("removesuffix", "a"), ("zfill", 3), ("center", 5), ("ljust", 5), ("rjust", 5),
-        ("replace", "a", "xx"), ("extract", "(b)"),
-    )
+        ("replace", "a", "xx"), ("extract", "(b)"))
 }  # fmt: skip
 _TESTS = {
     name: lambda s, name=name, args=args: getattr(s.str, name)(*args)
     for name, *args in (
         ("isalpha",), ("isalnum",), ("isdigit",), ("isdecimal",), ("isnumeric",), ("isspace",),
         ("islower",), ("isupper",), ("istitle",), ("isascii",), ("startswith", "b"),
-        ("endswith", "b"), ("contains", "b"), ("match", "b"), ("fullmatch", "b."),
-    )
+        ("endswith", "b"), ("contains", "b"), ("match", "b"), ("fullmatch", "b."))
 }  # fmt: skip
 
 
@@ -466,12 +455,10 @@ def time_row(make: Callable[[Any, Case], Any], label: str) -> Row:
 STR: dict[str, Row] = {
     **{
         name: Row(lambda p, c, verb=verb: verb(p["x"]).count(**E), TEXTS)
-        for name, verb in _OF_TEXT.items()
-    },
+        for name, verb in _OF_TEXT.items()},
     **{
         name: Row(lambda p, c, test=test: p[test(p["x"])].count(**E), TEXTS, _theirs_of_test(test))
-        for name, test in _TESTS.items()
-    },
+        for name, test in _TESTS.items()},
     "len": total_row(lambda d, c: d["x"].str.len(), TEXTS | {"list"}),
     "count": total_row(lambda d, c: d["x"].str.count("b"), TEXTS),
     "find": total_row(lambda d, c: d["x"].str.find("b"), TEXTS),
@@ -494,8 +481,7 @@ DT: dict[str, Row] = {
     "strftime": time_row(lambda d, c: d["x"].dt.strftime("%Y-%m"), "2020-02"),
     "to_period": Row(
         lambda p, c: p["x"].dt.to_period("M").value_counts(keys=[pd.Period("2020-02", "M")], **E),
-        TIMES, lambda d, c: [int((d["x"].dt.strftime("%Y-%m") == "2020-02").sum())],
-    ),
+        TIMES, lambda d, c: [int((d["x"].dt.strftime("%Y-%m") == "2020-02").sum())]),
     "tz_convert": total_row(lambda d, c: d["x"].dt.tz_convert("Etc/GMT+5").dt.day, {"zoned time"}),
     **{name: count_row(lambda d, c, name=name: getattr(d["x"].dt, name)("D"), TIMES | LENGTHS)
        for name in ("floor", "ceil", "round")},
@@ -570,12 +556,8 @@ FRAME: dict[str, Row] = {
 
 
 def by_group(ask: Callable[[Any], Any], answered: frozenset[str], pandas: Any = None) -> Row:
-    def theirs(d: pd.DataFrame, c: Case) -> Any:
-        return pandas(d.groupby("g"))
-
-    return Row(
-        lambda p, c: ask(p.groupby("g", keys=[1, 2])["x"]), answered, theirs if pandas else None
-    )
+    theirs = None if pandas is None else lambda d, c: pandas(d.groupby("g"))
+    return Row(lambda p, c: ask(p.groupby("g", keys=[1, 2])["x"]), answered, theirs)
 
 
 GROUPS: dict[str, Row] = {
@@ -650,7 +632,7 @@ def test_an_answer_is_that_of_pandas_or_refused(name: str, kind: str, exact: Non
         refusal(lambda: answer(row, case), error=dp.DPError)
         return
     found = answer(row, case)
-    assert spent() > 0
+    assert dp.ledger()._entries()
     if row.pandas is not None:
         wanted = row.pandas(case.frame, case)
         assert alike(found, wanted), (found, wanted)
@@ -707,7 +689,7 @@ def test_where_no_cell_is_anything_an_answer_is_given_all_the_same(kind: str, no
         except ReleaseFailed as failed:
             raise AssertionError(name) from failed
         except dp.DPError:
-            assert spent() == 0, name
+            assert dp.ledger()._entries() == [], name
 
 
 #: Public names that make or answer nothing by themselves.
@@ -760,8 +742,7 @@ TIMES_ROWS = pd.DataFrame(
     {
         "start": pd.to_datetime(DAYS), "end": pd.to_datetime(["2020-01-03", "2020-02-02"] * 250),
         "zoned": pd.to_datetime(DAYS, utc=True), "said": pd.Series(DAYS, dtype="string"),
-        "price": pd.Series(["1,200", "7"] * 250, dtype="string"), "who": list(range(250)) * 2,
-    }
+        "price": pd.Series(["1,200", "7"] * 250, dtype="string"), "who": list(range(250)) * 2}
 )  # fmt: skip
 YEARS = ("2020-01-01", "2021-01-01")
 FOUND: dict[str, tuple[Callable[[Any], Any], str]] = {
@@ -814,8 +795,7 @@ def test_what_can_only_be_about_nothing_is_refused_free_of_charge(name: str, lin
     df = TIMES_ROWS.copy()
     unit = {"unit": "who", "max_rows": 2}
     p = dp.protect(df, "d", **unit) if lineage == "verified" else dp.private(df, **unit)
-    raised = refusal(lambda: ask(p).release(epsilon=1), words)
-    assert "Nothing was computed or charged" in raised
+    assert "Nothing was computed or charged" in refusal(lambda: ask(p).release(epsilon=1), words)
 
 
 def test_what_a_refusal_advises_works(exact: None) -> None:
@@ -880,9 +860,7 @@ def dp_index(found: Any) -> Any:
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NaT], ids=["None", "NaN", "NaT"])
 @pytest.mark.parametrize("dtype", LEAKY)
 @pytest.mark.parametrize("lineage", ["verified", "asserted"])
-def test_a_row_of_missing_cells_changes_nothing_that_is_said(
-    dtype: str, missing: Any, lineage: str
-) -> None:
+def test_a_row_of_missing_cells_changes_nothing(dtype: str, missing: Any, lineage: str) -> None:
     column = pd.Series(LEAKY[dtype], dtype=dtype)
     one = pd.DataFrame({"x": column, "n": [1, 2, 3]})
     try:  # what the holder's pandas makes of the same column with a row more

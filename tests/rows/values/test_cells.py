@@ -5,8 +5,6 @@ was; Decimals beyond float64, ``(1,)`` and ``(True,)`` passed as the same data; 
 ``Decimal("1e999999")`` hung, and a list nested 2,000 deep raised.
 """
 
-from __future__ import annotations
-
 import ast
 import datetime as dt
 import math
@@ -24,7 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from elements import objects
+from elements import meanings, objects
 from hypothesis import example, given
 from hypothesis import strategies as st
 from ledgers import anew
@@ -134,9 +132,8 @@ def test_a_wide_list_of_lists_costs_no_more_than_its_limit() -> None:
 WHOLE = st.integers(-3, 3) | st.sampled_from(
     [2**k + by for k in (31, 53, 63, 64, 70) for by in (-1, 0, 1)] + [-(2**53) - 1, -(2**63) - 1]
 )
-REAL = st.sampled_from(
-    [0.5, -0.0, 0.1, 1.0, 2.0**53, 2.0**63, -(2.0**63), 2.0**64, math.inf, 1e300]
-)
+REAL = st.sampled_from([0.5, -0.0, 0.1, 1.0, 2.0**53, 2.0**63, -(2.0**63), 2.0**64, math.inf,
+                        1e300])  # fmt: skip
 TEXT = st.sampled_from(["", "a", "1", "1.0", "True", "2020-01-01", "\ud800", "\\ud800", "a\x00",
                         "a\x00b", "é", "nan"])  # fmt: skip
 NANOS = st.sampled_from([0, 1, 1000, 1_577_836_800_000_000_000, -1])
@@ -159,11 +156,6 @@ CELLS = st.recursive(
 )  # fmt: skip
 
 
-def meanings(held: vectors.Vector) -> list[Cell]:
-    coded = held.coded()
-    return [MISSING if code < 0 else coded.levels.cells[code] for code in coded.codes.tolist()]
-
-
 @given(st.lists(CELLS, max_size=12))
 @example(["a\x00", "a\x00b", "a"])
 @example(["\ud800", "\\ud800"])
@@ -175,8 +167,7 @@ def test_a_cell_means_the_same_in_every_column(values: list[Any]) -> None:
     wanted = [canonical(value) for value in values]
     assert meanings(column(objects(values))) == wanted
     assert meanings(column(objects(values[::-1]))) == wanted[::-1]
-    beside = column(objects([*values, "n/a", 1.5, None]))
-    assert meanings(beside.take(slice(len(values)))) == wanted
+    assert meanings(column(objects([*values, "n/a", 1.5, None])).take(slice(len(values)))) == wanted
 
 
 HOLDERS: dict[str, tuple[Any, list[str]]] = {
@@ -220,9 +211,7 @@ def test_storage_never_changes_a_meaning(kind: str, data: st.DataObject) -> None
 
 
 @given(st.lists(CELLS, min_size=1, max_size=8), st.lists(SCALARS, max_size=5))
-def test_look_ups_and_comparisons_agree_with_the_definition(
-    values: list[Any], wanted: list[Any]
-) -> None:
+def test_look_ups_and_comparisons_are_as_defined(values: list[Any], wanted: list[Any]) -> None:
     """By brute force: equality of keys, cell by cell."""
     held, cells_held = column(objects(values)), [canonical(value) for value in values]
     public = tuple(x for x in wanted if key(canonical(x)) is not None and not isinstance(x, str))
@@ -337,8 +326,7 @@ SPITEFUL: list[tuple[type, tuple[Any, ...]]] = [
 def test_a_subclass_is_read_by_its_base(base: type, args: tuple[Any, ...]) -> None:
     cell = spiteful(base, *args)
     assert canonical(cell) == canonical(base(*args))
-    held = column(objects([cell, base(*args), "n/a"]))
-    assert meanings(held)[:2] == [canonical(base(*args))] * 2
+    assert meanings(column(objects([cell, base(*args), "n/a"])))[:2] == [canonical(base(*args))] * 2
 
 
 class Meta(type):
@@ -381,8 +369,7 @@ def test_one_odd_row_changes_what_no_other_row_counts(exact: None) -> None:
 
 
 def test_a_cell_beyond_the_limits_neither_hangs_nor_raises(exact: None) -> None:
-    deep = nested(2000)
-    frame = pd.DataFrame({"x": objects([Decimal("1e999999"), deep, 2**10_000, 1, "1"])})
+    frame = pd.DataFrame({"x": objects([Decimal("1e999999"), nested(2000), 2**10_000, 1, "1"])})
     people = dp.protect(frame, name="odd")
     assert people["x"].count(epsilon=1) == 2
     assert people.count(epsilon=1) == 5
@@ -398,9 +385,8 @@ def test_long_doubles_name_the_same_unit_as_numbers(exact: None) -> None:
 
 def test_columns_are_read_once_and_not_before_they_are_needed(monkeypatch: Any) -> None:
     read: list[Any] = []
-    monkeypatch.setattr(
-        "dppandas.rows.values.reading.column", lambda s: (read.append(s.name), column(s))[1]
-    )
+    note: Any = lambda s: (read.append(s.name), column(s))[1]  # noqa: E731
+    monkeypatch.setattr("dppandas.rows.values.reading.column", note)
     frame = pd.DataFrame({"a": range(9), "b": list("abcabcabc")})
     people = dp.protect(frame, name="once")
     assert sorted(read) == ["a", "b"]  # the check of the version
@@ -487,8 +473,8 @@ def test_other_arrays_mean_what_their_cells_mean(kind: str) -> None:
 
 
 @pytest.mark.usefixtures("exact")
-def test_ledgers_of_the_form_before_go_on_and_replay_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_ledgers_of_the_form_before_go_on_replaying_nothing(
+    tmp_path: Any, monkeypatch: Any
 ) -> None:
     """Old charges add up; nothing old is answered again, and no part is shared with it."""
     frame = pd.DataFrame({"g": ["a", "b"] * 50, "x": range(100)})
@@ -536,14 +522,11 @@ ENDS = np.array(["2262-04-11T23:47:16.854775807", "1677-09-21T00:12:44", "2020-0
 
 @pytest.mark.parametrize("unit", ["s", "us", "ns"])
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "Asia/Tokyo", "UTC", "+05:30"])
-def test_zoned_times_at_the_end_of_all_times_mean_the_same_in_both_forms(
-    unit: str, zone: str
-) -> None:
+def test_zoned_times_at_the_end_of_all_times_mean_the_same(unit: str, zone: str) -> None:
     far = [] if unit == "ns" else [np.datetime64("9999-12-31T23:59:59", unit),
                                    np.datetime64("200000-01-01", unit)]  # fmt: skip
     values = np.array([*ENDS.astype(f"M8[{unit}]"), *far], dtype=f"M8[{unit}]")
-    times = pd.Series(pd.DatetimeIndex(values).tz_localize("UTC").tz_convert(zone))
-    held = column(times)
+    held = column(pd.Series(pd.DatetimeIndex(values).tz_localize("UTC").tz_convert(zone)))
     for operation in COMPARE:
         for text in ("2020-06-01", "2262-04-12", "9999-12-31 23:59:59", "1677-09-21"):
             found = vectors.compare_scalar(operation, held, text).tolist()
@@ -560,8 +543,7 @@ def test_a_sentinel_beyond_the_calendar_keeps_its_place() -> None:
 
 def test_no_two_numbers_share_a_hash_under_each_key() -> None:
     """Without a key a frame can be built that passes as another."""
-    pairs = [(2**53 + 1, 7.206501236555038e-59), (3.1157114724861147e209, None)]
-    for one, other in pairs:
+    for one, other in [(2**53 + 1, 7.206501236555038e-59), (3.1157114724861147e209, None)]:
         for key_bytes in (b"a" * 16, b"b" * 16):
             hashes = hashing.of_elements(column(objects([one, other])), key_bytes)
             assert hashes[0] != hashes[1]
@@ -589,8 +571,7 @@ def test_protect_never_raises_on_a_cell_and_copies_by_the_base() -> None:
 
     cells_held = [Unhashed(), Copies([1]), [1, threading.Lock()], nested(2000)]
     people = dp.protect(pd.DataFrame({"x": objects(cells_held)}), name="hostile")
-    found = meanings(people._table.engine.read["x"])
-    assert found == [canonical(cell) for cell in cells_held]
+    assert meanings(people._table.engine.read["x"]) == [canonical(cell) for cell in cells_held]
     assert canonical(Copies([1])) == ("list", (("number", 1),))
 
 

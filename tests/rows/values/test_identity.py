@@ -1,7 +1,5 @@
 """What counts as the same value, unit or row: by value, never by type, print or company."""
 
-from __future__ import annotations
-
 import contextvars
 import datetime
 import decimal
@@ -81,8 +79,7 @@ def test_arrays_hash_by_their_elements_and_not_by_what_they_print() -> None:
     # numpy prints eight digits, and an ellipsis from a thousand elements on
     near = [np.array([0.1234567891]), np.array([0.1234567892])]
     far = np.zeros(3000)
-    long = [far, np.where(np.arange(3000) == 1500, 1.0, far)]
-    column = objects([*near, *long]).to_numpy()
+    column = objects([*near, far, np.where(np.arange(3000) == 1500, 1.0, far)]).to_numpy()
     hashes = of_rows([("x", vector(column))], 4, b"k" * 16)
     assert len(set(hashes)) == 4
 

@@ -66,8 +66,7 @@ def searched(labels: Sequence[Any], elements: Sequence[Any]) -> list[int]:
 
 def assert_found(labels: Sequence[Any], series: pd.Series[Any]) -> None:
     elements = series.astype(object).tolist()
-    found = Labels(tuple(labels)).codes(column(series))
-    assert found.tolist() == searched(labels, elements)
+    assert Labels(tuple(labels)).codes(column(series)).tolist() == searched(labels, elements)
 
 
 WHOLE = st.integers(-5, 20) | st.sampled_from(
@@ -94,8 +93,7 @@ def test_integers_are_found(dtype: str, labels: list[Any], data: st.DataObject) 
     limits = np.iinfo(dtype.split("[")[0].lower())
     fitting = WHOLE.filter(lambda x: limits.min <= x <= limits.max)
     ends = st.sampled_from([int(limits.min), int(limits.max)])
-    values = data.draw(st.lists(fitting | ends, max_size=20))
-    series = pd.Series(values, dtype=dtype)
+    series = pd.Series(data.draw(st.lists(fitting | ends, max_size=20)), dtype=dtype)
     if not dtype.islower() or "[" in dtype:  # these know missing values
         series[:2] = pd.NA
     assert_found(labels, series)

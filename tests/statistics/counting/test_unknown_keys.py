@@ -224,8 +224,7 @@ def test_labels_are_told_with_exactly_the_probability_of_the_curve(n: int) -> No
 
 def test_a_rational_probability_is_decided_too() -> None:
     """δ = 1/128 has an end: an interval around it never decides the floor, more bits do."""
-    curve = Curve.of(Fraction(1), Fraction(1, 128))
-    found, undecided = of_curve(curve, 1)
+    found, undecided = of_curve(Curve.of(Fraction(1), Fraction(1, 128)), 1)
     assert_brackets(found, undecided, lambda yes: Fraction(1 if yes else 127, 128), [True, False])
 
 
@@ -248,8 +247,7 @@ def test_selection_splits_the_loss_over_the_labels_of_a_unit() -> None:
     assert made.keys == 6  # both branches of a frame of two
 
 
-@pytest.mark.usefixtures("approximate")
-def test_unique_counts_units_and_not_rows() -> None:
+def test_unique_counts_units_and_not_rows(approximate: None) -> None:
     rows = [{"who": i, "x": x} for i in range(5) for x in ("a", "a", "a", "b" if i else "c")]
     people = dp.protect(pd.DataFrame(rows), "d", unit="who", max_rows=4)
     asked = people["x"].unique()
@@ -320,9 +318,8 @@ def test_labels_have_an_order() -> None:
 def test_the_type_of_a_column_is_no_part_of_its_labels(values: list[Any], kinds: list[Any]) -> None:
     frames = [pd.DataFrame({"x": pd.Series(values).astype(kind)}) for kind in kinds]
     if isinstance(values[0], int | float | str):
-        frames.append(
-            pd.DataFrame({"x": pd.Series([*values, None]).convert_dtypes(dtype_backend="pyarrow")})
-        )
+        beside = pd.Series([*values, None]).convert_dtypes(dtype_backend="pyarrow")
+        frames.append(pd.DataFrame({"x": beside}))
     found = [integers(f.dp["x"].value_counts(delta=DELTA), PandasEngine(f, Unit(), KEY))
              for f in frames]  # fmt: skip
     assert all(repr(sorted(each.items())) == repr(sorted(found[0].items())) for each in found)
@@ -404,19 +401,17 @@ def test_without_noise_they_are_what_pandas_counts(fair: pd.DataFrame) -> None:
     same(groups[columns].count(**said), inside[columns].count(), **loose)
 
 
-@pytest.mark.usefixtures("exact", "approximate")
-def test_ties_are_told_in_order_of_labels() -> None:
+def test_ties_are_told_in_order_of_labels(exact: None, approximate: None) -> None:
     values = [9, "b", 10, "a", 2.5] * 40 + ["z"] * 41
     random.Random(3).shuffle(values)
     found = pd.Series(values, dtype=object).dp.value_counts(epsilon=1, delta=DELTA)
     assert found.index.tolist() == ["z", 2.5, 9, 10, "a", "b"]
 
 
-@pytest.mark.usefixtures("approximate")
 @pytest.mark.parametrize(
     "values", [[], [None] * 50, [[1]] * 50, list(range(20)), ["a"] * 200, [1.5] * 200, WILD * 99]
 )
-def test_nothing_but_values_depends_on_the_data(values: list[Any]) -> None:
+def test_nothing_but_values_depends_on_the_data(values: list[Any], approximate: None) -> None:
     frame = pd.DataFrame({"x": pd.Series(values, dtype=object), "y": 1.0})
     p, asked = frame.dp, {"epsilon": 1, "delta": "1e-9"}
     counts = p["x"].value_counts(**asked)
@@ -517,24 +512,19 @@ def test_a_record_belongs_to_its_answer_and_intervals_hold_a_row() -> None:
 #: What is asked, what is said, and what is raised if no `QueryError`.
 REFUSED: dict[str, tuple[Any, ...]] = {
     "neither keys nor delta": (
-        lambda p: p["x"].value_counts(epsilon=1), r"keys= is needed.*delta=…", MissingArgument,
-    ),
+        lambda p: p["x"].value_counts(epsilon=1), r"keys= is needed.*delta=…", MissingArgument),
     "groups of neither": (
-        lambda p: p.groupby("x"), r"keys= is needed.*groupby\(…, delta=…\)", MissingArgument,
-    ),
+        lambda p: p.groupby("x"), r"keys= is needed.*groupby\(…, delta=…\)", MissingArgument),
     "broken delta": (lambda p: p["x"].value_counts(epsilon=1, delta=0.5), "above 0.01"),
     "broken delta of groups": (lambda p: p.groupby("x", delta=-1), "delta=-1"),
     "Gaussian noise": (
         lambda p: p["x"].value_counts(epsilon=1, delta=DELTA, mechanism="gaussian"),
-        "Laplace|Gaussian",
-    ),
+        "Laplace|Gaussian"),
     "shares": (lambda p: p["x"].value_counts(True, epsilon=1, delta=DELTA), "normalize"),
     "a missing cell": (
-        lambda p: p["x"].value_counts(dropna=False, epsilon=1, delta=DELTA), "dropna",
-    ),
+        lambda p: p["x"].value_counts(dropna=False, epsilon=1, delta=DELTA), "dropna"),
     "no epsilon": (
-        lambda p: p["x"].value_counts(delta=DELTA).release(), "epsilon=", MissingArgument,
-    ),
+        lambda p: p["x"].value_counts(delta=DELTA).release(), "epsilon=", MissingArgument),
     "no delta": (lambda p: p["x"].unique(epsilon=1), "delta= is needed", MissingArgument),
     "a selection": (lambda p: p["x"].value_counts(delta=DELTA).idxmax(epsilon=1), "idxmax"),
     "the largest": (lambda p: p["x"].value_counts(delta=DELTA).nlargest(2, epsilon=1), "nlarg"),
@@ -543,24 +533,19 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     "a column twice": (lambda p: p.groupby(["x", "x"], delta=DELTA), "twice"),
     "delta of groups again": (
         lambda p: p.groupby("x", delta=DELTA)["y"].count(epsilon=1, delta=DELTA),
-        "given to groupby",
-    ),
+        "given to groupby"),
     "counts by group": (
         lambda p: p.groupby("x", delta=DELTA)["y"].value_counts(keys=[1], epsilon=1),
-        "both columns",
-    ),
+        "both columns"),
     "units by group": (lambda p: p.groupby("x", delta=DELTA)["who"].nunique(epsilon=1), "size, co"),
     "no bounds": (
-        lambda p: p.groupby("x", delta=DELTA)["y"].mean(epsilon=1), "bounds=", MissingArgument,
-    ),
+        lambda p: p.groupby("x", delta=DELTA)["y"].mean(epsilon=1), "bounds=", MissingArgument),
     "unique of a plain column": (
-        lambda p: dp.unique([1, 2], epsilon=1, delta=DELTA), "private column",
-    ),
+        lambda p: dp.unique([1, 2], epsilon=1, delta=DELTA), "private column"),
     "nunique of what nobody declared": (lambda p: p["x"].nunique(epsilon=1), r"nunique\(keys="),
     "Gaussian bounds": (
         lambda p: p["y"].suggest_bounds(epsilon=1, delta=DELTA, mechanism="gaussian"),
-        "Laplace|Gaussian",
-    ),
+        "Laplace|Gaussian"),
 }  # fmt: skip
 
 

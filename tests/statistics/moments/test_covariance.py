@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from operations import integers
+from operations import integers, statuses
 from refusals import refusal
 
 import dppandas as dp
@@ -81,10 +81,9 @@ def survey(rows: int = 600, missing: float = 0.1) -> pd.DataFrame:
 LIMITS = {"a": (0, 1), "b": (0, 2), "c": (0, 60), "d": (0, 1), "e": (0, 5)}
 
 
-@pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("columns", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("ddof", [0, 1, 3])
-def test_without_noise_it_is_what_pandas_says(columns: int, ddof: int) -> None:
+def test_without_noise_it_is_what_pandas_says(columns: int, ddof: int, exact: None) -> None:
     # pandas takes ddof for 1 where a value is missing
     frame = survey(missing=0.1 if ddof == 1 else 0.0)[list("abcde")[:columns]]
     asked = frame.dp[list(frame)]
@@ -94,8 +93,7 @@ def test_without_noise_it_is_what_pandas_says(columns: int, ddof: int) -> None:
     pd.testing.assert_frame_equal(found, frame.corr(), rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.usefixtures("exact")
-def test_two_columns_give_a_number() -> None:
+def test_two_columns_give_a_number(exact: None) -> None:
     frame = survey()
     c = frame.dp
     a, e = c["a"], c["e"]
@@ -107,8 +105,7 @@ def test_two_columns_give_a_number() -> None:
     assert low <= found <= high
 
 
-@pytest.mark.usefixtures("exact")
-def test_of_nothing_and_of_one_row_there_are_numbers() -> None:
+def test_of_nothing_and_of_one_row_there_are_numbers(exact: None) -> None:
     for rows in ([], [(1.0, 2.0)], [(np.nan, 2.0)], [(3.0, 3.0)] * 4):
         frame = pd.DataFrame(rows, columns=["a", "b"], dtype="float64")
         found = frame.dp.cov(bounds=(0, 4), epsilon=1)
@@ -422,15 +419,10 @@ def test_an_old_covariance_is_not_read_by_a_new_estimator(monkeypatch: pytest.Mo
         pair.cov(bounds=LIMITS, epsilon=1)
     for _ in range(2):
         pair.cov(bounds=LIMITS, epsilon=1)
-    assert [entry.status for entry in dp.ledger()._entries()] == [
-        "released",
-        "released",
-        "replayed",
-    ]
+    assert statuses() == ["released", "released", "replayed"]
 
 
-@pytest.mark.usefixtures("exact")
-def test_means_are_in_the_integers_of_covariances() -> None:
+def test_means_are_in_the_integers_of_covariances(exact: None) -> None:
     frame = survey()
     for columns in ("a", "ab", "abc", "abcde"):
         asked = frame.dp[list(columns)].cov(bounds=LIMITS, dropna=True)

@@ -1,6 +1,7 @@
 """Sums of rows that are scaled to a norm, row by row and exactly."""
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,8 @@ def statistic(bounds: list[Bounds], norm: object) -> NormedSum:
 
 def integers(asked: NormedSum, rows: pd.DataFrame) -> list[int]:
     engine = PandasEngine(rows, Unit(), b"key")
-    found = engine.accumulate_rows(
-        lambda chunk: asked.kernel(chunk, None), lambda: SumAccumulator(asked.size), ""
-    )
+    kernel = partial(asked.kernel, keep=None)
+    found = engine.accumulate_rows(kernel, lambda: SumAccumulator(asked.size), "")
     return [int(each) for each in found]
 
 
@@ -83,10 +83,8 @@ def test_sums_of_rows_don_t_depend_on_chunks() -> None:
 def test_the_noise_is_that_of_the_norm() -> None:
     anew(epsilon=10)
     df = pd.DataFrame({name: [0.1] * 10 for name in "abcdefgh"})
-    plain, normed = (
-        df.dp.sum(bounds=(-1, 1), epsilon=1),
-        df.dp.sum(bounds=(-1, 1), norm=0.5, epsilon=1),
-    )
+    asked = {"bounds": (-1, 1), "epsilon": 1}
+    plain, normed = df.dp.sum(**asked), df.dp.sum(norm=0.5, **asked)
     assert 15.9 < error(plain) / error(normed) < 16.1
     anew(rho=1, delta=1e-6)
     euclid = df.dp.sum(bounds=(-1, 1), norm=("l2", 0.5), rho=0.1)

@@ -117,8 +117,7 @@ def test_bounds_too_far_apart_to_square_are_refused() -> None:
         pd.DataFrame({"x": [1]}).dp["x"].std(bounds=(0, 2.0**501), epsilon=1)
 
 
-@pytest.mark.usefixtures("exact")
-def test_of_nothing_and_of_one_value_there_is_a_number() -> None:
+def test_of_nothing_and_of_one_value_there_is_a_number(exact: None) -> None:
     empty, one = pd.DataFrame({"x": []}), pd.DataFrame({"x": [3.0]})
     assert empty.dp["x"].var(bounds=(0, 4), ddof=0, epsilon=1) == 2  # the middle of 0 and 4
     assert empty.dp["x"].var(bounds=(0, 4), ddof=0, epsilon=1).interval() == (0, 4)

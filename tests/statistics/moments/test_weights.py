@@ -39,8 +39,7 @@ def test_one_row_adds_its_weight_to_two_sums(weight: float, value: float) -> Non
     assert above == pytest.approx(steps * min(max(value, 0), 10) / 10, abs=1) or np.isnan(value)
 
 
-@pytest.mark.usefixtures("exact")
-def test_without_noise_it_is_what_pandas_computes() -> None:
+def test_without_noise_it_is_what_pandas_computes(exact: None) -> None:
     frame = survey()
     p, both = frame.dp, frame.dropna(subset=["x", "w"])
     w = p["w"]
@@ -66,8 +65,7 @@ def test_without_noise_it_is_what_pandas_computes() -> None:
     assert list(groups.columns) == ["x", "y"]
 
 
-@pytest.mark.usefixtures("exact")
-def test_even_weights_change_nothing() -> None:
+def test_even_weights_change_nothing(exact: None) -> None:
     p = survey().dp.assign(one=1)
     plain = p["x"].mean(bounds=(0, 10), epsilon=1)
     assert p["x"].mean(bounds=(0, 10), weights=p["one"], epsilon=1) == pytest.approx(plain)
@@ -110,8 +108,7 @@ def test_the_share_of_a_mask_is_told_by_two_counts() -> None:
     assert by._statistic.l1 == 1
 
 
-@pytest.mark.usefixtures("exact")
-def test_a_column_of_truth_values_takes_bounds() -> None:
+def test_a_column_of_truth_values_takes_bounds(exact: None) -> None:
     frame = pd.DataFrame({"b": [True, False, None, True], "g": [1, 1, 1, 2]})
     refusal(lambda: frame.dp["b"].mean(epsilon=1), error=MissingArgument)
     assert frame.dp["b"].mean(bounds=(0, 1), epsilon=1) == pytest.approx(2 / 3)
