@@ -77,7 +77,8 @@ class _Values(Vector):
         return len(self.values)
 
     def take(self, rows: Rows) -> Vector:
-        return type(self)(self.values[rows], _rows(self.missing, rows))
+        missing = None if self.missing is None else self.missing[rows]
+        return type(self)(self.values[rows], missing)
 
     def floats(self) -> npt.NDArray[np.float64]:
         """As float64 (True is 1), NaN where missing."""
