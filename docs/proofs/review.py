@@ -24,7 +24,7 @@ NAME = re.compile(r"`(dppandas[\w.]+)`(?: \((\w+), (\w+)\))?")
 
 
 def found(dotted: str) -> Any:
-    """The function or class of a dotted name."""
+    """The function or class of a dotted name; None if it is gone."""
     parts = dotted.split(".")
     for i in range(len(parts), 0, -1):
         try:
@@ -32,14 +32,16 @@ def found(dotted: str) -> Any:
         except ImportError:
             continue
         for name in parts[i:]:
-            thing = getattr(thing, name)
+            thing = getattr(thing, name, None)
         return thing
     raise LookupError(dotted)
 
 
 def digest(dotted: str) -> str:
     """Of the source without comments, docstrings and blank lines."""
-    source = textwrap.dedent(inspect.getsource(inspect.unwrap(found(dotted))))
+    if (thing := found(dotted)) is None:
+        return "gone"
+    source = textwrap.dedent(inspect.getsource(inspect.unwrap(thing)))
     said: set[int] = set()
     for node in ast.walk(ast.parse(source)):
         body = getattr(node, "body", None)
@@ -83,7 +85,7 @@ def main(names: list[str]) -> None:
         if page.stem in names or "all" in names:
             review(page, commit.strip())
         for name in outdated(page):
-            print(f"{page.name}: {name} has changed; read the proof against it again")
+            print(f"{page.name}: {name} has changed or is gone; read the proof again")
 
 
 if __name__ == "__main__":
