@@ -18,6 +18,8 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+#: In place of a digest.
+GONE = "gone"
 JOIN = ",\n"
 HERE = Path(__file__).parent
 NAME = re.compile(r"`(dppandas[\w.]+)`(?: \((\w+), (\w+)\))?")
@@ -40,7 +42,7 @@ def found(dotted: str) -> Any:
 def digest(dotted: str) -> str:
     """Of the source without comments, docstrings and blank lines."""
     if (thing := found(dotted)) is None:
-        return "gone"
+        return GONE
     source = textwrap.dedent(inspect.getsource(inspect.unwrap(thing)))
     said: set[int] = set()
     for node in ast.walk(ast.parse(source)):
@@ -64,7 +66,8 @@ def covers(page: Path) -> tuple[str, str, str]:
 def outdated(page: Path) -> list[str]:
     """The functions of a page that aren't those it was read against."""
     paragraph = " ".join(covers(page)[1].split())
-    return [name for name, _, noted in NAME.findall(paragraph) if noted != digest(name)]
+    names = [(name, noted, digest(name)) for name, _, noted in NAME.findall(paragraph)]
+    return [name for name, noted, now in names if now == GONE or noted != now]
 
 
 def review(page: Path, commit: str) -> None:

@@ -97,6 +97,8 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
                 with split.inside() as is_outermost:
                     question = method(*args, **kwargs)
                 is_asked = is_asked or is_outermost
+            if not is_asked:
+                read.check_idle({"delta"} if wants_said else set())
             if isinstance(question, Request):
                 kind = question.kind
                 return kind._answered(question.record(read)) if is_asked else kind(question)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from ..errors import QueryError
@@ -45,6 +45,17 @@ class Ways:
     def give_loss(self) -> bool:
         """Whether they give a loss, so that the call is answered now."""
         return any(each is not None for each in (self.epsilon, self.rho, self.within))
+
+    def check_idle(self, asked: Set[str]) -> None:
+        """Refuse what would be lost, because the call gives no loss; ``asked`` is part of the
+        question itself."""
+        for name in self.__dataclass_fields__:
+            if getattr(self, name) is not None and name not in asked:
+                loss = "epsilon=0.1" if name in ("delta", "mechanism", "fresh") else "within=10"
+                raise QueryError(
+                    f"{name}= says how to release, and this call releases nothing: it has no "
+                    f"epsilon=. Give both at once, here or in .release({loss}, {name}=…)."
+                )
 
     def loss_request(self) -> LossRequest:
         """The loss that the running session may charge. Refuses options that don't fit."""
