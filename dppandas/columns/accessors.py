@@ -54,7 +54,7 @@ def _width(value: Any) -> int:
 def _text(value: Any, name: str) -> str:
     if isinstance(value, str):
         return value
-    raise QueryError(f"{name}={quoted(value)} must be a text.")
+    raise QueryError(f"{name}={quoted(value)} must be a string.")
 
 
 def _pattern(value: Any) -> str:

@@ -123,7 +123,7 @@ class Queryable(PrivateTable):
             )
         if not dropna:
             raise QueryError(
-                "dropna=False needs declared keys, because a missing value is no label. Count "
+                "dropna=False needs declared keys, because a missing value can't be a label. Count "
                 "missing values with frame[frame['x'].isna()].count(epsilon=…)."
             )
         # this empty index is never shown: the answer's index has the labels that are found

@@ -247,7 +247,7 @@ def refuse_links(path: File, descriptor: int | None = None) -> None:
     if links > 1:
         raise StoreError(
             f"the ledger {str(path)!r} has {links} names (hard links), and each of them would "
-            "grant the budget anew. Keep one; if another is a backup, make it a copy of its own."
+            "grant the budget again. Keep one; if another is a backup, make it a copy of its own."
         )
 
 

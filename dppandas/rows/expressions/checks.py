@@ -141,7 +141,9 @@ def check(
     seen[id(expression), truth] = expression  # keeping it keeps its id from being reused
     if truth and not expression.is_truth:
         if expression.declared(facts.domain) is not None and not _says_truth(expression, facts):
-            raise QueryError(f"{expression} is no truth value by its declared domain. Compare it.")
+            raise QueryError(
+                f"{expression} isn't True or False, by its declared domain. Compare it."
+            )
         need(expression, kinds.TRUTHS, facts, "a condition")
     for operand, values in expression.meets():
         if not isinstance(operand, Literal):
@@ -164,5 +166,5 @@ def _check_sides(expression: Compare, facts: Facts) -> None:
     if not (is_plain or kinds.can_equal(left, right)):
         raise QueryError(
             f"{expression}: one side is of kind {left}, the other of kind {right}, and they are "
-            f"never equal nor in order. {_advice(expression.right, right, {left})}"
+            f"never equal and can't be ordered. {_advice(expression.right, right, {left})}"
         )
