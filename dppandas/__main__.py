@@ -116,7 +116,7 @@ def _head(verdict: Verdict, noted: str | None) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Without what a terminal would obey."""
+    """The text without control characters."""
     seen = (c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
     return "".join(seen)
 

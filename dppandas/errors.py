@@ -68,7 +68,7 @@ def __dir__() -> list[str]:
 
 
 def quoted(value: object) -> str:
-    """An argument as an error may quote it: plain values alone, for a larger one may hold rows."""
+    """An argument as an error may quote it: plain values only: others may contain rows."""
     try:
         if isinstance(value, _PLAIN):
             text = repr(value)

@@ -29,7 +29,7 @@ from .pairs import described
 #: Rows of a chunk; pairs take turns.
 BLOCKS = (1, 3, 8, 2**17)
 
-#: Problems that are reported; more would say no more.
+#: The most problems that a report lists.
 MOST = 12
 
 Operation = Callable[[PrivateFrame], Any]
@@ -267,5 +267,5 @@ def _alike(one: Statistic, other: Statistic) -> bool:
 
 def _short(value: object) -> str:
     text = str(value) if value else "none"
-    text = text.encode("utf-8", "backslashreplace").decode()  # a label may be a half character
+    text = text.encode("utf-8", "backslashreplace").decode()  # a label may hold a lone surrogate
     return text if len(text) <= 200 else f"{text[:200]} …"

@@ -29,7 +29,7 @@ from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import SOURCE_ATTR, some_names
 from .points import Matrix
 
-#: Nobody waits for more rounds.
+#: The most rounds.
 MOST_ROUNDS = 1000
 #: What is learnt, by attribute.
 Learnt = dict[str, Any]

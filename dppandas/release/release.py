@@ -115,6 +115,8 @@ def release_all(
     unseen, records = dict(bought), []
     for plan, before in zip(plans, stored, strict=True):
         answer = before or bought[plan.shared] or _successor(ledger, plan)
+        # Only the first of equal queries gets the draw paid for here. The others replay it, as do
+        # queries that were stored before, or that another process answered.
         if before is not None or unseen.pop(plan.shared, None) is None:
             ledger._replayed(answer)
         records.append(plan.record(answer))

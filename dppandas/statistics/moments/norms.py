@@ -20,7 +20,7 @@ from .sums import Sum, on_grid
 
 Integers = npt.NDArray[np.int64]
 
-#: A norm of fewer steps than this would be rounded more than anybody means.
+#: A norm of fewer steps than this would be rounded too coarsely.
 FEWEST_STEPS = 2**10
 
 
