@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     show.set_defaults(command=_show)
     check = commands.add_parser(
         "verify",
-        help="compute the chain of hashes and all totals anew",
+        help="recompute the chain of hashes and all totals",
         epilog="Returns 0 if nothing deviates, 1 if something does, 2 if there is no ledger.",
     )
     check.add_argument("file", metavar="FILE", help="the ledger")

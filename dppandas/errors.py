@@ -201,7 +201,7 @@ class _Unseen(tuple[Any, ...]):
 
 
 class _UnseenByName(dict[str, Any]):
-    """The same, with names."""
+    """Arguments by name that a traceback does not print."""
 
     def __repr__(self) -> str:
         return "…"

@@ -52,7 +52,7 @@ class SensitivityReport:
 
     @property
     def ok(self) -> bool:
-        """Whether no pair has a problem. True is no proof."""
+        """Whether no pair has a problem. True doesn't prove it."""
         return not self.problems
 
     def __str__(self) -> str:

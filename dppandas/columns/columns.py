@@ -53,7 +53,7 @@ class PrivateColumn(ColumnOperators):
 
     @release_method
     def round(self, decimals: int = 0) -> Self:
-        """Rounded to so many decimals. *Stability*: 1, row by row."""
+        """Rounded to `decimals` places. *Stability*: 1, row by row."""
         places = whole_number(decimals, "decimals", -300, 300)
         return self._new(Function("round", self._expression, places))
 

@@ -203,7 +203,7 @@ class PerUnitEngine(PandasEngine):
                     table.block(0, len(table)), self.unit, self._where, self._branches, self._asked
                 )
             key = base.key
-            if times := samples(self._where):  # a sample of a sample chooses anew
+            if times := samples(self._where):  # a sample of a sample chooses again
                 key = bytes.fromhex(hashing.digest(f"{times} samples", key))
             self._made = PandasEngine(columns, self.unit, key, base.block)
         return self._made

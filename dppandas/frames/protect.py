@@ -245,7 +245,7 @@ def _difference(before: Terms, now: Terms) -> str:
 
 @hide_internals
 def private(df: Any, unit: Any = None, max_rows: int | None = None, kinds: Any = None) -> Any:
-    """The same as ``df.dp``, with types, and with a choice of the privacy unit.
+    """A private frame or column, as ``df.dp`` gives, with types and a choice of the privacy unit.
 
     unit : "row" states that every row is one person, if dppandas can't know. A column is the unit;
         at most max_rows= rows of each are used (see `protect`).

@@ -77,9 +77,10 @@ def release(
 def release_all(
     asked: Sequence[Asked], prices: Prices | None = None, allowed: Allowed | None = None
 ) -> list[Record]:
-    """The same for several queries: either all are charged, or none; in a preview none is.
-    ``prices`` computes the losses of queries that cost less together. ``allowed`` may refuse a new
-    charge, but never a stored answer.
+    """The records of the answers to several queries.
+
+    Either all are charged, or none; in a preview none is. ``prices`` computes the losses of queries
+    that cost less together. ``allowed`` may refuse a new charge, but never a stored answer.
 
     Each query is planned, looked up, charged and answered, in this order. Equal queries share one
     draw.

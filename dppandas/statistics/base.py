@@ -1,4 +1,4 @@
-"""What every statistic is: its contract, its sensitivities, and how its errors are told."""
+"""What every statistic has: its contract, its sensitivities, and words for its errors."""
 
 from __future__ import annotations
 
@@ -288,7 +288,7 @@ class Statistic(ABC):
             return before
 
     def in_words(self, errors: Sequence[float]) -> str:
-        """The errors of all numbers in words; "" if there is nothing to tell."""
+        """The errors of all numbers in words; "" if there are none."""
         names = self.asked_columns
         pairs = list(zip(errors, self.typed_errors(errors), strict=True))
         ranges = [spread(pairs[i :: len(names)]) for i in range(len(names))]

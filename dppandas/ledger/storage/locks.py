@@ -289,7 +289,7 @@ def _locked(descriptor: int, start: int, long: int, alone: bool = False) -> bool
 
 
 def _is_locked_at_once(descriptor: int, start: int, long: int, alone: bool) -> bool:
-    """Lock bytes unless others are in the way. Where the system can't, nobody is."""
+    """Lock bytes unless others are in the way. Where the system can't, none are."""
     try:
         _asked(descriptor, "SETLK", "WRLCK" if alone else "RDLCK", start, long)
     except (BlockingIOError, PermissionError):

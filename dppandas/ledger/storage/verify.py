@@ -1,6 +1,6 @@
 """Verifies a ledger's file: its chain of hashes, its totals and its schema.
 
-The file is only read. Everything is computed anew from the events; no figure beside them is
+The file is only read. Everything is recomputed from the events; no figure beside them is
 trusted. docs/adr/0013-audited.md says what a chain of hashes can show, and what it can't.
 """
 
@@ -49,7 +49,7 @@ class Verdict:
     """What a ledger's file was found to hold: ``is_sound``, and if not, its ``deviations``.
 
     ``head`` is the hash of the last event: note it elsewhere, for a file that was cut off at its
-    end, or written anew by somebody who could write all of it, looks sound.
+    end, or rewritten by somebody who could write all of it, looks sound.
     """
 
     path: File

@@ -63,7 +63,7 @@ class LossOptions(TypedDict, total=False):
 
 
 class TargetErrorOptions(LossOptions, total=False):
-    """The same, and a target error in place of a loss.
+    """`LossOptions`, and a target error in place of a loss.
 
     within : instead of epsilon, the largest error that the answer may have. The smallest loss that
         keeps it follows from public facts, and is charged. For counts of rows and for ranks it can
@@ -89,7 +89,7 @@ class ReleaseOptions(TargetErrorOptions, total=False):
 
 
 class TargetAskOptions(TargetErrorOptions, total=False):
-    """The same as `AskOptions`, but for ``at_most``."""
+    """`AskOptions` without ``at_most``."""
 
     epsilon: object
 

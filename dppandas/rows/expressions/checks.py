@@ -70,7 +70,7 @@ def agree(expression: Expression, facts: Facts, values: Sequence[Any]) -> None:
 def _way_to(expression: Expression, kind: Kind, value: Any) -> str:
     meant = kinds.of_value(value)
     if kind == kinds.TIME and meant == kinds.ZONED:
-        return "Give a time without a zone, for the column has none."
+        return "Give a time without a zone, because the column has none."
     if kind == kinds.ZONED and meant == kinds.TIME:
         return (
             'Give a time with a zone, such as pd.Timestamp("2020-01-31", tz="UTC"); or a text such '

@@ -1,4 +1,4 @@
-"""The methods of `.str`, on one text at a time. What is no text is missing, and passes no test."""
+"""The methods of `.str`, on one string at a time. Other values are missing, and pass no test."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class NormedSum(Sum):
         return False
 
     def comparable(self) -> NormedSum:
-        """The same: all columns are on one grid already."""
+        """This statistic itself: all columns are on one grid already."""
         return self
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
