@@ -90,7 +90,7 @@ def test_a_public_value_has_a_kind(value: Any, kind: str) -> None:
     ({"x": "datetime"}, "Did you mean 'time'"),
     ({"x": "zoned"}, "The kinds are number, truth, text"),
     ({"x": None}, "isn't a kind"),
-    ({"xx": "number"}, "no column.*Did you mean 'x'"),
+    ({"xx": "number"}, "isn't a column.*Did you mean 'x'"),
     (["number"], "must be a dict"),
     ("number", "must be a dict"),
 ])  # fmt: skip
