@@ -2,7 +2,7 @@
 
 A release is one query, which is charged, noised and answered exactly once. ::
 
-    df.dp ──► Request ──► Plan: sensitivity, mechanism, exact loss ──► ledger.charge (committed)
+    df.dp ──► Request ──► Plan: sensitivity, mechanism, exact loss ──► Ledger._charge: committed
                                                                               │
     result + record ◄── estimate ◄── noise ◄── integers ◄── RowPass: the engine reads rows
 

@@ -143,7 +143,8 @@ class SessionError(DPError):
 class BudgetExceeded(SessionError):
     """The ledger refused a release: it would cost more than is left.
 
-    ``requested`` and ``remaining`` are exact fractions of ε.
+    ``requested`` and ``remaining`` are exact fractions, of the kind that is short: `Epsilon`, `Rho`
+    or `Delta`.
     """
 
     def __init__(

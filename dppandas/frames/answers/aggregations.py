@@ -1,8 +1,8 @@
 """The numeric answers that private columns, frames and groups share.
 
 An answer is a statistic over cells (the groups, or one cell of all rows) and operands (columns).
-`Queryable` knows both, and the layout of the result; each method here names the statistic. So a
-new operation takes one method here, and one module of `statistics`.
+`Queryable` knows both, and the layout of the result; each method here names the statistic. What
+a new operation takes is listed in CONTRIBUTING.md.
 """
 
 from __future__ import annotations

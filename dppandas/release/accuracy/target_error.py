@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import BudgetExceeded, MissingArgument, QueryError, quoted
-from ...privacy.accounting.losses import LARGEST, SMALLEST, Epsilon, Loss, parse_budget
+from ...privacy.accounting.losses import LARGEST, SMALLEST, Delta, Epsilon, Loss, Rho, parse_budget
 from ...privacy.accounting.measures import LossRequest, Measure
 from ...rows.facts.kinds import Schema
 from ...rows.facts.spans import Ruler
@@ -162,13 +162,14 @@ class TargetError:
         the rest is counted as this was asked."""
         wanted, left = error.requested, error.remaining
         way, place = "epsilon" if asked.rho is None else "rho", _last(left)
-        loss, advice = getattr(asked, way), "See dp.ledger()."
+        loss, advice = getattr(asked, way), "dp.ledger() shows what was spent."
         if wanted == loss and place >= _RANGE[way][0]:
             less = self._error(query(replace(asked, **{way: type(loss)(_decimal(place))})))
             advice = f"What is left is enough for within={self._typed(less)}."
+        symbol = "δ" if isinstance(wanted, Delta) else "ρ" if isinstance(wanted, Rho) else "ε"
         return BudgetExceeded(
-            f"within={self._said(self.within)} with {self.confidence:.4g} confidence costs more "
-            f"than is left: {error.args[0].split(' Lower ')[0]} {advice}",
+            f"within={self._said(self.within)} with {self.confidence:.4g} confidence costs "
+            f"{symbol} = {wanted}, and {symbol} = {left} is left. {advice}",
             requested=wanted,
             remaining=left,
         )

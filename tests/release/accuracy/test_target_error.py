@@ -308,14 +308,14 @@ def test_less_than_any_loss_allows_names_the_least_error(terms: dict[str, Any]) 
 def test_a_budget_that_cant_pay_names_the_cost_and_what_it_can() -> None:
     dp.session(epsilon="0.1234")
     people = dp.protect(ops.sixty(N), "people")
-    with pytest.raises(dp.BudgetExceeded, match=r"for ε = 0\.147; 0\.1234 of 0\.1234") as caught:
+    with pytest.raises(dp.BudgetExceeded, match=r"costs ε = 0\.147, and ε = 0\.1234 is") as caught:
         people.count(within=20)
     assert (caught.value.requested, caught.value.remaining) == (Epsilon("0.147"), Epsilon("0.1234"))
     assert "What is left is enough for within=24." in str(caught.value)
     assert dp.ledger()._entries() == []
     people.count(within=24)
     assert dp.ledger().remaining < Fraction("0.01")
-    refusal(lambda: people.size(within=23), "asks for ε", dp.BudgetExceeded)
+    refusal(lambda: people.size(within=23), r"costs ε = .*what was spent\.", dp.BudgetExceeded)
     assert people.count(within=24).error() == 24  # replayed: free
 
 
