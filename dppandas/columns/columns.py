@@ -169,7 +169,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
     ) -> Self:
         """The public interval that each value lies in, as `pandas.cut` with given edges.
 
-        bins : the edges, a list of rising numbers. A mere number of bins isn't enough: their
+        bins : the edges, a list of rising numbers. A number of bins alone isn't enough: their
             edges would have to be read from the data.
         labels : a label for each interval; None for the intervals themselves, False for 0, 1, 2, …
 
@@ -218,7 +218,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     @property
     def str(self) -> TextMethods[Self]:
-        """Methods of texts: see `TextMethods`."""
+        """Methods of strings: see `TextMethods`."""
         return TextMethods(self)
 
     @property

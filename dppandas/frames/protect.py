@@ -237,7 +237,7 @@ def _check_kinds(running: Session, source: Source, kinds: Schema) -> None:
 
 
 def _difference(before: Terms, now: Terms) -> str:
-    """The terms that have changed, in words. It compares texts, because 1 equals True."""
+    """The terms that have changed, in words. It compares their reprs, because 1 equals True."""
     both = [(term, before.get(term), now.get(term)) for term in {**before, **now}]
     other = [f"{t} was {then}, is {this}" for t, then, this in both if repr(then) != repr(this)]
     return f"other terms ({'; '.join(other)})" if other else ""

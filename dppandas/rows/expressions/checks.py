@@ -73,13 +73,13 @@ def _way_to(expression: Expression, kind: Kind, value: Any) -> str:
         return "Give a time without a zone, because the column has none."
     if kind == kinds.ZONED and meant == kinds.TIME:
         return (
-            'Give a time with a zone, such as pd.Timestamp("2020-01-31", tz="UTC"); or a text such '
-            'as "2020-01-31", which means the local clock of each time.'
+            'Give a time with a zone, such as pd.Timestamp("2020-01-31", tz="UTC"); or a string '
+            'such as "2020-01-31", which means the local clock of each time.'
         )
     if frequency := kinds.frequency(kind):
         return f"Give a pd.Period of the same frequency, such as {_period(frequency)}."
     if kind in kinds.TIMES and meant == kinds.TEXT:
-        return 'Give a pd.Timestamp, or a text that reads as a time, such as "2020-01-31".'
+        return 'Give a pd.Timestamp, or a string that reads as a time, such as "2020-01-31".'
     if kind == kinds.DURATION:
         return 'Give a pd.Timedelta, such as pd.Timedelta("1 day").'
     return f"Compare values of one kind. {_advice(expression, kind, {meant})}"

@@ -113,7 +113,7 @@ class _TextMethod(Unary):
 
 @dataclass(frozen=True)
 class TextTest(_TextMethod, Truth):
-    """Whether a text passes a test."""
+    """Whether a string passes a test."""
 
     takes = kinds.TEXTS
 
