@@ -179,8 +179,8 @@ class RecordError(DPError, LookupError):
 
 
 class ReleaseFailed(DPError, RuntimeError):
-    """There is no answer to what was charged, and the charge stays: reading the data failed, or the
-    answer could not be kept, without which nobody may see it."""
+    """A charged release has no answer, and its charge stays: reading the data failed, or the answer
+    could not be kept, and one that isn't kept is never shown."""
 
     _ending = ""
 

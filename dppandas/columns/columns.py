@@ -201,7 +201,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     @hide_internals
     def rename(self, name: Any) -> Self:
-        """The same column under another name. *Stability*: 1."""
+        """This column under another name. *Stability*: 1."""
         if not is_hashable(name):
             raise QueryError(f"{quoted(name)} can't name a column. Use a string or a number.")
         return type(self)(self._table, name, self._expression, self._where)

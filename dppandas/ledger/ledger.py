@@ -280,7 +280,7 @@ programs) or .csv (a table). Nothing was computed or charged.
         """Note the outcome of a charge. What was released is kept for equal queries, and the error
         as answered is shown from then on. Returns which draw of its query it is; 0 if it isn't
         kept. For a leased charge: None if another process took it over, and `StoreError` if its
-        answer can't be kept, because then nobody may see it."""
+        answer can't be kept, because then it may not be shown."""
         released_error = "" if released_error == entry.error else released_error
         try:
             draw = self._store.settle(entry.number, status, noisy, leased, released_error)

@@ -52,7 +52,7 @@ class Plan:
     shared: object  # equal for queries that share one draw
 
     def at(self, loss: Loss) -> Plan:
-        """The same plan at another loss: its share of a batch."""
+        """This plan at another loss: its share of a batch."""
         name = f"{self.draft.mechanism}, in a batch"
         return replace(self, draft=replace(self.draft, loss=loss, mechanism=name))
 

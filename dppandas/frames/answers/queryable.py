@@ -47,16 +47,16 @@ class Queryable(PrivateTable):
         raise NotImplementedError
 
     def _beside(self, weights: object) -> Self:
-        """The same object without the column of weights, if that was named."""
+        """This object without the column of weights, if that was named."""
         return self
 
     @property
     def _each(self) -> Self:
-        """The same object, with an answer for each column."""
+        """This object, asked for an answer for each column."""
         return self
 
     def _column(self, name: Any) -> Queryable:
-        """The same object, with an answer for one column."""
+        """This object, asked for an answer for one column."""
         raise QueryError("agg of one column takes a list of names, as in agg(['count', 'mean']).")
 
     def _by_column(self, value: Any) -> dict[Any, Any]:
