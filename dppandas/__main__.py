@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     show.set_defaults(command=_show)
     check = commands.add_parser(
         "verify",
-        help="compute the chain of hashes and all totals anew",
+        help="recompute the chain of hashes and all totals",
         epilog="Returns 0 if nothing deviates, 1 if something does, 2 if there is no ledger.",
     )
     check.add_argument("file", metavar="FILE", help="the ledger")
@@ -116,7 +116,7 @@ def _head(verdict: Verdict, noted: str | None) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Without what a terminal would obey."""
+    """The text without control characters."""
     seen = (c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
     return "".join(seen)
 

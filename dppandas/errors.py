@@ -68,7 +68,7 @@ def __dir__() -> list[str]:
 
 
 def quoted(value: object) -> str:
-    """An argument as an error may quote it: plain values alone, for a larger one may hold rows."""
+    """An argument as an error may quote it: plain values only: others may contain rows."""
     try:
         if isinstance(value, _PLAIN):
             text = repr(value)
@@ -179,8 +179,8 @@ class RecordError(DPError, LookupError):
 
 
 class ReleaseFailed(DPError, RuntimeError):
-    """There is no answer to what was charged, and the charge stays: reading the data failed, or the
-    answer could not be kept, without which nobody may see it."""
+    """A charged release has no answer, and its charge stays: reading the data failed, or the answer
+    could not be kept, and one that isn't kept is never shown."""
 
     _ending = ""
 
@@ -202,7 +202,7 @@ class _Unseen(tuple[Any, ...]):
 
 
 class _UnseenByName(dict[str, Any]):
-    """The same, with names."""
+    """Arguments by name that a traceback does not print."""
 
     def __repr__(self) -> str:
         return "…"

@@ -626,7 +626,7 @@ def test_an_element_that_cannot_be_hashed_never_changes_what_the_others_are() ->
     for odd in ([1], Odd(), {}):
         joined = np.fromiter([odd, *others], dtype=object, count=8)
         assert (labels.codes(vector(joined))[1:] == labels.codes(vector(alone))).all()
-    refusal(lambda: Keys.parse([("a", math.nan)], ["x"]), "missing values are no label")
+    refusal(lambda: Keys.parse([("a", math.nan)], ["x"]), "missing values can't be labels")
 
 
 def test_equal_values_hash_alike_in_every_type() -> None:

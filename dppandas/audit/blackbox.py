@@ -133,5 +133,5 @@ def _note(samples: list[Sample]) -> str:
         return ""
     return (
         f"{raised:,} of {runs:,} runs raised an error, which may not be what you meant to audit: "
-        "a session's budget may have been too small, for one"
+        "for example, the session's budget may have been too small"
     )

@@ -14,7 +14,7 @@ import numpy as np
 from ..privacy.accounting import conversions, gaussian
 from ..privacy.accounting.enclosures import Enclosure, normal_tail, pi, tight
 
-#: A distribution has at most about so many atoms.
+#: About the most atoms of a distribution.
 ATOMS = 2000
 #: Above this σ, sums are long, and floats can't tell them from the normal distribution.
 WIDE = 10**5
@@ -188,8 +188,8 @@ class GaussianLaw(Law):
 
 @dataclass(frozen=True)
 class ResponseLaw(Law):
-    """Randomised response with so many possible answers, which with probability ``revealed`` (δ)
-    tells the true one outright.
+    """Randomised response with ``keys`` possible answers, which with probability ``revealed``
+    (δ) gives the true one outright.
 
     With two answers, no (ε, δ)-private mechanism has a larger loss: it bounds them all.
     """

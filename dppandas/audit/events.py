@@ -175,7 +175,7 @@ def _projections(first: Sample, second: Sample) -> Iterator[Projection]:
 
 
 def _shift(name: str, first: Sample, second: Sample) -> float:
-    """How far the middle shifts, in interquartile ranges; quartiles stand infinities."""
+    """How far the middle shifts, in interquartile ranges; quartiles withstand infinities."""
     quartiles = []
     for sample in (first, second):
         values = _known(*sample.number(name))

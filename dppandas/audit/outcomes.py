@@ -35,7 +35,7 @@ RAISES = "raises "
 
 
 class Sample:
-    """The outcomes of some runs. A run need not have every number and label."""
+    """The outcomes of some runs. A run may lack some numbers and labels."""
 
     def __init__(self) -> None:
         self.runs = 0

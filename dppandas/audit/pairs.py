@@ -28,7 +28,7 @@ Row = list[Any]
 BOOL = (bool, np.bool_)
 PLAIN = (int, float, np.integer, np.floating, np.bool_)
 
-#: At most so many units are in both frames of a made pair, and rows in the unit that joins.
+#: The most units shared by both frames, and the most rows of the joining unit.
 OTHERS, JOINING = 24, 12
 
 MISSING: list[Any] = [None, math.nan, pd.NA, pd.NaT]

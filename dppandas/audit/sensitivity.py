@@ -29,7 +29,7 @@ from .pairs import described
 #: Rows of a chunk; pairs take turns.
 BLOCKS = (1, 3, 8, 2**17)
 
-#: Problems that are reported; more would say no more.
+#: The most problems that a report lists.
 MOST = 12
 
 Operation = Callable[[PrivateFrame], Any]
@@ -52,7 +52,7 @@ class SensitivityReport:
 
     @property
     def ok(self) -> bool:
-        """Whether no pair has a problem. True is no proof."""
+        """Whether no pair has a problem. True doesn't prove it."""
         return not self.problems
 
     def __str__(self) -> str:
@@ -267,5 +267,5 @@ def _alike(one: Statistic, other: Statistic) -> bool:
 
 def _short(value: object) -> str:
     text = str(value) if value else "none"
-    text = text.encode("utf-8", "backslashreplace").decode()  # a label may be a half character
+    text = text.encode("utf-8", "backslashreplace").decode()  # a label may hold a lone surrogate
     return text if len(text) <= 200 else f"{text[:200]} …"

@@ -54,7 +54,7 @@ def _width(value: Any) -> int:
 def _text(value: Any, name: str) -> str:
     if isinstance(value, str):
         return value
-    raise QueryError(f"{name}={quoted(value)} must be a text.")
+    raise QueryError(f"{name}={quoted(value)} must be a string.")
 
 
 def _pattern(value: Any) -> str:
@@ -70,7 +70,7 @@ _PLAIN_MAPS = ("lower", "upper", "title", "capitalize", "swapcase", "casefold", 
 
 
 class TextMethods(_Accessor[C]):
-    """``.str``: methods of texts. Other values become missing, and pass no test. *Stability*: 1,
+    """``.str``: methods of strings. Other values become missing, and pass no test. *Stability*: 1,
     row by row.
 
     >>> import pandas as pd, dppandas as dp
@@ -87,7 +87,7 @@ class TextMethods(_Accessor[C]):
             return self._plain(name, TextMap)
         if name.startswith("_"):
             raise AttributeError(name)
-        raise refusals.refuse("private texts", name, ", ".join(dict.fromkeys([*MAPS, *TESTS])))
+        raise refusals.refuse("private strings", name, ", ".join(dict.fromkeys([*MAPS, *TESTS])))
 
     def _plain(self, name: str, kind: type[TextMap] | type[TextTest]) -> Any:
         """A method without arguments."""
@@ -178,7 +178,7 @@ class TextMethods(_Accessor[C]):
 
     @hide_internals
     def find(self, sub: str) -> C:
-        """Where another text first begins, or -1."""
+        """Where another string first begins, or -1."""
         return self._new(TextMap(self._operand, "find", (_text(sub, "sub"),)))
 
     @hide_internals
@@ -220,28 +220,28 @@ class TextMethods(_Accessor[C]):
 
     @hide_internals
     def startswith(self, pat: str | tuple[str, ...]) -> C:
-        """A mask: which texts start with this."""
+        """A mask: which strings start with this."""
         return self._new(TextTest(self._operand, "startswith", (_texts(pat),)))
 
     @hide_internals
     def endswith(self, pat: str | tuple[str, ...]) -> C:
-        """A mask: which texts end with this."""
+        """A mask: which strings end with this."""
         return self._new(TextTest(self._operand, "endswith", (_texts(pat),)))
 
     @hide_internals
     def contains(self, pat: str, case: bool = True, *, regex: bool = True) -> C:
-        """A mask: which texts contain a regular expression (or, with ``regex=False``, a text)."""
+        """A mask: which strings contain a regular expression (with ``regex=False``, a string)."""
         pattern = _pattern(pat) if regex else _text(pat, "pat")
         return self._new(TextTest(self._operand, "contains", (pattern, not case, bool(regex))))
 
     @hide_internals
     def match(self, pat: str, case: bool = True) -> C:
-        """A mask: which texts start with a regular expression."""
+        """A mask: which strings start with a match of a regular expression."""
         return self._new(TextTest(self._operand, "match", (_pattern(pat), not case, True)))
 
     @hide_internals
     def fullmatch(self, pat: str, case: bool = True) -> C:
-        """A mask: which texts match a regular expression as a whole."""
+        """A mask: which strings match a regular expression as a whole."""
         return self._new(TextTest(self._operand, "fullmatch", (_pattern(pat), not case, True)))
 
 

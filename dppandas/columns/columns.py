@@ -53,7 +53,7 @@ class PrivateColumn(ColumnOperators):
 
     @release_method
     def round(self, decimals: int = 0) -> Self:
-        """Rounded to so many decimals. *Stability*: 1, row by row."""
+        """Rounded to `decimals` places. *Stability*: 1, row by row."""
         places = whole_number(decimals, "decimals", -300, 300)
         return self._new(Function("round", self._expression, places))
 
@@ -169,7 +169,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
     ) -> Self:
         """The public interval that each value lies in, as `pandas.cut` with given edges.
 
-        bins : the edges, a list of rising numbers. A mere number of bins isn't enough: their
+        bins : the edges, a list of rising numbers. A number of bins alone isn't enough: their
             edges would have to be read from the data.
         labels : a label for each interval; None for the intervals themselves, False for 0, 1, 2, …
 
@@ -201,9 +201,9 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     @hide_internals
     def rename(self, name: Any) -> Self:
-        """The same column under another name. *Stability*: 1."""
+        """This column under another name. *Stability*: 1."""
         if not is_hashable(name):
-            raise QueryError(f"{quoted(name)} can't name a column. Use a text or a number.")
+            raise QueryError(f"{quoted(name)} can't name a column. Use a string or a number.")
         return type(self)(self._table, name, self._expression, self._where)
 
     @hide_internals
@@ -218,7 +218,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     @property
     def str(self) -> TextMethods[Self]:
-        """Methods of texts: see `TextMethods`."""
+        """Methods of strings: see `TextMethods`."""
         return TextMethods(self)
 
     @property

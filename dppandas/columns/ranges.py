@@ -44,8 +44,8 @@ def _of_one_kind(table: Table, name: Any, expression: Expression, span: Span) ->
 
 
 _BOUNDED = {
-    kinds.ZONED: 'Give times in a zone, such as pd.Timestamp("2020-01-01", tz="UTC"), or texts.',
-    kinds.TIME: "Give times without a zone, or texts that can be read as times.",
+    kinds.ZONED: 'Give times in a zone, such as pd.Timestamp("2020-01-01", tz="UTC"), or strings.',
+    kinds.TIME: "Give times without a zone, or strings that can be read as times.",
     kinds.DURATION: 'Give durations, such as (pd.Timedelta(0), pd.Timedelta("7D")).',
     kinds.NUMBER: "Give two numbers.",
     kinds.TEXT: 'Convert it by .astype("datetime64[ns]"), or declare it: kinds={…: "time"}.',

@@ -1,1 +1,1 @@
-"""What people look at: plots and the notebook."""
+"""Plots, and the ledger in notebooks."""

@@ -70,7 +70,8 @@ class RowTable:
     columns: TableColumns
     key: bytes
     picked: npt.NDArray[np.intp] | None = None  # None: all rows, in their order
-    codes: npt.NDArray[np.intp] | None = None  # of the units of all rows
+    #: Of the units of these rows, in their order.
+    codes: npt.NDArray[np.intp] | None = None
 
     def __post_init__(self) -> None:
         columns, picked = self.columns, self.picked
@@ -140,6 +141,7 @@ class PandasEngine:
         edges = [*range(0, rows, engine.block), rows]
         if table.codes is not None:
             edges = _between_units(edges, table.codes)
+        # Up to four blocks are read in this thread: starting others would take longer.
         if len(edges) <= 5:
             return _accumulated(table, kernel, empty, edges, lambda share: None).result()
         workers = parallel.workers()
@@ -201,7 +203,7 @@ class PerUnitEngine(PandasEngine):
                     table.block(0, len(table)), self.unit, self._where, self._branches, self._asked
                 )
             key = base.key
-            if times := samples(self._where):  # a sample of a sample chooses anew
+            if times := samples(self._where):  # a sample of a sample chooses again
                 key = bytes.fromhex(hashing.digest(f"{times} samples", key))
             self._made = PandasEngine(columns, self.unit, key, base.block)
         return self._made

@@ -33,7 +33,7 @@ _reporter: Reporter = to_terminal
 
 
 def report_to(reporter: Reporter | None) -> None:
-    """Sets who is told ``(label, share done)``: the notebook extension, or the terminal (None)."""
+    """Report progress by ``reporter(label, share done)``; None reports to the terminal."""
     global _reporter
     _reporter = reporter or to_terminal
 

@@ -24,7 +24,7 @@ def row_hashes(columns: TableColumns, key: bytes, equal: bool = False) -> hashin
 
 
 def fingerprint(columns: TableColumns, key: bytes) -> str:
-    """The same for the same rows in any order, if their cells are identical, so that no method can
+    """Equal for equal rows in any order, if their cells are identical, so that no method can
     distinguish them. It is only compared; no answer depends on it."""
     with np.errstate(all="ignore"):
         hashes = row_hashes(columns, key)

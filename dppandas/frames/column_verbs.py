@@ -95,7 +95,7 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         for name, expression in self._columns.items():
             new = columns.get(name, name) if isinstance(columns, Mapping) else columns(name)
             if not is_hashable(new):
-                raise QueryError(f"{quoted(new)} can't name a column. Use a text or a number.")
+                raise QueryError(f"{quoted(new)} can't name a column. Use a string or a number.")
             if new in renamed:
                 raise QueryError(f"two columns would be called {quoted(new)}. Rename one.")
             if new != name:

@@ -151,7 +151,7 @@ def names_of(given: Any) -> list[Any]:
 def _and_sum(labels: pd.Index, name: object) -> pd.Index:
     """Labels, with one more for their sum."""
     if not isinstance(name, str):
-        raise QueryError(f"margins_name={quoted(name)} must be a text.")
+        raise QueryError(f"margins_name={quoted(name)} must be a string.")
     has_levels = isinstance(labels, pd.MultiIndex)
     last: Any = (name, *[""] * (labels.nlevels - 1)) if has_levels else name
     if last in labels.tolist():

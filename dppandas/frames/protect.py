@@ -237,7 +237,7 @@ def _check_kinds(running: Session, source: Source, kinds: Schema) -> None:
 
 
 def _difference(before: Terms, now: Terms) -> str:
-    """The terms that have changed, in words. It compares texts, because 1 equals True."""
+    """The terms that have changed, in words. It compares their reprs, because 1 equals True."""
     both = [(term, before.get(term), now.get(term)) for term in {**before, **now}]
     other = [f"{t} was {then}, is {this}" for t, then, this in both if repr(then) != repr(this)]
     return f"other terms ({'; '.join(other)})" if other else ""
@@ -245,7 +245,7 @@ def _difference(before: Terms, now: Terms) -> str:
 
 @hide_internals
 def private(df: Any, unit: Any = None, max_rows: int | None = None, kinds: Any = None) -> Any:
-    """The same as ``df.dp``, with types, and with a choice of the privacy unit.
+    """A private frame or column, as ``df.dp`` gives, with types and a choice of the privacy unit.
 
     unit : "row" states that every row is one person, if dppandas can't know. A column is the unit;
         at most max_rows= rows of each are used (see `protect`).

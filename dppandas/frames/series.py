@@ -132,7 +132,7 @@ class PrivateSeries(Frequencies):
     def _smoothly(self, what: builtins.str, q: object, bounds: object) -> Any:
         shares, label = quantiles_of(q)
         if isinstance(label, list):
-            raise QueryError('method="smooth" takes a single q, such as q=0.5. Ask for each alone.')
+            raise QueryError('method="smooth" takes a single q, such as q=0.5. Ask separately.')
         operands, parsed, layout = self._measured(bounds, bounds_of)
         statistic = SmoothQuantile(self._groups, layout, operands, parsed, shares)
         said = what if what == "median" else f"{what} {label:g}"

@@ -65,11 +65,11 @@ class PerUnit(Private, Generic[V]):
     def agg(self, *unnamed: Any, **columns: Any) -> V:
         """A private frame with one row for each unit: each column a (column, how) pair, or "size".
 
-        how : sum, mean, median (of numbers), min, max (of numbers, texts, times or durations),
+        how : sum, mean, median (of numbers), min, max (of numbers, strings, times or durations),
             first, count, nunique, any, all, or size. Missing values are left out, as in pandas.
             The order of rows never matters: "first" is the value of the row with the smallest
             keyed hash. min, max and first keep the kind and the declared domain of the column; in
-            a mix of kinds, numbers come before texts, and texts before times.
+            a mix of kinds, numbers come before strings, and strings before times.
 
         >>> import pandas as pd, dppandas as dp
         >>> visits = pd.DataFrame({"person": [1, 1, 2], "amount": [5.0, 7.0, 9.0]})

@@ -116,7 +116,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         shared = [name for name in table.values if name in self._columns]
         are_listed = isinstance(suffixes, list | tuple) and len(suffixes) == 2
         if not are_listed or not all(isinstance(each, str | None) for each in suffixes):
-            raise QueryError(f"suffixes={quoted(suffixes)} must be two texts, or None for none.")
+            raise QueryError(f"suffixes={quoted(suffixes)} must be a pair of strings, or None.")
         columns = {_suffixed(n, shared, suffixes[0]): e for n, e in self._columns.items()}
         if len(columns) < len(self._columns):
             raise QueryError("two columns would get the same name. Set suffixes=('', '_new').")

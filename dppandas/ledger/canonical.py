@@ -139,7 +139,7 @@ def to_json(noisy: Any) -> Any:
     if isinstance(noisy, np.bool_ | np.integer | np.floating):
         noisy = noisy.item()
     if isinstance(noisy, str) and any("\ud800" <= letter <= "\udfff" for letter in noisy):
-        raise NoCanonicalText("half a surrogate pair can't be kept")
+        raise NoCanonicalText("a lone surrogate can't be kept")
     if type(noisy) in (str, bool, type(None)):
         return noisy
     if type(noisy) is int:

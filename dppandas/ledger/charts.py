@@ -17,7 +17,7 @@ from .storage.store import Entry
 
 #: The newest cells that are drawn; what was spent before them is one bar.
 DRAWN = 32
-#: A ledger that has more releases when it is first shown is followed from the last so many.
+#: If a ledger has more releases when it is first shown, it is followed from the last ones.
 FIRST = 1000
 
 

@@ -37,13 +37,13 @@ _first_run: FirstRun | None = None
 
 def attribute_to(finder: CellFinder | None, first_run: FirstRun | None = None) -> None:
     """Let the notebook extension say which cell is running, and which number it had when it ran
-    first; with None, nobody does."""
+    first. None: cells are unknown."""
     global _current_cell, _first_run
     _current_cell, _first_run = finder, first_run
 
 
 def current_cell() -> int | None:
-    """The notebook cell that is running; None where nobody can tell."""
+    """The notebook cell that is running; None if it is unknown."""
     return None if _current_cell is None else _current_cell()
 
 
@@ -105,12 +105,12 @@ class Ledger:
         )  # fmt: skip
 
     def _entries(self, last: int | None = None) -> list[Entry]:
-        """The charges, and the answers that this kernel got again for nothing; or the last so many
-        of both. Oldest first."""
+        """The charges, and the answers that this kernel replayed; `last` limits both together.
+        Oldest first."""
         return self._snapshot().entries(last)
 
     def _charges(self, last: int | None = None, before: int | None = None) -> list[Entry]:
-        """The charges alone: those below a number, or the last so many of these. Oldest first."""
+        """The charges alone: those below a number, or the `last` of these. Oldest first."""
         return self._store.entries(last, before)
 
     def _count(self) -> int:
@@ -221,7 +221,7 @@ programs) or .csv (a table). Nothing was computed or charged.
 
     @hide_internals
     def verify(self, head: str | None = None) -> Verdict:
-        """Compute the chain of hashes, the totals and the schema of the ledger's file anew, as
+        """Recompute the chain of hashes, the totals and the schema of the ledger's file, as
         ``dppandas verify`` does in a terminal.
 
         head : the ``head`` of an earlier verdict, as you noted it elsewhere. The ledger must
@@ -280,7 +280,7 @@ programs) or .csv (a table). Nothing was computed or charged.
         """Note the outcome of a charge. What was released is kept for equal queries, and the error
         as answered is shown from then on. Returns which draw of its query it is; 0 if it isn't
         kept. For a leased charge: None if another process took it over, and `StoreError` if its
-        answer can't be kept, because then nobody may see it."""
+        answer can't be kept, because then it may not be shown."""
         released_error = "" if released_error == entry.error else released_error
         try:
             draw = self._store.settle(entry.number, status, noisy, leased, released_error)

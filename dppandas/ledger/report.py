@@ -129,7 +129,7 @@ def _factor(epsilon: Fraction) -> str:
 
 
 def _up(value: Fraction, digits: int = 4) -> str:
-    """A number rounded up to so many digits: no promise may look stronger than it is."""
+    """A number rounded up to `digits` digits: no promise may look stronger than it is."""
     context = Context(prec=digits, rounding=ROUND_CEILING)
     rounded = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize()
     return f"{rounded:f}" if -6 < rounded.adjusted() < 9 else str(rounded)

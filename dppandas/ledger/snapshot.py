@@ -22,7 +22,7 @@ class Snapshot:
     store: Store
     count: int
     spending: ParallelComposition
-    again: tuple[Entry, ...]  # the answers that this kernel got again for nothing, oldest first
+    again: tuple[Entry, ...]  # the answers that this kernel replayed, oldest first
     closed: bool
     kernel: str  # a name of this process
     run_first: Callable[[int], int | None] | None  # see `attribute_to` in `ledger`
@@ -44,11 +44,11 @@ class Snapshot:
         return {name: first(loss) for name, loss in self.spending.by_source().items()}
 
     def charges(self, last: int | None = None, before: int | None = None) -> list[Entry]:
-        """The charges below a number, or the last so many of these. Oldest first."""
+        """The charges below a number, or the `last` of these. Oldest first."""
         return self.store.entries(last, self.count + 1 if before is None else before)
 
     def entries(self, last: int | None = None) -> list[Entry]:
-        """The charges and the repeated answers, or the last so many of both. Oldest first."""
+        """The charges and the replayed answers; `last` limits both together. Oldest first."""
         found = self.charges(last)
         if self.again:
             found = sorted([*found, *self.again], key=lambda entry: entry.time)

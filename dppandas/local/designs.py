@@ -259,7 +259,7 @@ class CoinDesign:
 
     @property
     def epsilon(self) -> Epsilon:
-        """What a response costs, rounded up to 15 digits."""
+        """The loss of a response, rounded up to 15 digits."""
         return _implied(self.truth, self.yes)
 
     def probabilities(self) -> pd.DataFrame:

@@ -113,7 +113,7 @@ class Responses:
 
 
 def _places(series: pd.Series[Any], design: Design) -> npt.NDArray[np.int64]:
-    """The position of each element among the keys; len(keys) for what is none of them."""
+    """The position of each element among the keys; len(keys) for values that aren't keys."""
     return prepared(design.keys).codes(column(series)).astype(np.int64)
 
 

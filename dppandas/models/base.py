@@ -29,7 +29,7 @@ from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import SOURCE_ATTR, some_names
 from .points import Matrix
 
-#: Nobody waits for more rounds.
+#: The most rounds.
 MOST_ROUNDS = 1000
 #: What is learnt, by attribute.
 Learnt = dict[str, Any]
@@ -84,7 +84,7 @@ class Box:
         return made
 
     def plain(self, X: Any) -> Matrix:
-        """The same for plain rows: a DataFrame with these columns, or an array."""
+        """Plain rows scaled to [-1, 1]: of a DataFrame with these columns, or of an array."""
         if SOURCE_ATTR in getattr(X, "attrs", ()):
             raise LineageError(
                 "these rows come from a protected source, and answers about plain rows are exact. "
@@ -125,7 +125,7 @@ def weighted_sums(rows: Any, lines: Matrix, names: Any = None) -> Any:
 
 
 def matrix_of(rows: Any, width: int, which: str = "", what: str = "rows") -> Matrix:
-    """Plain rows as an array of floats, with so many columns."""
+    """Plain rows as an array of floats with `width` columns."""
     try:
         found = np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError):
@@ -159,7 +159,7 @@ class ProgramAnswers:
     @property
     def stands_still(self) -> bool:
         """Whether the last answer repeats an earlier one of this fit, and so would all that follow.
-        Never if noise is drawn anew, nor in a preview, which prices every round."""
+        Never if noise is drawn again, nor in a preview, which prices every round."""
         numbers = [each.number for each in self.records]
         return preview.running() is None and numbers[-1] in numbers[:-1]
 

@@ -16,8 +16,8 @@ from .base import Box, Learnt, Model
 from .points import Matrix, floats, rounded
 
 #: Products of features are asked for if there are at least ENOUGH · features² · (noise of a count)
-#: rows, and at most so many features; and how much a slope weighs compared with a product. Chosen
-#: on the data of benchmarks/README.md.
+#: rows, and at most MOST_PRODUCTS features. A slope weighs WEIGHT times as much as a product.
+#: Chosen on the data of benchmarks/README.md.
 ENOUGH, MOST_PRODUCTS, WEIGHT = 20, 20, 2.0
 
 
@@ -147,7 +147,7 @@ class Linear(Model):
         return total + constant
 
     def _complete_scores(self, X: Any) -> Any:
-        """The same. Refuses plain rows with a missing feature."""
+        """`_scores`, but refuses plain rows with a missing feature."""
         scores = self._scores(X)
         if not isinstance(X, PrivateFrame) and np.isnan(scores).any():
             raise QueryError("a feature is missing in a row. Fill it, or drop the row.")

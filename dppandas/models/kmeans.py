@@ -22,7 +22,7 @@ from .points import Matrix, clustered, rounded, spread
 MOST = 1000
 #: Cells of a grid.
 MOST_CELLS = 2**15
-#: "auto" uses the grid up to so many columns; with more, the grid would be too coarse.
+#: "auto" uses the grid for up to this many columns; with more, the grid would be too coarse.
 GRID_COLUMNS = 6
 #: Shares of the loss: for the number of rows, and for the counts of the cells.
 SHARES = (1, 19)

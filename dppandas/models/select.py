@@ -26,7 +26,7 @@ from ..statistics.scores import CallerFunction, Scorer, is_whole
 
 #: What a score must be.
 WHOLE = "a whole number: round, as in int(…), and count in steps"
-#: Nobody states a larger sensitivity.
+#: The largest sensitivity.
 MOST_SENSITIVE = 2**64
 
 

@@ -38,13 +38,13 @@ class Table:
         return expression.declared(self.source.domain)
 
     def declaring(self, declared: Mapping[Any, Declaration]) -> Table:
-        """The same table with more facts. Refuses those that contradict earlier ones."""
+        """This table with more facts. Refuses those that contradict earlier ones."""
         if preview.running() is None:  # a preview may make up an answer, and so a fact
             self.facts.add(declared.items(), self.source.name)
         return self.knowing(declared)
 
     def knowing(self, declared: Mapping[Any, Declaration]) -> Table:
-        """The same table, with the facts of another of its frames added."""
+        """This table, with the facts of another of its frames added."""
         domain = {**self.source.domain, **declared}
         if domain == self.source.domain:
             return self

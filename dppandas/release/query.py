@@ -119,7 +119,7 @@ class Query:
     def key(self) -> str:
         """A key that equal queries share, however they are written: of the same version of a
         source, with the same rows, statistic, mechanism and loss. "" for asserted lineage, where
-        rows can't be known to be the same; such a query is drawn anew each time."""
+        rows can't be known to be the same; such a query gets new noise each time."""
         return self._named(self.asked)
 
     @property

@@ -52,7 +52,7 @@ class Plan:
     shared: object  # equal for queries that share one draw
 
     def at(self, loss: Loss) -> Plan:
-        """The same plan at another loss: its share of a batch."""
+        """This plan at another loss: its share of a batch."""
         name = f"{self.draft.mechanism}, in a batch"
         return replace(self, draft=replace(self.draft, loss=loss, mechanism=name))
 
@@ -77,9 +77,10 @@ def release(
 def release_all(
     asked: Sequence[Asked], prices: Prices | None = None, allowed: Allowed | None = None
 ) -> list[Record]:
-    """The same for several queries: either all are charged, or none; in a preview none is.
-    ``prices`` computes the losses of queries that cost less together. ``allowed`` may refuse a new
-    charge, but never a stored answer.
+    """The records of the answers to several queries.
+
+    Either all are charged, or none; in a preview none is. ``prices`` computes the losses of queries
+    that cost less together. ``allowed`` may refuse a new charge, but never a stored answer.
 
     Each query is planned, looked up, charged and answered, in this order. Equal queries share one
     draw.
@@ -115,6 +116,8 @@ def release_all(
     unseen, records = dict(bought), []
     for plan, before in zip(plans, stored, strict=True):
         answer = before or bought[plan.shared] or _successor(ledger, plan)
+        # Only the first of equal queries gets the draw paid for here. The others replay it, as do
+        # queries that were stored before, or that another process answered.
         if before is not None or unseen.pop(plan.shared, None) is None:
             ledger._replayed(answer)
         records.append(plan.record(answer))

@@ -74,7 +74,7 @@ class Ways:
         return self.priced(self.epsilon, self.rho, self.delta)
 
     def priced(self, epsilon: object, rho: object, delta: object) -> LossRequest:
-        """The same options at another loss."""
+        """A request with these options, at another loss."""
         terms = current().ledger._terms
         return terms.asked(
             epsilon, rho=rho, delta=delta, mechanism=self.mechanism, fresh=self.fresh

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-#: So many rows can't overflow an int64: in each of at most 2^10 branches, a row adds at most 2^30.
+#: This many rows can't overflow an int64: a row adds at most 2^30 in each of at most 2^10 branches.
 ROWS_PER_FOLD = 2**22
 MOST_BRANCHES = 2**10
 

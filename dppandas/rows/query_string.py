@@ -210,7 +210,7 @@ class _Walker:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
             operand = self.any(node.operand)
             if not operand.is_truth:
-                raise _refused(node, "is no number; ~ binds closest, so write ~(…) or not …")
+                raise _refused(node, "isn't a number; ~ binds closest, so write ~(…) or not …")
         return self.any(node)
 
     def any(self, node: ast.expr) -> Expression:
@@ -233,7 +233,7 @@ class _Walker:
     def _constant(self, node: ast.Constant) -> Expression:
         if isinstance(node.value, bool | int | float | str):
             return Literal(node.value)
-        raise _refused(node, "is no number, text or truth value")
+        raise _refused(node, "isn't a number, a string or a truth value")
 
     def _boolop(self, node: ast.BoolOp) -> Expression:
         join = expressions.And if isinstance(node.op, ast.And) else expressions.Or
@@ -259,7 +259,7 @@ class _Walker:
         expression = self.value(node)
         computes = (*NUMBERS, *TIMES)
         if isinstance(expression, Literal) and not isinstance(expression.value, computes):
-            raise _refused(node, "is no number, time or duration")
+            raise _refused(node, "isn't a number, a time or a duration")
         return operand(expression) if isinstance(expression, Literal) else expression
 
     def _compare(self, node: ast.Compare) -> Expression:
@@ -300,7 +300,7 @@ class _Walker:
             return missing if method in ("isna", "isnull") else expressions.Not(missing)
         if method == "isin" and len(arguments) == 1 and not node.keywords:
             if not isinstance(arguments[0], ast.List | ast.Tuple):
-                raise _refused(node, "has no written list: write it out, as .isin([9, 12])")
+                raise _refused(node, "needs its list written out, as in .isin([9, 12])")
             return expressions.IsIn(self.value(of), tuple(map(self._plain, arguments[0].elts)))
         if method == "between" and len(arguments) == 2 and len(node.keywords) <= 1:
             low, high = (Literal(self._plain(each)) for each in arguments)
@@ -313,7 +313,7 @@ class _Walker:
         keyword = node.keywords[0]
         value = self._plain(keyword.value)
         if keyword.arg != "inclusive" or value not in ("both", "neither", "left", "right"):
-            raise _refused(node, "is inclusive in no known way: write both, neither, left or right")
+            raise _refused(node, "needs inclusive= to be 'both', 'neither', 'left' or 'right'")
         return str(value)
 
 

@@ -1,4 +1,4 @@
-"""What every statistic is: its contract, its sensitivities, and how its errors are told."""
+"""What every statistic has: its contract, its sensitivities, and words for its errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Partial = npt.NDArray[np.int64]
 BranchKernel = Callable[[Sequence[Chunk], Expression | None], Any]
 RowPass = Callable[[BranchKernel, Callable[[], Accumulator]], Any]
 
-#: The range of errors of an answer is shown for up to so many numbers.
+#: Answers with more numbers than this show no range of errors.
 CROWD = 2**12
 
 #: How many rows there are at most: in all, or for each cell and column; None where unknown.
@@ -130,16 +130,16 @@ class Statistic(ABC):
     whole_units: ClassVar[bool] = False
 
     def l1_sensitivity(self, rows: int) -> int:
-        """The most that so many rows of one unit move all integers together, in ℓ1."""
+        """The most that `rows` rows of one unit can move all integers together: ℓ1."""
         return self.l1 * rows
 
     def linf_sensitivity(self, rows: int) -> int:
-        """The most that so many rows of one unit move one integer: ℓ∞."""
+        """The most that `rows` rows of one unit can move one integer: ℓ∞."""
         return self.linf * rows
 
     def l2_squared_sensitivity(self, rows: int) -> int:
-        """The square of the most that so many rows of one unit move the vector in ℓ2: at most ℓ1
-        times ℓ∞, by Hölder's inequality."""
+        """The square of the most that `rows` rows of one unit can move the vector in ℓ2: at most
+        ℓ1 times ℓ∞, by Hölder's inequality."""
         return self.l1_sensitivity(rows) * self.linf_sensitivity(rows)
 
     @property
@@ -205,7 +205,7 @@ class Statistic(ABC):
         return None
 
     def sensitivity(self, rows: int) -> Sensitivity:
-        """The most that one unit of so many rows moves the integers."""
+        """The most that one unit of `rows` rows can move the integers."""
         l1, linf = self.l1_sensitivity(rows), self.linf_sensitivity(rows)
         return Sensitivity(l1, self.l2_squared_sensitivity(rows), linf, self.monotone)
 
@@ -265,7 +265,7 @@ class Statistic(ABC):
         return [max(high - value, value - low) for value, (low, high) in pairs]
 
     def errors_among(self, law: Any, confidence: float, rows: RowLimit) -> list[float]:
-        """The same for errors in ranks, given a limit on the rows."""
+        """`errors_at` for errors in ranks, given a limit on the rows."""
         raise QueryError("a number of rows bounds errors in ranks only. Leave it out.")
 
     def rows_at_most(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float] | None:
@@ -288,7 +288,7 @@ class Statistic(ABC):
             return before
 
     def in_words(self, errors: Sequence[float]) -> str:
-        """The errors of all numbers in words; "" if there is nothing to tell."""
+        """The errors of all numbers in words; "" if there are none."""
         names = self.asked_columns
         pairs = list(zip(errors, self.typed_errors(errors), strict=True))
         ranges = [spread(pairs[i :: len(names)]) for i in range(len(names))]
@@ -298,7 +298,7 @@ class Statistic(ABC):
         return f"each {said}" if self.each else said
 
     def comparable(self) -> Statistic:
-        """The same statistic with all integers on one scale, for a selection."""
+        """This statistic with all its integers on one scale, as a selection needs it."""
         return self
 
     def error(self, half_width: int) -> float | None:
@@ -306,7 +306,7 @@ class Statistic(ABC):
         return None
 
     def errors_by_column(self, half_width: int) -> list[float] | None:
-        """The same for each column asked about, or one for all."""
+        """`error` for each column asked about, or one for all."""
         error = self.error(half_width)
         return None if error is None else [error]
 
@@ -338,7 +338,7 @@ class Statistic(ABC):
         return None if ratios is None else max(ratios)
 
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
-        """The largest error of a number by public facts; for a ratio, over so many rows."""
+        """The largest error of a number by public facts; for a ratio, taken over `rows` rows."""
         if self.no_interval or not hasattr(law, "half_width"):
             raise QueryError(f"public facts don't decide this error. {self.no_interval}".strip())
         half_width = law.half_width(confidence, self.size)

@@ -41,7 +41,7 @@ class Valuer(CallerFunction):
 
 
 def is_plain(value: object) -> bool:
-    """Whether a value can be released: a number or a text, of Python or numpy."""
+    """Whether a value can be released: a number or a string, of Python or numpy."""
     return is_whole(value) or isinstance(value, float | np.floating | str)
 
 

@@ -47,7 +47,7 @@ class Window:
         self.high = min(self.high, start + ((final + 1) << self.shift) - 1)
 
     def finer(self, bins: int) -> int:
-        """The least shift at which so many bins cover the window."""
+        """The least shift at which `bins` bins cover the window."""
         return max(0, (self.high - self.low + 1).bit_length() - (bins.bit_length() - 1))
 
     def points(self) -> tuple[Integers, Integers]:

@@ -28,7 +28,7 @@ HALF = Fraction(1, 2)
 BINS = 2**15
 #: The bins of all histograms of a pass together.
 ALL_BINS = 2**20
-#: Up to so many values are sorted rather than counted in one more pass.
+#: Up to this many values, sorting beats another counting pass.
 FEW = 2**18
 
 

@@ -141,7 +141,7 @@ def edges(cell: int) -> tuple[float, float]:
 
 
 def most_noise(scale: Fraction, entries: int, beta: float) -> int:
-    """A bound on the size of the sum of so many noises that fails with probability at most β.
+    """A bound on the size of the sum of `entries` noises that fails with probability at most β.
 
     Chernoff: P[ΣZ ≥ t] ≤ E[exp(sZ)]^n exp(-st) for every s below 1/scale.
     """

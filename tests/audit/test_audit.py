@@ -377,7 +377,8 @@ def test_the_frame_given_stays_as_it_is() -> None:
 @pytest.mark.parametrize(("wrong", "words"), [
     ({"df": [1]}, "must be a DataFrame"), ({"df": PEOPLE[:0]}, "one row and one column"),
     ({"df": PEOPLE[[]]}, "one row and one column"),
-    ({"df": PEOPLE.iloc[:, [0, 0]]}, "columns of the same name"), ({"unit": "nobody"}, "no column"),
+    ({"df": PEOPLE.iloc[:, [0, 0]]}, "columns of the same name"),
+    ({"unit": "nobody"}, "isn't a column"),
     ({"df": PEOPLE.assign(owner=None), "unit": "owner"}, "missing in all rows"),
     ({"pairs": 0}, "1 or more"), ({"seed": "x"}, "whole number"),
 ])  # fmt: skip
@@ -579,8 +580,8 @@ def test_nothing_is_checked_where_nothing_is_asked() -> None:
 
 @pytest.mark.parametrize(("wrong", "words"), [
     ({"op": "count"}, "must be a function"), ({"df": None}, "must be a DataFrame"),
-    ({"unit": "nobody"}, "no column"), ({"max_rows": 2}, "needs unit="),
-    ({"unit": "owner"}, "max_rows= is needed"), ({"domain": {"nowhere": (0, 1)}}, "no column"),
+    ({"unit": "nobody"}, "isn't a column"), ({"max_rows": 2}, "needs unit="),
+    ({"unit": "owner"}, "max_rows= is needed"), ({"domain": {"nowhere": (0, 1)}}, "isn't a column"),
     ({"pairs": 0}, "1 or more"),
 ])  # fmt: skip
 def test_wrong_arguments_of_the_check_are_refused(wrong: dict[str, Any], words: str) -> None:

@@ -829,7 +829,8 @@ REFUSED: dict[str, tuple[Any, ...]] = {
         lambda p: p.merge(table(x=[1]), on="x"), "no column 'x'", dp.errors.UnknownColumn),
     "names twice": (
         lambda p: p.merge(table(age=[1], city=["a"]), on="age", suffixes=("", "")), "suffixes"),
-    "a list of suffixes": (lambda p: p.merge(table(age=[1]), on="age", suffixes="ab"), "two texts"),
+    "a list of suffixes": (
+        lambda p: p.merge(table(age=[1]), on="age", suffixes="ab"), "a pair of strings"),
     "a dict to merge": (lambda p: p.merge({"age": [1]}, on="age"), "public"),
     "a list in the table": (lambda p: p.merge(table(age=[1], v=[[1]]), on="age"), "plain scalar"),
     "an option of merge": (

@@ -439,8 +439,8 @@ SLIPS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "text beside a number": (lambda p: p.query("city in [1, 2]").count(), "declared as text"),
     "keys of another kind": (lambda p: p["city"].value_counts(keys=[1]), "declared as text"),
     "arithmetic on text": (lambda p: (p["city"] + 1).mean(bounds=(0, 1)), "no arithmetic"),
-    "a number as a mask": (lambda p: p[p["age"]].count(), "no truth value"),
-    "a number negated": (lambda p: p.query("not age").count(), "no truth value"),
+    "a number as a mask": (lambda p: p[p["age"]].count(), "isn't True or False"),
+    "a number negated": (lambda p: p.query("not age").count(), "isn't True or False"),
 }
 
 

@@ -359,7 +359,9 @@ def test_in_a_split_a_model_takes_one_share() -> None:
     with dp.split(epsilon=2, into=4) as shares:
         KMeans(2).fit(p)
         p.count()
-        refusal(lambda: KMeans(2, epsilon=0.5).fit(p), "no release says a loss of its own")
+        refusal(
+            lambda: KMeans(2, epsilon=0.5).fit(p), "a release in a split can't set its own loss"
+        )
         refusal(lambda: KMeans(0).fit(p), "n_clusters")
         assert shares.left == 2
     assert session.spent == 1

@@ -295,5 +295,5 @@ def test_masks_that_differ_in_a_unit_of_time_alone_are_two_partitions() -> None:
     assert dp.ledger().spent == 20
 
 
-def test_half_a_surrogate_pair_is_not_kept() -> None:
+def test_a_lone_surrogate_is_not_kept() -> None:
     refusal(lambda: canonical.to_json(["\ud83d"]), error=canonical.NoCanonicalText)

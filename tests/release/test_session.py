@@ -356,7 +356,7 @@ class TestProtect:
 
     @pytest.mark.parametrize(("terms", "message"), [
         ({"name": ""}, "name="), ({"name": "unnamed"}, "name="), ({"version": 2}, "version=2"),
-        ({"unit": "person"}, "unit='person' is no column"),
+        ({"unit": "person"}, "unit='person' isn't a column"),
         ({"max_rows": 2}, "needs unit="),
         ({"unit": "id"}, "max_rows= is needed.*1 would keep one row of each unit"),
         ({"unit": "id", "max_rows": None}, "max_rows= is needed"),

@@ -263,7 +263,7 @@ HOSTILE: list[Any] = [
     "(i > 1", "i > 1)", "i <> 1", "i === 1", "i && j", "i || f", "!f", "i ! 1", "i ? 1 : 2",
     "i << 1 > 1", "i ^ j", "i ^ 1 == 1", "i >> 1 == 0", "", " ", "\n", "'a", '"', "'''", "'a' 'b",
     "$i > 1",
-    # not true or false, and what is no number
+    # not true or false, and what isn't a number
     "i + 1", "1", "'a'", "-i", "1.5", "i + j", "i and 1", "1 or f", "not 1", "not 'a'",
     "~i + 1 > 1", "~1", "~i > 1", "i + 'a' > 1", "'a' * 3 == t", "'a' % i == t", "-'a' == t",
     "+'a' == t", "i > 1 > 'a' + 1", "f and 'a'", "(i > 1) and (j + 1)",

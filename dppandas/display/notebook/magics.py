@@ -47,7 +47,7 @@ class DpMagics(Magics):
             self._reset(asked=bool(arguments))
         else:
             raise UsageError(
-                f"%dp {line} is no command. Write %dp, %dp budget 2, %dp guard on or %dp reset; "
+                f"%dp {line} isn't a command. Write %dp, %dp budget 2, %dp guard on or %dp reset; "
                 "%dp? explains them."
             )
 

@@ -12,7 +12,7 @@ from ...statistics import Count, Sum
 from ...statistics.layout import format_number
 from .base import FILL, Floats, Panel, PlotTable, label_keys, named, setting, text_of
 
-#: Above so many entries, intervals have no caps.
+#: With more entries than this, intervals have no caps.
 CAPPED = 40
 
 
@@ -34,7 +34,7 @@ def is_bars(record: Record) -> bool:
 
 
 def whiskers(ax: Any, at: Floats, low: Floats, high: Floats) -> None:
-    """Draw intervals, which need not hold the value: those of counts are cut at 0."""
+    """Draw intervals, which may not contain the value: those of counts are cut at 0."""
     ax.errorbar(
         at, (low + high) / 2, yerr=(high - low) / 2, fmt="none", ecolor=setting("text.color"),
         elinewidth=1.2 if len(at) <= CAPPED else 0.8, capsize=3 if len(at) <= CAPPED else 0,

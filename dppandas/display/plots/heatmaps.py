@@ -15,9 +15,10 @@ from ...statistics.layout import format_number
 from ...statistics.moments.covariance_tables import CovarianceTable
 from .base import Floats, PlotTable, label_keys, named, percent, pyplot, setting, text_of
 
-#: Up to so many rows and columns, numbers are written into their cells.
+#: Tables of up to this many rows and columns show their numbers.
 WRITTEN = 20, 12
-#: Up to so many cells, those whose interval includes 0 are hatched; above, they are grey.
+#: In tables of up to this many cells, those whose interval includes 0 are hatched; in larger
+#: ones they are grey.
 HATCHED = 400
 #: Colour maps for people who see few colours: light to dark, and two hues away from white.
 LIGHT_TO_DARK, BOTH_SIGNS = "cividis", "PuOr"

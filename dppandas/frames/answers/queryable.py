@@ -47,16 +47,16 @@ class Queryable(PrivateTable):
         raise NotImplementedError
 
     def _beside(self, weights: object) -> Self:
-        """The same object without the column of weights, if that was named."""
+        """This object without the column of weights, if that was named."""
         return self
 
     @property
     def _each(self) -> Self:
-        """The same object, with an answer for each column."""
+        """This object, asked for an answer for each column."""
         return self
 
     def _column(self, name: Any) -> Queryable:
-        """The same object, with an answer for one column."""
+        """This object, asked for an answer for one column."""
         raise QueryError("agg of one column takes a list of names, as in agg(['count', 'mean']).")
 
     def _by_column(self, value: Any) -> dict[Any, Any]:
@@ -123,7 +123,7 @@ class Queryable(PrivateTable):
             )
         if not dropna:
             raise QueryError(
-                "dropna=False needs declared keys, because a missing value is no label. Count "
+                "dropna=False needs declared keys, because a missing value can't be a label. Count "
                 "missing values with frame[frame['x'].isna()].count(epsilon=…)."
             )
         # this empty index is never shown: the answer's index has the labels that are found

@@ -81,7 +81,7 @@ def sealed(values: Sequence[Any]) -> str:
 
 
 def _fixed(db: sqlite3.Connection, end: int = 2**63 - 1) -> list[str]:
-    """The hashes of the events that all else rests on, before a number; each computed anew."""
+    """The hashes of the events that all else rests on, before a number; each recomputed."""
     first = db.execute(f"{ROWS} WHERE number = 1").fetchone()
     if first[1] != "opened":
         raise ValueError
@@ -113,7 +113,7 @@ def is_followed(db: sqlite3.Connection) -> bool:
 
 def _since(db: sqlite3.Connection, start: int) -> tuple[str, dict[tuple[str, str], list[Fraction]]]:
     """The last count's hash of the table, and what each place was charged since. Every hash of an
-    event is computed anew."""
+    event is recomputed."""
     before = "" if start == 1 else _hash(db, start - 1)
     counted, charged = digest(()), dict[tuple[str, str], list[Fraction]]()
     for expected, row in enumerate(db.execute(_SINCE, (start,)), start=start):

@@ -173,7 +173,7 @@ class Connected:
             )
 
     def _refuse_other_databases(self, db: Connection) -> None:
-        """Refuse a database that is no ledger, before anything in it is changed."""
+        """Refuse a database that isn't a ledger, before anything in it is changed."""
         # In this order: another process may make a ledger of the empty file in between.
         try:
             is_empty = not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]

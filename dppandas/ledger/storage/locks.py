@@ -247,7 +247,7 @@ def refuse_links(path: File, descriptor: int | None = None) -> None:
     if links > 1:
         raise StoreError(
             f"the ledger {str(path)!r} has {links} names (hard links), and each of them would "
-            "grant the budget anew. Keep one; if another is a backup, make it a copy of its own."
+            "grant the budget again. Keep one; if another is a backup, make it a copy of its own."
         )
 
 
@@ -289,7 +289,7 @@ def _locked(descriptor: int, start: int, long: int, alone: bool = False) -> bool
 
 
 def _is_locked_at_once(descriptor: int, start: int, long: int, alone: bool) -> bool:
-    """Lock bytes unless others are in the way. Where the system can't, nobody is."""
+    """Lock bytes unless others are in the way. Where the system can't, none are."""
     try:
         _asked(descriptor, "SETLK", "WRLCK" if alone else "RDLCK", start, long)
     except (BlockingIOError, PermissionError):

@@ -21,7 +21,7 @@ def checked_path(path: object) -> File:
         file = File(path).expanduser()
         wrong = folder_fault(file)
         if not wrong and file.exists() and not file.is_file():  # a device, a pipe, a socket
-            wrong = "is no regular file: name one on a disk"
+            wrong = "isn't a regular file: name one on a disk"
     except (OSError, ValueError, RuntimeError) as error:  # too long a name, or no home folder
         wrong = f"can't be a path here: {error}"
     if wrong:

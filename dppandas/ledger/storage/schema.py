@@ -46,7 +46,7 @@ CREATE TABLE spending (
     PRIMARY KEY (source, path)
 );
 """
-#: Who is answering which draw of which key. No event, because it passes.
+#: Who is answering which draw of which key. Not an event: a lease is temporary.
 _LEASES = """
 CREATE TABLE leases (
     key TEXT NOT NULL, draw INTEGER NOT NULL, release INTEGER NOT NULL UNIQUE,

@@ -3,7 +3,7 @@
 Everything that happens is an event, appended and never changed: the opening with its budget, a
 source, a charge, an outcome. Each carries the hash of the one before. A table beside them holds
 what is spent at each place, so that a charge takes as long after ten releases as after a hundred
-thousand. The table follows from the events, and `dppandas verify` computes it anew.
+thousand. The table follows from the events, and `dppandas verify` recomputes it.
 
 A charge is one transaction that nobody else can write in between (BEGIN IMMEDIATE), on disk when
 it returns (synchronous=FULL). Others wait for it.
@@ -181,7 +181,7 @@ class SqliteStore(Connected):
         return self._read(self._spending_of)
 
     def _spending_of(self, db: sqlite3.Connection) -> ParallelComposition:
-        """The table of what is spent, read anew only if somebody else has charged. The hash of the
+        """The table of what is spent, read again only if somebody else has charged. The hash of the
         last charge stands for all charges before it, and for none that was rolled back."""
         last, known = _last_charge(db), self._known
         if known is None or known[0] != last:

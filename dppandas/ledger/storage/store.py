@@ -110,7 +110,7 @@ class Store(Protocol):
         """A source as it is known; None if it isn't."""
 
     def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:
-        """All entries, or those below a number, or the last so many of these; oldest first."""
+        """All entries, or those below a number, or the `last` of these; oldest first."""
 
     def count(self) -> int:
         """How many entries there are."""
@@ -129,7 +129,7 @@ class Store(Protocol):
         """Whether another process has written since this was last asked."""
 
     def close(self) -> None:
-        """Give free what the calling thread holds of the store."""
+        """Release what the calling thread holds of the store."""
 
     @property
     def path(self) -> File | None:

@@ -1,6 +1,6 @@
 """Verifies a ledger's file: its chain of hashes, its totals and its schema.
 
-The file is only read. Everything is computed anew from the events; no figure beside them is
+The file is only read. Everything is recomputed from the events; no figure beside them is
 trusted. docs/adr/0013-audited.md says what a chain of hashes can show, and what it can't.
 """
 
@@ -49,7 +49,7 @@ class Verdict:
     """What a ledger's file was found to hold: ``is_sound``, and if not, its ``deviations``.
 
     ``head`` is the hash of the last event: note it elsewhere, for a file that was cut off at its
-    end, or written anew by somebody who could write all of it, looks sound.
+    end, or rewritten by somebody who could write all of it, looks sound.
     """
 
     path: File
@@ -190,7 +190,7 @@ class _Reader:
         for key in sorted({*should, *there}):
             kind, name, _ = key
             if key not in should:
-                self.note(None, f"the {kind} {name!r} is none that dppandas makes")
+                self.note(None, f"the {kind} {name!r} isn't one that dppandas creates")
             elif key not in there:
                 self.note(None, f"the {kind} {name!r} is missing")
             elif should[key] != there[key]:
@@ -224,7 +224,7 @@ class _Reader:
         self, number: int, kind: str, release: int | None, key: str | None, text: str
     ) -> None:
         if kind not in _WORDS:
-            self.note(number, f"{quoted(kind)} is no kind of event")
+            self.note(number, f"{quoted(kind)} isn't a kind of event")
             return
         try:
             getattr(self, f"_{kind}")(number, release, key, json.loads(text))
@@ -266,8 +266,8 @@ class _Reader:
             raise _Wrong(f"it is the outcome of release {release}, which was not charged before")
         _unless(release not in self.outcomes, f"release {release} has an outcome already")
         self.outcomes.add(entry.number)
-        _unless(status in OUTCOMES, f"{quoted(status)} is nothing that becomes of a charge")
-        _unless(isinstance(body.get("error", ""), str), "the error that it tells is no text")
+        _unless(status in OUTCOMES, f"{quoted(status)} isn't an outcome of a charge")
+        _unless(isinstance(body.get("error", ""), str), "its error isn't a string")
         _unless((key is None) == (kept is None), "it keeps an answer without its key, or a key")
         if key is not None:
             _unless(key == entry.key, f"it keeps an answer to another query than release {release}")
@@ -278,7 +278,7 @@ class _Reader:
         """Note which draw of its query an answer is; up to schema 2 it is the next one."""
         drawn = self.draws.setdefault(key, set())
         draw = len(drawn) + 1 if said is None else said
-        _unless(type(draw) is int and draw >= 1, f"{quoted(said)} is no number of a draw")
+        _unless(type(draw) is int and draw >= 1, f"{quoted(said)} isn't the number of a draw")
         _unless(draw not in drawn, f"draw {draw} of its query is kept already")
         drawn.add(draw)
 

@@ -142,7 +142,8 @@ def marginals_of(domain: Domain, given: object) -> tuple[Marginal, ...]:
     most = max(map(len, found))
     if most > MOST_COLUMNS or len(closure(domain, found)) > MOST_MARGINALS:
         raise QueryError(
-            "these marginals, and those of fewer columns, are too many. Give fewer or smaller."
+            "these marginals, and those of fewer columns, are too many. Give fewer marginals, or "
+            "ones with fewer columns."
         )
     return tuple(found)
 

@@ -152,7 +152,7 @@ class SmallDatabases(_Scores):
 
 
 def databases(cells: int, rows: int) -> int:
-    """The number of databases with so many rows in any order."""
+    """The number of databases of `rows` rows, in any order."""
     return math.comb(cells + rows - 1, rows)
 
 

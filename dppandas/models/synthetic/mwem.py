@@ -46,7 +46,7 @@ def mwem(
 
     *Source*: Hardt, Ligett and McSherry, "A Simple and Practical Algorithm for Differentially
     Private Data Release", NeurIPS 2012. Here a round measures a whole marginal, whose
-    cells are disjoint, for the price of one count; a measured marginal is no candidate again; and
+    cells are disjoint, for the price of one count; a measured marginal isn't a candidate again; and
     the start is independent columns rather than the uniform table.
     """
     if rounds:

@@ -20,7 +20,7 @@ from .domains import Codes, Domain, domain_of, marginals_of
 from .program_budget import ProgramBudget
 
 METHODS = ("mwem", "aim", "small")
-#: Nobody reads more synthetic rows.
+#: The most rows.
 MOST_ROWS = 10**7
 
 

@@ -47,7 +47,7 @@ class ParallelComposition:
         self._trees: dict[str, _Node] = {}
 
     def plus(self, charges: Iterable[tuple[Place, Loss]]) -> ParallelComposition:
-        """The same with more charges. Subtrees without new charges are shared, not copied."""
+        """This one with more charges. Subtrees without new charges are shared, not copied."""
         losses, by_source = dict(self.losses), defaultdict[str, list[tuple[Path, Loss]]](list)
         for (source, path), loss in charges:
             place = source, path

@@ -130,7 +130,7 @@ def tight(formula: Callable[[int], Enclosure], places: int) -> Enclosure:
 
 
 def rounded(value: Decimal, places: int, up: bool) -> Fraction:
-    """The value to so many significant digits, up or down: a fraction that is a short decimal.
+    """The value to `places` significant digits, up or down: a fraction that is a short decimal.
 
     Values smaller than 10^-5000 are rounded to 10^-5000 or 0, or the fraction could have 10^18
     digits.
@@ -141,8 +141,8 @@ def rounded(value: Decimal, places: int, up: bool) -> Fraction:
 
 
 def upper(formula: Callable[[int], Enclosure], digits: int | None = None) -> Fraction:
-    """What a formula comes to, rounded up to `PLACES` significant digits; computed with so many
-    digits, else with as many as that takes."""
+    """The value of a formula, rounded up to `PLACES` significant digits. It is computed with
+    `digits` digits, or without them with as many as that takes."""
     found = formula(digits) if digits else tight(formula, PLACES + 3)
     return rounded(found.high, PLACES, up=True)
 

@@ -41,7 +41,7 @@ def _summed(sigma2: Fraction, m: int, digits: int) -> Enclosure:
 
 
 def _sum(start: list[Decimal], terms: int, context: Context) -> tuple[Decimal, Decimal, Decimal]:
-    """The sum of so many terms, with the next term and the next ratio."""
+    """The sum of `terms` terms, with the next term and the next ratio."""
     total, (term, ratio, square) = Decimal(0), start
     for _ in range(terms):
         total = context.add(total, term)

@@ -63,7 +63,7 @@ class LossOptions(TypedDict, total=False):
 
 
 class TargetErrorOptions(LossOptions, total=False):
-    """The same, and a target error in place of a loss.
+    """`LossOptions`, and a target error in place of a loss.
 
     within : instead of epsilon, the largest error that the answer may have. The smallest loss that
         keeps it follows from public facts, and is charged. For counts of rows and for ranks it can
@@ -89,7 +89,7 @@ class ReleaseOptions(TargetErrorOptions, total=False):
 
 
 class TargetAskOptions(TargetErrorOptions, total=False):
-    """The same as `AskOptions`, but for ``at_most``."""
+    """`AskOptions` without ``at_most``."""
 
     epsilon: object
 
@@ -104,8 +104,10 @@ class AskOptions(ReleaseOptions, total=False):
 
 
 def with_options_named(function: Callable[P, R]) -> Callable[P, R]:
-    """The same function, with the options that it takes as ``**…`` named in its signature. What it
-    takes as ``said`` is nobody's to give."""
+    """Name the options that a function takes as ``**…`` in its signature.
+
+    ``said`` is set by `release_method`, so it isn't in the public signature.
+    """
     kinds, signature = inspect.Parameter, inspect.signature(function)
     known = [*(LossOptions if "LossOptions" in str(signature) else ReleaseOptions).__annotations__]
     known[:0] = ["epsilon"] if "AskOptions" in str(signature) else []
@@ -242,8 +244,8 @@ def parse_delta(value: object, name: str = "delta") -> Delta:
     exact = Delta(parse_budget(value, name))
     if exact > LARGEST_DELTA:
         raise QueryError(
-            f"{name}={quoted(value)} is above 0.01: a release may tell all with that probability. "
-            f"Give much less than one over the number of people, such as {name}=1e-6."
+            f"{name}={quoted(value)} is above 0.01: a release may reveal everything with that "
+            f"probability. Give much less than one over the number of people, such as {name}=1e-6."
         )
     return exact
 

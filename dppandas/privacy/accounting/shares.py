@@ -32,7 +32,7 @@ class SharedLoss:
 
     @property
     def loss(self) -> Loss:
-        """The same as a loss."""
+        """This share as a `Loss`."""
         return Loss(**{name: part for name, part in vars(self).items() if part is not None})
 
     def __str__(self) -> str:

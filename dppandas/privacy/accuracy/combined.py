@@ -130,7 +130,7 @@ class CombinedNoise:
         return "its interval holds if the releases and their losses were fixed beforehand"
 
     def half_width_of_sum(self, risk: float, terms: int) -> int:
-        """A w with P[the sum of so many combined noises is beyond ±w] ≤ risk, by Chernoff's bound.
+        """A w with P[the sum of `terms` combined noises is beyond ±w] ≤ risk, by Chernoff's bound.
         Each rounding to a whole number moves the sum by at most a half."""
         if not self.variance:
             return 0
@@ -245,7 +245,7 @@ class _Tail:
             self._add(law, weight, times)
 
     def _add(self, law: Additive, weight: int, times: int) -> None:
-        """Add so many noises of one law, by repeated doubling."""
+        """Add `times` noises of one law, by repeated doubling."""
         power = self._moved(law, weight)
         while times:
             if times & 1:

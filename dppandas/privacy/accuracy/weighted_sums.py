@@ -67,7 +67,7 @@ class _NoiseTerms:
 
 
 def half_widths_of_weighted(law: Any, corners: Floats, terms: int, risk: float) -> Floats:
-    """For each cell a w with P[|Σ_k a_k·(sum of so many noises)| > w] ≤ risk, for all weights a
+    """For each cell a w with P[|Σ_k a_k·(sum of `terms` noises)| > w] ≤ risk, for all weights a
     between the cell's corners. The axes of ``corners`` are cells, corners and k."""
     totals: Floats = terms * np.abs(corners).sum(axis=2).max(axis=1)
     if isinstance(law, Within):

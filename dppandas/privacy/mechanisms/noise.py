@@ -29,7 +29,7 @@ class AdditiveNoise(ABC):
 
     @abstractmethod
     def _noise(self, size: int) -> npt.NDArray[Any]:
-        """So many independent draws."""
+        """`size` independent draws."""
 
     def release(self, integers: Sequence[int]) -> list[int]:
         """The integers, each with its own noise."""
@@ -56,7 +56,7 @@ class DiscreteLaplace(AdditiveNoise):
 
     @classmethod
     def calibrate(cls, sensitivity: int, epsilon: Fraction) -> Self:
-        """The least noise for an ℓ1 sensitivity; none for one of 0."""
+        """The least noise for an ℓ1 sensitivity. A sensitivity of 0 gets no noise."""
         return cls(Fraction(sensitivity) / epsilon)
 
     def loss(self, sensitivity: int) -> Fraction:
@@ -102,7 +102,7 @@ class DiscreteLaplace(AdditiveNoise):
         return w
 
     def half_width_of_sum(self, risk: float, terms: int) -> int:
-        """A w with P[the sum of so many noises is beyond ±w] ≤ risk, by Chernoff's bound."""
+        """A w with P[the sum of `terms` noises is beyond ±w] ≤ risk, by Chernoff's bound."""
         if not self.scale:
             return 0
         return chernoff(self.log_moment, 1 / float(self.scale), terms, risk) - 1
@@ -115,7 +115,7 @@ class DiscreteLaplace(AdditiveNoise):
 
 
 def chernoff(log_moment: Callable[[float], float], fastest: float, terms: int, risk: float) -> int:
-    """An m with P[|sum of so many noises| ≥ m] ≤ risk.
+    """An m with P[|sum of `terms` noises| ≥ m] ≤ risk.
 
     Every t below ``fastest`` gives a bound: P[|sum| ≥ m] ≤ 2 exp(terms · ln E[exp(tZ)] - tm).
     """
@@ -144,7 +144,7 @@ class DiscreteGaussian(AdditiveNoise):
 
     @classmethod
     def calibrate(cls, sensitivity2: Fraction | int, rho: Fraction) -> DiscreteGaussian:
-        """The least noise for a squared ℓ2 sensitivity; none for one of 0."""
+        """The least noise for a squared ℓ2 sensitivity. A sensitivity of 0 gets no noise."""
         return cls(gaussian.gaussian_sigma2(rho, sensitivity2))
 
     @property
@@ -178,7 +178,7 @@ class DiscreteGaussian(AdditiveNoise):
         return _gaussian_half_width(self.sigma2, confidence, entries) if self.sigma2 else 0
 
     def half_width_of_sum(self, risk: float, terms: int) -> int:
-        """A w with P[the sum of so many noises is beyond ±w] ≤ risk, by Chernoff's bound.
+        """A w with P[the sum of `terms` noises is beyond ±w] ≤ risk, by Chernoff's bound.
 
         E[exp(tZ)] ≤ exp(t²σ²/2), so that P[|sum| ≥ m] ≤ 2 exp(-m²/(2σ² · terms)).
         """

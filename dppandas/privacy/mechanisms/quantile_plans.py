@@ -168,7 +168,7 @@ class Weights:
         return self._known[loss]
 
     def of(self, loss: int) -> Decimal:
-        """The same, as a multiple of the last one asked for."""
+        """exp(-rate · loss), computed from the last one asked for."""
         step = loss - self._loss
         self._loss = loss
         if step > 0:

@@ -42,7 +42,7 @@ SLACK = 1 - Fraction(1, 2**40)
 TAIL = 40
 #: Parts of a point where the grid is split: a part holds at most half a row of 2^30 rows.
 PARTS = 2**31
-#: From so many cells on, a single quantile is chosen in all of them together.
+#: From this many cells on, a single quantile is chosen in all of them together.
 MANY = 32
 
 
@@ -139,7 +139,7 @@ class ExponentialQuantiles:
 
     @property
     def scale(self) -> Fraction:
-        """A slot so many ranks further off is chosen e times less often."""
+        """A slot that is this many ranks further off is chosen e times less often."""
         return 1 / min(self._per_rank(node) for node in self._nodes) * SLACK
 
     def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:

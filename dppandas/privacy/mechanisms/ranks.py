@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
 
-#: With up to so many rows beyond it, an extreme quantile counts as exact (docs/proofs/quantiles.md,
-#: "Extremes").
+#: With up to this many rows beyond it, an extreme quantile counts as exact
+#: (docs/proofs/quantiles.md, "Extremes").
 INSIDE = 1
 
 

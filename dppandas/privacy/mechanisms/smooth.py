@@ -20,7 +20,7 @@ from .ranks import Ranks
 
 #: γ = ε/PARTS is the rate at which smooth sensitivity may fall with distance.
 PARTS = 5
-#: Beyond so many changed rows, wider bounds are used that take less time.
+#: Beyond this many changed rows, wider bounds are used that take less time.
 NEAR = 1024
 #: exp(-x) is 0 in floats for larger x, so tables further away add nothing.
 FARTHEST = 746
@@ -33,7 +33,7 @@ class Target(Protocol):
 
     def smooth(self, ranks: Ranks, rows: int, top: int, gamma: float) -> tuple[float, float]:
         """The value in grid steps, which may have a fraction, and its smooth sensitivity for units
-        of so many rows. The grid ends at top."""
+        of `rows` rows. The grid ends at top."""
 
 
 @dataclass(frozen=True)

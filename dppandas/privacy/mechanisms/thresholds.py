@@ -68,7 +68,7 @@ class Threshold(_NoisyThreshold):
     """Adds discrete Laplace noise to the count of each label that occurs, and releases the label
     and its noisy count where the latter is at least `least`.
 
-    *Guarantee*: (ε, δ) with ε = rows / scale for a unit of so many rows, and the δ for which
+    *Guarantee*: (ε, δ) with ε = rows / scale for a unit of `rows` rows, and the δ for which
     `least` was chosen (docs/proofs/thresholds.md).
 
     >>> Threshold.calibrate(1, Fraction(1), Delta("1e-5")).least
@@ -77,7 +77,7 @@ class Threshold(_NoisyThreshold):
 
     @classmethod
     def calibrate(cls, rows: int, epsilon: Fraction, delta: Delta) -> Threshold:
-        """The least noise and threshold for a unit of so many rows."""
+        """The least noise and threshold for a unit of `rows` rows."""
         scale = rows / epsilon
         return cls(scale, least_threshold(rows, scale, delta), delta)
 
@@ -143,7 +143,7 @@ class KeyedNoise:
 
 @lru_cache(maxsize=256)
 def least_threshold(rows: int, scale: Fraction, delta: Fraction) -> int:
-    """The exact least T such that a unit of so many rows, however spread over labels that only it
+    """The exact least T such that a unit of `rows` rows, however spread over labels that only it
     has, brings one of these to T with a probability of at most δ.
 
     The chance that a label with n rows stays below T is 1 - a^(T-n)/(1+a), whose negative
@@ -156,7 +156,7 @@ def least_threshold(rows: int, scale: Fraction, delta: Fraction) -> int:
         splits = {(1, rows), (rows, 1)}
         return all(_stays_below(threshold - n, labels, scale, delta) for labels, n in splits)
 
-    # at T = rows a label of so many rows passes with probability 1/(1+a), which is more than 1/2
+    # at T = rows a label of `rows` rows passes with probability 1/(1+a), which is more than 1/2
     return least_from(rows, keeps)
 
 
@@ -194,7 +194,7 @@ class ProposeTestRelease(_NoisyThreshold):
 
     @classmethod
     def calibrate(cls, rows: int, epsilon: Fraction, delta: Delta) -> ProposeTestRelease:
-        """The least noise and threshold T for a unit of so many rows: P[Z ≥ T - (rows-1)] ≤ δ.
+        """The least noise and threshold T for a unit of `rows` rows: P[Z ≥ T - (rows-1)] ≤ δ.
 
         For one row `least_threshold` is 1 more than the least t with P[Z ≥ t] ≤ δ.
         """

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from ..accounting.enclosures import Enclosure, Interval, contexts, exp_interval
 from .entropy import BASE, SYSTEM, WORD, Bits, Integers
 
-#: A guide by so many leading bits leaves few words to search for (measured: 5 times as fast).
+#: A guide by this many leading bits leaves few words to search for (measured: 5 times as fast).
 LEADING = 12
 
 

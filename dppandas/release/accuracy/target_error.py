@@ -228,7 +228,7 @@ def goal_of(said: object, ruler: Ruler | None, what: str, word: str = "within") 
         return _number(parse_budget(said, word))
     family, nanos = canonical(said)
     if family != "duration" or nanos <= 0:
-        raise QueryError(f"{word}={quoted(said)} must be longer than nothing.")
+        raise QueryError(f"{word}={quoted(said)} must be a positive duration.")
     return float(Fraction(nanos, ruler.tick))
 
 

@@ -38,7 +38,7 @@ def scale_of(statistic: Statistic, law: Any) -> Any:
 
 
 def in_words(scale: Any) -> str:
-    """The same, in a few characters."""
+    """A scale in a few characters."""
     each = scale if isinstance(scale, dict) else {None: scale}
     return by_name(list(each), [format_value(value) for value in each.values()])
 

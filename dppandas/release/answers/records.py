@@ -40,8 +40,8 @@ def by_id(name: str) -> Record | None:
 class Record:
     """The release record of a result: the query, the mechanism and the loss.
 
-    It holds public facts and the noisy integers, never rows, and can be pickled. Whoever asks says
-    which kind of it an answer becomes: one that knows how more of it is bought.
+    It holds public facts and the noisy integers, never rows, and can be pickled.
+    `refinable.Record`, which users get, implements `refine`.
     """
 
     id: str
@@ -63,7 +63,7 @@ class Record:
     _noisy: tuple[Any, ...]
     _query: Query
     _components: tuple[Record, ...] = ()
-    _rows: float | None = None  # for quantiles: there are known to be at most so many rows
+    _rows: float | None = None  # for quantiles: a known limit on the rows
     _counts: Record | None = None  # a release beside it that counts the rows
     preview: bool = False  # made up by a `dppandas.preview`, so not an answer
     _shown: tuple[float, ...] | None = None  # the numbers, if other releases moved them

@@ -22,7 +22,7 @@ def text(record: Any) -> str:
 
 
 def html(record: Any) -> str:
-    """The same as HTML. Each number is marked, so that a notebook test can find it."""
+    """`text` as HTML. Each number is marked, so that a notebook test can find it."""
     facts = "<br>".join(escape(line) for line in _facts(record))
     rows = "".join(
         f'<tr><th>{escape(name)}</th><td class="dp-noisy">{value}</td>'

@@ -91,7 +91,7 @@ class ReleaseBundle(Private):
 
 
 def _counted(records: dict[Name, Record]) -> dict[Name, Record]:
-    """The same records, with the number of rows for quantiles of a column that was counted too."""
+    """These records, with the number of rows for quantiles of a column that was counted too."""
     found = dict(records)
     for (column, what), record in records.items():
         for (other, _), beside in records.items():

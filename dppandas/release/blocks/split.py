@@ -29,7 +29,7 @@ from .. import context
 from ..session import current
 from ..ways import Ways
 
-#: The most shares of a split; nobody asks for more by hand.
+#: The most shares of a split.
 MOST = 100_000
 
 
@@ -162,7 +162,7 @@ def share(ways: Ways) -> Iterator[Ways]:
         return
     if ways.give_loss:
         raise QueryError(
-            "in a split no release says a loss of its own: it takes one of "
+            "a release in a split can't set its own loss: it takes one of "
             f"{len(split._fractions)} shares. Leave epsilon=, rho= and within= out here, or "
             "release outside of the block."
         )

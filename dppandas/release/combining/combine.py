@@ -155,7 +155,7 @@ def _check_noise(part: Record) -> None:
 
 
 def _check_fixed(parts: Sequence[Record]) -> None:
-    """Refuse releases whose number was decided by answers: it is no public fact."""
+    """Refuse releases whose number was decided by answers: it isn't a public fact."""
     for part in parts:
         if was_stopped(part):
             raise QueryError(

@@ -70,16 +70,16 @@ def agree(expression: Expression, facts: Facts, values: Sequence[Any]) -> None:
 def _way_to(expression: Expression, kind: Kind, value: Any) -> str:
     meant = kinds.of_value(value)
     if kind == kinds.TIME and meant == kinds.ZONED:
-        return "Give a time without a zone, for the column has none."
+        return "Give a time without a zone, because the column has none."
     if kind == kinds.ZONED and meant == kinds.TIME:
         return (
-            'Give a time with a zone, such as pd.Timestamp("2020-01-31", tz="UTC"); or a text such '
-            'as "2020-01-31", which means the local clock of each time.'
+            'Give a time with a zone, such as pd.Timestamp("2020-01-31", tz="UTC"); or a string '
+            'such as "2020-01-31", which means the local clock of each time.'
         )
     if frequency := kinds.frequency(kind):
         return f"Give a pd.Period of the same frequency, such as {_period(frequency)}."
     if kind in kinds.TIMES and meant == kinds.TEXT:
-        return 'Give a pd.Timestamp, or a text that reads as a time, such as "2020-01-31".'
+        return 'Give a pd.Timestamp, or a string that reads as a time, such as "2020-01-31".'
     if kind == kinds.DURATION:
         return 'Give a pd.Timedelta, such as pd.Timedelta("1 day").'
     return f"Compare values of one kind. {_advice(expression, kind, {meant})}"
@@ -141,7 +141,9 @@ def check(
     seen[id(expression), truth] = expression  # keeping it keeps its id from being reused
     if truth and not expression.is_truth:
         if expression.declared(facts.domain) is not None and not _says_truth(expression, facts):
-            raise QueryError(f"{expression} is no truth value by its declared domain. Compare it.")
+            raise QueryError(
+                f"{expression} isn't True or False, by its declared domain. Compare it."
+            )
         need(expression, kinds.TRUTHS, facts, "a condition")
     for operand, values in expression.meets():
         if not isinstance(operand, Literal):
@@ -164,5 +166,5 @@ def _check_sides(expression: Compare, facts: Facts) -> None:
     if not (is_plain or kinds.can_equal(left, right)):
         raise QueryError(
             f"{expression}: one side is of kind {left}, the other of kind {right}, and they are "
-            f"never equal nor in order. {_advice(expression.right, right, {left})}"
+            f"never equal and can't be ordered. {_advice(expression.right, right, {left})}"
         )

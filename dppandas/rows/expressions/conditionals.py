@@ -58,7 +58,7 @@ def either(a: Expression, b: Expression, domain: Domain) -> Declaration | None:
 
 @dataclass(frozen=True)
 class Mapped(Unary):
-    """Plain values for plain keys. What is no key becomes missing, or stays as it is."""
+    """Plain values for plain keys. What isn't a key becomes missing, or stays as it is."""
 
     keys: tuple[Any, ...]
     values: tuple[Any, ...]

@@ -24,7 +24,7 @@ Codes = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Element(Unary):
-    """An element of a list, by position; a value that is no list is its own only element."""
+    """An element of a list, by position; a value that isn't a list is its own only element."""
 
     position: int
 

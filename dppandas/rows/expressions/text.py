@@ -1,4 +1,4 @@
-"""The methods of `.str`, on one text at a time. What is no text is missing, and passes no test."""
+"""The methods of `.str`, on one string at a time. Other values are missing, and pass no test."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class _TextMethod(Unary):
 
 @dataclass(frozen=True)
 class TextTest(_TextMethod, Truth):
-    """Whether a text passes a test."""
+    """Whether a string passes a test."""
 
     takes = kinds.TEXTS
 

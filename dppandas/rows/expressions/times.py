@@ -1,4 +1,4 @@
-"""The members of `.dt`, on one time at a time. What is no time is missing."""
+"""The members of `.dt`, on one time at a time. What isn't a time is missing."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def by_column(
     for name in given:
         if name not in columns:
             raise UnknownColumn(
-                f"{argument} names {quoted(name)}, which is no column here."
+                f"{argument} names {quoted(name)}, which isn't a column here."
                 f"{did_you_mean(name, columns)} The columns: {some_names(columns)}."
             )
     return given
@@ -164,8 +164,8 @@ def _checked_parts(label: Any, example: str, depth: int) -> tuple[Any, ...]:
     for part in parts:
         if _holds_missing(part):
             raise QueryError(
-                f"{example}; missing values are no labels. To count them in a cell of their own, "
-                "pass dropna=False to value_counts."
+                f"{example}; missing values can't be labels. To count them in a cell of their "
+                "own, pass dropna=False to value_counts."
             )
         if isinstance(part, complex | np.complexfloating):
             raise QueryError(f"{example}; a complex number can't be a label.")
@@ -234,7 +234,7 @@ def public(value: Any) -> Any:
         if isinstance(value, base):
             return own(value)
     raise QueryError(
-        f"a {kind.__name__} is no plain value. Give numbers, text, truth values or times."
+        f"a {kind.__name__} isn't a plain value. Give numbers, text, truth values or times."
     )
 
 

@@ -188,7 +188,7 @@ def _kind(name: Any, kind: object) -> Kind:
     named = kind.__name__ if isinstance(kind, type) else str(kind)
     hint = did_you_mean(_ALIASES.get(named, named), KINDS)
     raise QueryError(
-        f"{quoted(kind)} of {quoted(name)} is no kind.{hint} Kinds are {', '.join(KINDS)}."
+        f"{quoted(kind)} of {quoted(name)} isn't a kind.{hint} The kinds are {', '.join(KINDS)}."
     )
 
 

@@ -60,11 +60,13 @@ class Span:
         if len({*families}) > 1 or len({*zones}) > 1 or exact[0] > exact[1]:
             raise QueryError(
                 f"bounds of {column!r} must be two times or two durations, the lower first and "
-                f"both in one zone or in none, not {quoted(value)}. Write such as ('2020-01-01', "
-                "'2020-12-31') or (pd.Timedelta(0), pd.Timedelta('7D'))."
+                f"both in one zone or in none, not {quoted(value)}. Write bounds=('2020-01-01', "
+                "'2020-12-31') or bounds=(pd.Timedelta(0), pd.Timedelta('7D')), for example."
             )
         if exact[1] - exact[0] > FURTHEST or max(map(abs, exact)) > FURTHEST:
-            raise QueryError(f"bounds {quoted(value)} of {column!r} are too far apart or away.")
+            raise QueryError(
+                f"bounds {quoted(value)} of {column!r} are too far apart, or too far from 1970."
+            )
         return cls(families[0], exact[0], exact[1], zones[0])
 
     @property

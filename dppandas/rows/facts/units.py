@@ -27,8 +27,8 @@ class Unit:
         rows = None if max_rows is None else whole_number(max_rows, "max_rows", 1, MOST_ROWS)
         if not isinstance(column, Hashable):
             raise QueryError(
-                f"unit={quoted(column)} is no name of a column. Name the column that says whose "
-                "row it is."
+                f"unit={quoted(column)} isn't a column name. Name the column that says whose row "
+                "it is."
             )
         if column is None or (column == "row" and "row" not in columns):
             if rows not in (None, 1):
@@ -39,13 +39,13 @@ class Unit:
             return cls()
         if column not in columns:
             raise QueryError(
-                f"unit={quoted(column)} is no column. The columns: {some_names(columns)}."
+                f"unit={quoted(column)} isn't a column. The columns: {some_names(columns)}."
             )
         if rows is None:
             raise MissingArgument(
-                f"max_rows= is needed with unit={quoted(column)}: at most so many rows of each "
-                "unit are used, and the noise grows with it. 1 would keep one row of each unit and "
-                "drop its others. dppandas never counts rows to choose it."
+                f"max_rows= is needed with unit={quoted(column)}: the most rows of each unit "
+                "to use. The noise grows with it. 1 would keep one row of each unit and drop its "
+                "others. dppandas never counts rows to choose it."
             )
         return cls(column, rows)
 

@@ -93,10 +93,10 @@ _SHORT = re.compile(r"\d{4}(-\d{2})?")
 
 @lru_cache(maxsize=4096)
 def time_of(text: str) -> pd.Timestamp | None:
-    """The time that a public text reads as; None if it is no time, or an incomplete one.
+    """The time that a public text reads as; None if it isn't a time, or is incomplete.
 
-    A text such as "10:00" or "May", which pandas completes from today's date, is no time: it would
-    mean another tomorrow.
+    A text such as "10:00" or "May", which pandas completes from today's date, isn't a time: it
+    would mean another one tomorrow.
     """
     text = text.strip()
     if not _SHORT.fullmatch(text) and not _is_whole(text):

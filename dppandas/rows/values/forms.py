@@ -54,11 +54,11 @@ class Vector:
         return np.zeros(len(self), dtype=bool) if missing is None else missing
 
     def coded(self) -> Coded:
-        """The same elements as codes and levels."""
+        """These elements as codes and levels."""
         raise NotImplementedError
 
     def without(self, mask: Mask) -> Vector:
-        """The same elements, but those of the mask missing."""
+        """These elements, with those of the mask missing."""
         return replace(self, missing=self.null() | mask)  # type: ignore[type-var]
 
 

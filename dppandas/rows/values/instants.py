@@ -58,7 +58,7 @@ def _days(year: int, month: int, day: int) -> int:
 
 
 def _micros_of(hour: int, minute: int, second: int, micro: int) -> int:
-    """Since midnight."""
+    """Microseconds since midnight."""
     return ((hour * 60 + minute) * 60 + second) * 10**6 + micro
 
 

@@ -30,9 +30,9 @@ class Count(Statistic):
 
     A row lies in at most one cell and adds at most 1 for each test: ℓ1 sensitivity = the number
     of tests, ℓ∞ = 1 (proof: docs/proofs/counts.md). With ``share_of`` the estimate is each
-    cell's share among so many consecutive cells: post-processing of the same noisy counts. With
-    ``at_most`` a row counts for at most so many tests, which bounds ℓ1. If it passes more, a keyed
-    hash of its own contents in the columns ``hashed`` chooses among them.
+    cell's share among that many consecutive cells: post-processing of the same noisy counts. With
+    ``at_most`` a row counts for at most that many tests, which bounds ℓ1. If it passes more, a
+    keyed hash of its own contents in the columns ``hashed`` chooses among them.
     """
 
     tests: tuple[Expression, ...] = (EVERY,)

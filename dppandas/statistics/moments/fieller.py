@@ -235,7 +235,7 @@ class Side(NamedTuple):
 
 @dataclass(frozen=True)
 class Seen:
-    """What noisy sums tell about a pair of columns. The parameter asked for gets most of the risk,
+    """What noisy sums show about a pair of columns. The parameter asked for gets most of the risk,
     and each parameter that it depends on a share of the rest."""
 
     sums: NoisySums

@@ -20,7 +20,7 @@ from .sums import Sum, on_grid
 
 Integers = npt.NDArray[np.int64]
 
-#: A norm of fewer steps than this would be rounded more than anybody means.
+#: A norm of fewer steps than this would be rounded too coarsely.
 FEWEST_STEPS = 2**10
 
 
@@ -54,7 +54,7 @@ class NormedSum(Sum):
         return False
 
     def comparable(self) -> NormedSum:
-        """The same: all columns are on one grid already."""
+        """This statistic itself: all columns are on one grid already."""
         return self
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:

@@ -92,7 +92,7 @@ class Variance(Clipped):
         return _around(Variance.estimate(self, noisy), intervals)
 
     def _shown(self, share: Fraction, values: Fraction, bounds: Bounds, grid: Grid) -> float:
-        """A share of (U-L)² as the variance or deviation of so many values, on the grid."""
+        """A share of (U-L)² as the variance or deviation of `values` values, on the grid."""
         width = Fraction(bounds.upper) - Fraction(bounds.lower)
         variance = max(share, Fraction(0)) * width**2
         if self.ddof:  # pandas gives NaN below ddof + 1 values; here their number is private

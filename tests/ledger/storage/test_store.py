@@ -189,7 +189,7 @@ def bad_paths(tmp_path: Path) -> list[tuple[object, str]]:
     (tmp_path / "text.ledger").write_text("not a database at all\n" * 100)
     change(tmp_path / "other.db", "CREATE TABLE t (x)")
     return [
-        (tmp_path, "is a folder"), ("/dev/null", "is no regular file"),
+        (tmp_path, "is a folder"), ("/dev/null", "isn't a regular file"),
         (tmp_path / "none" / "a.ledger", "there is no folder"),
         (tmp_path / "text.ledger", "damaged, or no ledger"),
         (tmp_path / "other.db", "no ledger of dppandas"), (3, "must be the path of a file"),

@@ -167,10 +167,10 @@ TAMPERED: dict[str, tuple[Tampering, str]] = {
     "a column": (
         sql("ALTER TABLE events ADD COLUMN extra TEXT"),
         "the table 'events' is not as dppandas makes it"),
-    "a table": (sql("CREATE TABLE t (x)"), "the table 't' is none that dppandas"),
+    "a table": (sql("CREATE TABLE t (x)"), "the table 't' isn't one that dppandas"),
     "a trigger": (
         sql("CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM spending; END"),
-        "the trigger 't' is none that dppandas makes"),
+        "the trigger 't' isn't one that dppandas creates"),
     "an index dropped": (sql("DROP INDEX outcomes"), "the index 'outcomes' is missing"),
     "a lease of what is answered": (
         sql("INSERT INTO leases VALUES ('k', 9, 1)"), "release 1 doesn't fit its lease"),
@@ -203,16 +203,16 @@ FORGED: dict[str, tuple[Tampering, str]] = {
     "a second outcome": (
         again(4, "DROP INDEX outcomes"), "event 13: release 1 has an outcome already"),
     "an unknown outcome": (
-        says(4, status="refunded"), "event 4: 'refunded' is nothing that becomes of"),
+        says(4, status="refunded"), "event 4: 'refunded' isn't an outcome of"),
     "an answer without a key": (update("key = NULL", 4), "without its key"),
     "an answer that can't be read": (
         says(4, answer=[{"x": 1}]), "event 4: what it says of the outcome can't be"),
     "a draw twice": (says(8, draw=1), "event 8: draw 1 of its query is kept already"),
-    "a draw of no number": (says(8, draw="x"), "event 8: 'x' is no number of a draw"),
+    "a draw of no number": (says(8, draw="x"), "event 8: 'x' isn't the number of a draw"),
     "a wrong count": (
         sql("INSERT INTO events VALUES (13, 'counted', NULL, NULL, '{\"spent\": \"0\"}', '')"),
         "event 13: what it says was spent doesn't follow from the charges before it"),
-    "an unknown kind": (update("kind = 'refund'", 4), "event 4: 'refund' is no kind of event"),
+    "an unknown kind": (update("kind = 'refund'", 4), "event 4: 'refund' isn't a kind of event"),
     "a charge of other types": (
         says(5, query=3), "event 5: what it says of the charge can't be read"),
     "a charge at no time": (

@@ -440,7 +440,8 @@ SLIPS: dict[str, tuple[dict[str, Any], str]] = {
     "method": ({"method": "gan"}, "must be one of"), "rounds": ({"rounds": 4}, "from 1 to 3"),
     "rounds of small": ({"rounds": 1, "method": "small"}, "is for method"),
     "too many databases": ({"method": "small", "rows": 100}, "at most rows=7"),
-    "keys": ({"keys": ["x"]}, "dict"), "keys of none": ({"keys": {"zz": [1]}}, "no column here"),
+    "keys": ({"keys": ["x"]}, "dict"),
+    "keys of none": ({"keys": {"zz": [1]}}, "isn't a column here"),
     "noise": ({"mechanism": "gaussian"}, "noise"), "within": ({"within": 3}, "within"),
     "a slip": ({"epsylon": 3}, "epsilon"),
 }  # fmt: skip

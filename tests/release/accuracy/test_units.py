@@ -129,7 +129,7 @@ def test_an_error_that_is_no_text_deviates(tmp_path: Path) -> None:
     shop()["income"].mean(epsilon=0.1)
     dp.reset()
     change(file, "UPDATE events SET body = json_set(body, '$.error', 5) WHERE kind = 'outcome'")
-    assert any("the error that it tells is no text" in str(d) for d in verified(file).deviations)
+    assert any("its error isn't a string" in str(d) for d in verified(file).deviations)
 
 
 def test_what_has_no_answer_tells_what_was_expected() -> None:

@@ -153,7 +153,7 @@ def test_a_loss_of_its_own_is_refused(said: dict[str, Any]) -> None:
             partial(p["number"].agg, ["count", "mean"], bounds=BOUNDS),
             partial(dp.select, sixty(), [1], score=lambda r, c: 0, sensitivity=1),
         ):  # fmt: skip
-            refusal(partial(call, **said), "no release says a loss of its own")
+            refusal(partial(call, **said), "a release in a split can't set its own loss")
         assert shares.left == 2
     assert losses() == []
 

@@ -304,7 +304,7 @@ def test_of_times_until_is_a_duration() -> None:
     day = pd.Timedelta("1D")
     assert dp.record(when.refine(until=day, looks=4)).errors() <= day
     refusal(lambda: when.refine(until=3), r"until= can't be promised .*: give a pd.Timedelta")
-    refusal(lambda: when.refine(until=-day), r"until=.* must be longer than nothing")
+    refusal(lambda: when.refine(until=-day), r"until=.* must be a positive duration")
 
 
 def test_rho_is_counted() -> None:

@@ -180,14 +180,14 @@ def test_a_suggestion_is_a_fact() -> None:
 
 
 @pytest.mark.parametrize(("declare", "said"), [
-    (lambda p: p.declare(nobody=(0, 1)), "no column"),
+    (lambda p: p.declare(nobody=(0, 1)), "isn't a column"),
     (lambda p: p.declare(age=(1, 0)), "lower first"),
     (lambda p: p.declare([("age", (0, 1))]), "must be a dict"),
     (lambda p: p.declare({"age": (0, 1)}, age=(0, 1)), "twice"),
     (lambda p: p.declare(sex="f"), "list of labels"),
     (lambda p: p.declare(age=p["age"]), "list of labels"),
     (lambda p: p.declare(sex=table()["sex"]), "twice"),
-    (lambda p: p[["age"]].declare(sex=["f"]), "no column"),
+    (lambda p: p[["age"]].declare(sex=["f"]), "isn't a column"),
     (lambda p: p.assign(z=p["age"] * 2).declare(z=(0, 1)), r"\.clip\(0, 1\)"),
     (lambda p: p.assign(age=p["age"] * 2).declare(age=(0, 1)), "computed from"),
     (lambda p: p.assign(b=p["age"]).declare(b=(0, 1), age=(0, 2)), "contradicts"),

@@ -88,9 +88,9 @@ def test_a_public_value_has_a_kind(value: Any, kind: str) -> None:
     ({"x": "float64"}, "Did you mean 'number'"),
     ({"x": str}, "Did you mean 'text'"),
     ({"x": "datetime"}, "Did you mean 'time'"),
-    ({"x": "zoned"}, "Kinds are number, truth, text"),
-    ({"x": None}, "is no kind"),
-    ({"xx": "number"}, "no column.*Did you mean 'x'"),
+    ({"x": "zoned"}, "The kinds are number, truth, text"),
+    ({"x": None}, "isn't a kind"),
+    ({"xx": "number"}, "isn't a column.*Did you mean 'x'"),
     (["number"], "must be a dict"),
     ("number", "must be a dict"),
 ])  # fmt: skip
