@@ -232,8 +232,8 @@ def hide_internals(
         call: Any = function
         try:
             if prepare is not None:
-                call, given = prepare(args, kwargs)
-                kwargs = _UnseenByName(given)
+                call, kwargs = prepare(args, kwargs)
+                kwargs = _UnseenByName(kwargs)
             return call(*args, **kwargs)  # type: ignore[no-any-return]
         except (DPError, KeyboardInterrupt) as error:
             raised: BaseException = error

@@ -42,7 +42,9 @@ from .release.session import Session
 from .release.unreleased import (
     Unreleased,
     UnreleasedExtreme,
+    UnreleasedGroups,
     UnreleasedKeys,
+    UnreleasedLabel,
     UnreleasedLabels,
     UnreleasedMode,
 )
@@ -90,7 +92,9 @@ __all__ = [
     "Unreleased",
     "UnreleasedChoice",
     "UnreleasedExtreme",
+    "UnreleasedGroups",
     "UnreleasedKeys",
+    "UnreleasedLabel",
     "UnreleasedLabels",
     "UnreleasedMode",
     "UnreleasedProposal",

@@ -98,7 +98,7 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
                     question = method(*args, **kwargs)
                 is_asked = is_asked or is_outermost
             if not is_asked:
-                read.check_idle({"delta"} if wants_said else set())
+                read.check_idle(getattr(question, "statistic", None))
             if isinstance(question, Request):
                 kind = question.kind
                 return kind._answered(question.record(read)) if is_asked else kind(question)

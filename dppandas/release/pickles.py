@@ -7,8 +7,9 @@ so a pickle can still be read after a class was moved or renamed, and can name n
 from __future__ import annotations
 
 import copyreg
+import inspect
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import partial
 from typing import Any
@@ -86,7 +87,8 @@ def register_all() -> None:
 
 def _families(kinds: Iterable[type]) -> Iterator[type]:
     for kind in kinds:
-        yield kind
+        if not inspect.isabstract(kind):
+            yield kind
         yield from _families(kind.__subclasses__())
 
 
@@ -104,6 +106,12 @@ def _reduced(value: Any) -> tuple[Any, ...]:
 
 def _filled(kind: Any, said: dict[str, Any]) -> Any:
     """An instance with its fields set, and nothing else that the pickle may hold."""
+    needed = {e.name for e in fields(kind) if e.default is e.default_factory is MISSING}
+    if needed - set(said):
+        raise RecordError(
+            f"this pickle is of another version of dppandas: its {kind.__name__} lacks "
+            f"{min(needed - set(said))!r}. Load it with that version."
+        )
     value = object.__new__(kind)
     for name in {each.name for each in fields(kind)} & set(said):
         object.__setattr__(value, name, said[name])

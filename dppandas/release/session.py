@@ -182,12 +182,14 @@ _lock = threading.RLock()
 
 def _noted(opens: Callable[P, Session]) -> Callable[P, Session]:
     """Note a refusal, because the next question would be asked in another session than the caller
-    meant, maybe in one without limit. A call without arguments only looks at the running session.
+    meant, maybe in one without limit. A call without arguments only looks at the running session,
+    and one that only permits or forbids something doesn't say which session is meant.
     """
 
     @functools.wraps(opens)
     def opened(*args: P.args, **kwargs: P.kwargs) -> Session:
-        if all(value is None for value in (*args, *kwargs.values())):
+        given = {name for name, value in kwargs.items() if value is not None}
+        if all(value is None for value in args) and given <= {"experimental"}:
             return opens(*args, **kwargs)
         slot = here().slot
         try:
@@ -195,7 +197,8 @@ def _noted(opens: Callable[P, Session]) -> Callable[P, Session]:
         except BaseException as error:
             slot.refused = getattr(error, "reason", str(error)) or "it was interrupted."
             raise
-        slot.refused = ""
+        if args or not given <= {"strict", "experimental"}:
+            slot.refused = ""
         return found
 
     return opened
@@ -240,8 +243,8 @@ def session(
     If you call it again with the same budget, as when a cell is run again, it returns the running
     session and resets nothing. A budget given to a session without one counts earlier releases.
     Another budget raises `SessionError`: call `dp.reset()` first. After a refusal nothing is
-    released, not even in the running session, until a call with arguments succeeds (the running
-    session's own budget will do) or `dp.reset()` is called.
+    released, not even in the running session, until a call with a budget or a store succeeds (the
+    running session's own will do) or `dp.reset()` is called.
 
     *Guarantee*: the sum of the losses of all answers never exceeds the budget, so everything
     released in the session together is epsilon-differentially private (sequential composition:

@@ -55,6 +55,8 @@ class Unreleased(Private):
     def _ask(cls, request: Request, ways: Ways) -> Any:
         """The released answer if a loss is given or shared by a split, else the question."""
         is_asked = ways.give_loss or split.answers_now()
+        if not is_asked:
+            ways.check_idle(request.statistic)
         return cls._answered(request.record(ways)) if is_asked else cls(request)
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..errors import QueryError
@@ -46,11 +46,11 @@ class Ways:
         """Whether they give a loss, so that the call is answered now."""
         return any(each is not None for each in (self.epsilon, self.rho, self.within))
 
-    def check_idle(self, asked: Set[str]) -> None:
-        """Refuse what would be lost, because the call gives no loss; ``asked`` is part of the
-        question itself."""
+    def check_idle(self, statistic: object) -> None:
+        """Refuse what would be lost, because the call gives no loss; a statistic keeps its δ."""
+        kept = {"delta"} if getattr(statistic, "delta", None) else set()
         for name in self.__dataclass_fields__:
-            if getattr(self, name) is not None and name not in asked:
+            if getattr(self, name) is not None and name not in kept:
                 loss = "epsilon=0.1" if name in ("delta", "mechanism", "fresh") else "within=10"
                 raise QueryError(
                     f"{name}= says how to release, and this call releases nothing: it has no "

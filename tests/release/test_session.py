@@ -127,6 +127,9 @@ class TestRefusedSessions:
                 assert "dp.reset()" in str(said.value)
                 assert "Nothing was computed or charged" in str(said.value)
             dp.ledger(), dp.session(), dp.session(epsilon=None), repr(dp.session())  # looking
+            dp.session(experimental=True)  # which says nothing of the session that is meant
+            if not running:
+                dp.session(strict=False)
         assert dp.ledger().spent == (Fraction(1, 2) if running else 0)
         if running:
             assert dp.session(epsilon=2) is before

@@ -20,6 +20,8 @@ WAYS = {
     lambda p, ways: p["number"].median(bounds=(0, 9), **ways),
     lambda p, ways: p.groupby("group", keys=["a"])["number"].mean(bounds=(0, 9), **ways),
     lambda p, ways: p[["number"]].agg(["mean"], bounds=(0, 9), **ways),
+    lambda p, ways: p["group"].value_counts(keys=["a"], **ways),
+    lambda p, ways: dp.select(ops.sixty().dp, ["a"], score=lambda *_: 1, sensitivity=1, **ways),
 ])  # fmt: skip
 def test_no_way_to_ask_is_lost_where_nothing_is_released(name: str, ask: Any) -> None:
     dp.session(epsilon=10)

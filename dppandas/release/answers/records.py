@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack, cast
@@ -37,7 +38,7 @@ def by_id(name: str) -> Record | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Record:
+class Record(ABC):
     """The release record of a result: the query, the mechanism and the loss.
 
     It holds public facts and the noisy integers, never rows, and can be pickled.
@@ -282,8 +283,9 @@ class Record:
         """
         return self._refined(epsilon=epsilon, until=until, looks=looks, **more)
 
+    @abstractmethod
     def _refined(self, **said: Any) -> Any:
-        raise NotImplementedError
+        """What `refine` does."""
 
     @property
     def expected(self) -> str:

@@ -283,6 +283,7 @@ def test_a_renamed_class_is_read_and_keeps_its_keys() -> None:
 def test_a_pickle_names_nothing_beyond_the_registry(name: str) -> None:
     refusal(lambda: pickles.restored(name, {}), "not part of any release record", RecordError)
     assert "secret" not in vars(pickles.restored("Unit", {"column": "owner", "secret": 1}))
+    refusal(lambda: pickles.restored("Record", {"id": "x"}), "another version", RecordError)
 
 
 FRESH = """
