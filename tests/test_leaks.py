@@ -295,7 +295,7 @@ dir(p), dir(text), dir(groups), dir(unreleased), dir(s), dir(dp)
 vars(p), vars(text), vars(groups), vars(unreleased), vars(s), vars(dp.ledger())
 asserted, asserted["text"], asserted.count(), vars(asserted), vars(asserted["text"] == "a")
 pprint.pprint([vars(each) for each in (p, text, groups, unreleased, s)])
-repr(dp.session()._sources), repr(s.sources), list(s.sources.values())
+repr(dp.session()._sources), repr(s._sources), list(s._sources.values())
 inspect.getmembers(text)
 text.unique(), p.groupby("text", delta=1e-6), text.value_counts(delta=1e-6)
 %whos

@@ -181,7 +181,7 @@ def test_losses_double_and_it_ends_after_the_last_look() -> None:
 def test_it_ends_at_the_first_look_that_suffices() -> None:
     m = dp.record(people()["a"].mean(epsilon=0.1))
     doubtful = replace(m, _noisy=tuple(x // 20 for x in m._noisy))  # told of a hundred rows
-    known = dp.record(doubtful).refine(until=1, looks=8)
+    known = doubtful.refine(until=1, looks=8)
     assert (len(losses()), known.error() < 1) == (2, True)
     assert dp.record(known).mechanism == "look 1 of at most 8"
 
@@ -345,14 +345,14 @@ def test_who_is_overtaken_keeps_what_was_bought(monkeypatch: pytest.MonkeyPatch)
     m = hopeful(dp.record(p["a"].mean(epsilon=0.1)))
     real = looks.release
 
-    def raced(query: Any, engine: Any, **said: Any) -> Any:
-        found = real(query, engine, **said)
+    def raced(query: Any, engine: Any, kind: Any, **said: Any) -> Any:
+        found = real(query, engine, kind, **said)
         if not found.preview and len(losses()) == 2:
             p.count(epsilon=dp.ledger().remaining)
         return found
 
     monkeypatch.setattr(looks, "release", raced)
-    with pytest.raises(dp.BudgetExceeded, match=r"ε = 0 is left.*What it has bought stays[^N]*$"):
+    with pytest.raises(dp.BudgetExceeded, match=r"ε = 0 is left.*paid for stay[^N]*$"):
         m.refine(until=0.001)
     assert (spent(), len(losses())) == (20, 3)
     refusal(lambda: m.refine(until=0.001), "Nothing was computed or charged", dp.BudgetExceeded)
