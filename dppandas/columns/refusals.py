@@ -91,8 +91,8 @@ def refuse(
     if name in known:
         why, instead = known[name]
         return UnsupportedVerb(
-            f"{kind} have no {name!r}: {why}. Instead, {instead}. The original DataFrame can do "
-            "it, on your own responsibility, recorded as asserted."
+            f"{kind} have no {name!r}: {why}. Instead, {instead}. Or do it in plain pandas "
+            "beforehand; answers are then recorded as asserted."
         )
     near = difflib.get_close_matches(name, [str(column) for column in columns], n=1)
     hint = f" Did you mean the column {near[0]!r}?" if near else ""

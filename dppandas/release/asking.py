@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import QueryError, hide_internals, parameters, quoted
 from ..privacy.accounting.losses import with_options_named
+from ..rows.facts.keys import did_you_mean
 from .blocks import split
 from .private import Private
 from .request import Request
@@ -74,8 +75,8 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
                     named = _NAMED if isinstance(given[name], tuple) else ""
                     advice = _SHARES if name == "weights" else named
                 raise QueryError(
-                    f"{method.__name__}: got an unexpected keyword argument {name!r}. It takes "
-                    f"{takes}{advice}."
+                    f"{method.__name__}: got an unexpected keyword argument {name!r}."
+                    f"{did_you_mean(name, known)} It takes {takes}{advice}."
                 )
         said = {**dict(zip(positional, args[1:], strict=False)), **given}
         for flag in flags:

@@ -72,7 +72,7 @@ class Private:
 
     def _refuse(self, what: str) -> NoReturn:
         raise PrivateValueError(
-            f"{what} of private data would show it. Ask for a released answer instead, such as "
+            f"{what} of private data would reveal it. Ask for a released answer instead, such as "
             ".count(epsilon=0.1) or .value_counts(keys=[…], epsilon=0.1)."
         )
 
@@ -85,7 +85,7 @@ class Private:
 
     __len__ = _refusing("the length", shows=True)
     __bool__ = _refusing("the truth value", shows=True)
-    __iter__ = _refusing("iteration over the values", shows=True)
+    __iter__ = _refusing("looping over the values", shows=True)
     __array__ = _refusing("an array", shows=True)
     __dataframe__ = _refusing("an interchange object", shows=True)
     __arrow_c_stream__ = _refusing("an Arrow stream", shows=True)

@@ -118,7 +118,8 @@ def _cannot_afford(wanted: Loss, left: Loss) -> BudgetExceeded:
     asked, rest = (wanted.rho, left.rho) if by_rho else (wanted.epsilon, left.epsilon)
     return BudgetExceeded(
         f"synthetic rows ask for {symbol} = {asked} in several releases, and {rest} is left. "
-        f"Lower {name}= to at most {rest}, or see dp.ledger().",
+        f"{f'Lower {name}= to at most {rest}' if rest else 'Nothing is left'}; dp.ledger() shows "
+        "what was spent.",
         requested=asked,
         remaining=rest,
     )

@@ -264,6 +264,8 @@ def record_of_one(result: Any) -> Record:
             "this answer is made of several releases, each with a record of its own. Use one of "
             "them: dp.record(result).components."
         )
+    if getattr(result, "_is_answer", False):
+        raise RecordError("this isn't released yet, so it has no record: .release(epsilon=…).")
     if found is None:
         raise RecordError(
             f"no release record belongs to this {type(result).__name__}. Results of releases have "
