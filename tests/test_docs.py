@@ -123,6 +123,8 @@ def test_a_changed_function_makes_its_proof_outdated(monkeypatch: pytest.MonkeyP
     assert "dppandas.statistics.counting.counts.Count" in review.outdated(page)
     comment = 'def f():\n    """About."""\n    # why\n    return 1\n'
     monkeypatch.setattr(review, "found", lambda dotted: None)
+    assert "dppandas.statistics.counting.counts.Count" in review.outdated(page)  # it is gone
+    monkeypatch.setattr(review, "found", lambda dotted: PermuteAndFlip)
     monkeypatch.setattr(review.inspect, "unwrap", lambda thing: thing)
     sources = iter([comment, "def f():\n    return 1\n", "def f():\n    return 2\n"])
     monkeypatch.setattr(review.inspect, "getsource", lambda thing: next(sources))

@@ -747,7 +747,9 @@ SHOWING = {
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("how", SHOWING)
 def test_refused_ways_to_show_private_values(p: Any, kind: str, how: str) -> None:
-    refusal(lambda: SHOWING[how](KINDS[kind](p)), r"epsilon=|choose a column", PrivateValueError)
+    refusal(
+        lambda: SHOWING[how](KINDS[kind](p)), r"epsilon=|Use one of its columns", PrivateValueError
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -412,7 +412,7 @@ ERRORS: dict[str, tuple[Any, ...]] = {
     "a column of data as bounds": (
         lambda p: p["age"].mean(bounds=sample()["age"], epsilon=1), "not a Series"),
     "a column of data as epsilon": (lambda p: p.count(epsilon=sample()["age"]), "epsilon=a Series"),
-    "a whole frame compared": (lambda p: p == 3, "choose a column", PrivateValueError),
+    "a whole frame compared": (lambda p: p == 3, "Use one of its columns", PrivateValueError),
     "columns set": (lambda p: setattr(p, "age", 5), "can't be changed", AttributeError),
     "a typing error": (lambda p: p.agee, "Did you mean the column 'age'", AttributeError),
     "a group twice": (lambda p: p.groupby(["age", "age"], keys=[(1, 1)]), "twice"),

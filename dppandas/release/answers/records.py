@@ -41,8 +41,7 @@ def by_id(name: str) -> Record | None:
 class Record(ABC):
     """The release record of a result: the query, the mechanism and the loss.
 
-    It holds public facts and the noisy integers, never rows, and can be pickled.
-    `refinable.Record`, which users get, implements `refine`.
+    Public facts and noisy integers, never rows; it can be pickled. Users get `refinable.Record`.
     """
 
     id: str
@@ -284,8 +283,7 @@ class Record(ABC):
         return self._refined(epsilon=epsilon, until=until, looks=looks, **more)
 
     @abstractmethod
-    def _refined(self, **said: Any) -> Any:
-        """What `refine` does."""
+    def _refined(self, **said: Any) -> Any: ...
 
     @property
     def expected(self) -> str:
