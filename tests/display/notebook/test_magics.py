@@ -89,7 +89,8 @@ def test_the_guard_shows_a_protected_schema(shell: Any, capsys: Any, turned: str
     shell.run_line_magic("dp", f"guard {turned}")
     assert f"guard is {turned}" in capsys.readouterr().out
     for guarded in (df, df.head(), df.query("age > 1"), df["name"], df.copy()):
-        shown = capsys.readouterr().out + str(shell.display_formatter.format(guarded)[0])
+        bundle = shell.display_formatter.format(guarded)[0]
+        shown = capsys.readouterr().out + str(bundle)
         assert ("CANARY" in shown) == (turned == "off")
         assert ("rows not shown" in shown) == (turned == "on")
     plain = pd.DataFrame({"public": ["yes"]})

@@ -184,7 +184,7 @@ def test_what_is_refused_takes_no_share_and_what_fails_does(monkeypatch: Any) ->
     (lambda: dp.split(epsilon=1), "into= is needed"),
     (lambda: dp.split(into=2), "epsilon= or rho="),
     (lambda: dp.split(epsilon=1, rho=1, into=2), "epsilon= or rho="),
-    (lambda: dp.split(epsilon=1, into=2, shares=[1, 1]), "leave into= out"),
+    (lambda: dp.split(epsilon=1, into=2, shares=[1, 1]), "Leave into= out"),
     (lambda: dp.split(epsilon=0, into=2), "greater than 0"),
     (lambda: dp.split(epsilon=float("nan"), into=2), "finite"),
     (lambda: dp.split(epsilon=1, into=0), "whole number from 1"),
