@@ -70,7 +70,7 @@ def test_what_fails_on_the_data_stays_charged_and_quotes_none(ask: Any, fails: s
             raise ValueError(f"secret {rows['age'].max()}")
         return {"list": [1.0], "none": None, "truth": np.True_}[fails]
 
-    with pytest.raises(ReleaseFailed, match="must return an? (whole number|int)") as failed:
+    with pytest.raises(ReleaseFailed, match=r"must return an? (whole number|int)") as failed:
         ask(FRAME, function).release(epsilon=1)
     assert "secret" not in str(failed.value)
     assert failed.value.__cause__ is failed.value.__context__ is None
@@ -81,5 +81,5 @@ def test_what_fails_on_the_data_stays_charged_and_quotes_none(ask: Any, fails: s
 @pytest.mark.parametrize("which", ["score", "distance", "distance of a value"])
 def test_a_float_is_no_whole_number(which: str) -> None:
     asked = WAYS[which](FRAME, lambda rows: 1.0 if len(rows) else 0)
-    with pytest.raises(ReleaseFailed, match="must return an? (whole number|int)"):
+    with pytest.raises(ReleaseFailed, match=r"must return an? (whole number|int)"):
         asked.release(epsilon=1)
