@@ -172,7 +172,7 @@ def link(code: str, inside: str, owner: str) -> str:
         if name in ("DPError", "BudgetExceeded"):
             name = f"errors.{name}"
         return f":py:obj:`{code} <dppandas.{name}>`"  # a warning if there is no such thing
-    for module in map(importlib.import_module, (inside, *PUBLIC)):
+    for module in map(importlib.import_module, ("dppandas.errors", inside, *PUBLIC)):
         for public in (f"{owner}.{name}", name):
             kind, _, method = public.partition(".")
             if kind in module.__all__ and (not method or method in methods(getattr(module, kind))):
