@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import dppandas as dp
-from dppandas.ledger.storage.store import Entry
+from dppandas.ledger.storage.store import Entry, MemoryStore
 from dppandas.privacy.accounting.losses import Epsilon, Loss
 from dppandas.privacy.accounting.measures import PrivacyBudget
 
@@ -33,6 +33,16 @@ def anew(**terms: Any) -> dp.types.Session:
     """A new session in the place of the running one."""
     dp.reset()
     return dp.session(**terms)
+
+
+def hesitating(monkeypatch: pytest.MonkeyPatch, pause: Callable[[], Any]) -> None:
+    """Ledgers in memory pause between a check and what it allows, so that other threads get in."""
+    added = MemoryStore._added
+
+    def slow(self: Any, drafts: Any, check: Any, claim: Any) -> Any:
+        return added(self, drafts, lambda *losses: (check(*losses), pause()), claim)
+
+    monkeypatch.setattr(MemoryStore, "_added", slow)
 
 
 def limit(epsilon: int) -> PrivacyBudget:

@@ -27,6 +27,7 @@ import numpy as np
 import operations as ops
 import pandas as pd
 import pytest
+from ledgers import hesitating
 from refusals import chain, raising, refusal
 
 import dppandas as dp
@@ -423,17 +424,7 @@ def test_a_limit_set_while_others_release_counts_them(monkeypatch: pytest.Monkey
     # a charge admitted before the limit must be seen by the limit, or come after it and be refused
     ledger = Ledger()
     admitted = threading.Event()
-    added = MemoryStore._added
-
-    def slow(self: Any, drafts: Any, check: Any, claim: Any) -> Any:
-        def checked(*losses: Loss) -> None:
-            check(*losses)
-            admitted.set()
-            time.sleep(0.05)
-
-        return added(self, drafts, checked, claim)
-
-    monkeypatch.setattr(MemoryStore, "_added", slow)
+    hesitating(monkeypatch, lambda: (admitted.set(), time.sleep(0.05)))
     thread = threading.Thread(target=ledger._charge, args=(drafted("5"),))
     thread.start()
     assert admitted.wait(timeout=20)

@@ -31,14 +31,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from ledgers import anew
+from ledgers import anew, hesitating
 from refusals import chain, raising, refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
 from dppandas.errors import LineageError, QueryError, SessionError, UnknownColumn
-from dppandas.ledger.storage.store import MemoryStore
-from dppandas.privacy.accounting.losses import Loss
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 
 HOUSE = Path(dp.__file__).parent
@@ -201,6 +199,16 @@ def test_an_interrupt_shows_no_frames_from_below_the_face(act: str) -> None:
             break
         assert CANARY not in _told(stopped)
     assert n > 30
+
+
+@pytest.mark.parametrize("ask", [
+    lambda p, df: p[["number"]].agg(["mean"], bounds=(0, 1), shares=df, epsilon=1),
+    lambda p, df: p.count(epsilon=df), lambda p, df: p.count(weights=df, epsilon=1),
+])  # fmt: skip
+def test_a_refused_argument_is_in_no_frame_and_no_text(ask: Any) -> None:
+    with pytest.raises(QueryError) as refused:
+        ask(visits().dp, visits())
+    assert CANARY not in _told(refused.value) + str(refused.value)
 
 
 # --- B: canaries ----------------------------------------------------------------------------------
@@ -724,16 +732,7 @@ def test_copies_of_a_process_are_granted_nothing(locked: bool) -> None:
 
 
 def test_mixed_threads_are_granted_what_is_there_and_no_more(monkeypatch: Any) -> None:
-    added = MemoryStore._added
-
-    def slow(self: Any, drafts: Any, check: Any, claim: Any) -> Any:
-        def checked(*losses: Loss) -> None:
-            check(*losses)
-            time.sleep(0.0005)  # lets the other threads in, between a check and what it allows
-
-        return added(self, drafts, checked, claim)
-
-    monkeypatch.setattr(MemoryStore, "_added", slow)
+    hesitating(monkeypatch, lambda: time.sleep(0.0005))
     session = dp.session(epsilon=1)
     p = dp.protect(visits(60), "visits", unit="person", max_rows=2)
     each = p.per_unit().agg(spend=("number", "sum"), n="size")  # made once, by whoever is first

@@ -64,27 +64,20 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
     flags = [name for name in own if name in _FLAGS and method.__annotations__[name] == "bool"]
     by_name = " and ".join(n for n in ("epsilon", "keys", "bounds") if n in [*own, *ways])
     takes = ", ".join([*own, *ways]) + (f": {by_name} by name" if by_name else "")
+    known = {*own, *ways}
 
     def prepare(args: Any, kwargs: dict[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
-        known = {*own, *ways}
         given = {k: v for k, v in kwargs.items() if k in known or not _is_harmless(k, v)}
         for name in given:
             if takes_ways and name not in known:
-                advice = ""
-                if "func" in own:
-                    named = _NAMED if isinstance(given[name], tuple) else ""
-                    advice = _SHARES if name == "weights" else named
+                advice = _advice(name, given[name]) if "func" in own else ""
                 raise QueryError(
                     f"{method.__name__}: got an unexpected keyword argument {name!r}."
                     f"{did_you_mean(name, known)} It takes {takes}{advice}."
                 )
         said = {**dict(zip(positional, args[1:], strict=False)), **given}
-        for flag in flags:
-            if flag in said and not isinstance(said[flag], bool | np.bool_):
-                raise QueryError(
-                    f"{flag}={quoted(said[flag])} must be True or False; labels are given by name, "
-                    "as in keys=[…]."
-                )
+        if flags:
+            _check_flags({flag: said[flag] for flag in flags if flag in said})
         told = {way: given.pop(way) for way in ways if way in given}
         read = Ways.read(told.pop("epsilon", None), told)
         if wants_said:
@@ -110,6 +103,20 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
         return ask, given
 
     return with_options_named(hide_internals(method, prepare, takes))
+
+
+def _advice(option: str, value: object) -> str:
+    """What to write instead of an option that `agg` doesn't take."""
+    return _SHARES if option == "weights" else _NAMED if isinstance(value, tuple) else ""
+
+
+def _check_flags(said: dict[str, object]) -> None:
+    for flag, value in said.items():
+        if not isinstance(value, bool | np.bool_):
+            raise QueryError(
+                f"{flag}={quoted(value)} must be True or False; labels are given by name, as in "
+                "keys=[…]."
+            )
 
 
 def _is_harmless(option: str, value: object) -> bool:

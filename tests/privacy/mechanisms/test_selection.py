@@ -122,14 +122,11 @@ def peeled(mechanism: PermuteAndFlip, scores: Scores, monkeypatch: Any) -> dict[
 def test_peeling_is_private_and_never_selects_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = PermuteAndFlip.calibrate(1, EPSILON, monotone=True, rounds=2)
     assert mechanism.loss(1, monotone=True) == EPSILON
-    laws = {}
-    for pair in neighbours(2, 3, (0, 1)):
-        for scores in pair:
-            if scores not in laws:
-                laws[scores] = peeled(mechanism, scores, monkeypatch)
+    pairs = list(neighbours(2, 3, (0, 1)))
+    laws = {s: peeled(mechanism, s, monkeypatch) for s in set(itertools.chain(*pairs))}
     assert set(laws[0, 0, 0]) == set(itertools.permutations(range(3), 2))
     assert all(sum(law.values()) == pytest.approx(1, abs=1e-12) for law in laws.values())
-    for x, y in neighbours(2, 3, (0, 1)):
+    for x, y in pairs:
         for order, p in laws[x].items():
             assert abs(math.log(p / laws[y][order])) <= float(EPSILON) * (1 + 1e-9)
 
@@ -225,13 +222,9 @@ def test_selection_for_a_rho() -> None:
 
 
 def test_peeling_never_selects_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-
-    def choose(weights: list[int]) -> int:
-        asked.append(len(weights))
-        return 1 if len(weights) > 1 else 0
-
-    monkeypatch.setattr(samplers, "weighted_choice", choose)
+    asked: list[int] = []
+    second = lambda weights: (asked.append(len(weights)), min(1, len(weights) - 1))[1]  # noqa: E731
+    monkeypatch.setattr(samplers, "weighted_choice", second)
     assert Exponential(Fraction(1), rounds=3).release([5, 6, 7]) == [1, 2, 0]
     assert asked == [3, 2, 1]
 
