@@ -7,10 +7,9 @@ to the rows, so it needs no proof of its own: its loss is the sum of its release
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -271,9 +270,9 @@ class Model(ABC):
         return self
 
     def __repr__(self) -> str:
-        known = inspect.signature(type(self)).parameters
+        defaults = {field.name: field.default for field in fields(self)}
         given = self.get_params().items()
-        changed = [f"{name}={value!r}" for name, value in given if value is not known[name].default]
+        changed = [f"{name}={value!r}" for name, value in given if value is not defaults[name]]
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __sklearn_is_fitted__(self) -> bool:
