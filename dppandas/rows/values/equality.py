@@ -75,6 +75,8 @@ def name(key: Cell) -> str:
 
 
 def _number(exact: Any) -> str:
+    if isinstance(exact, int):
+        return f"{exact:x}/1"
     if exact in (float("inf"), float("-inf")):
         return str(exact)
     fraction = Fraction(exact)

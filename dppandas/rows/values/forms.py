@@ -98,9 +98,10 @@ class Numbers(_Values):
         return super().null() if self.is_whole else np.isnan(self.floats())
 
     def coded(self) -> Coded:
-        found, codes = np.unique(self.values, return_inverse=True)
-        levels = Levels(list(map(canonical, found.tolist())))
-        return Coded(_with_missing(codes.reshape(-1), self.null()), levels)
+        codes, found = numbered(self.values)
+        listed = found.tolist()
+        cells = [("number", x) for x in listed] if self.is_whole else list(map(canonical, listed))
+        return Coded(_with_missing(codes, self.null()), Levels(cells))
 
 
 @dataclass(frozen=True)
@@ -238,6 +239,12 @@ class Coded(Vector):
 
 def _with_missing(codes: Codes, null: Mask) -> Codes:
     return np.where(null, -1, codes) if null.any() else codes
+
+
+def numbered(values: Array) -> tuple[Codes, Array]:
+    """A number from 0 for each value of an int64 or float64 array, -1 for NaN, and the values by
+    number. Of these two types pandas' equality is ours."""
+    return pd.factorize(values)
 
 
 # --- making them ----------------------------------------------------------------------------------

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import datetime
 import decimal
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from . import equality, objects
-from .cells import canonical
+from .cells import canonical, number
 from .families import Cell, order
-from .forms import Codes, Levels, Vector
+from .forms import Codes, Levels, Mask, Numbers, Vector
 
 #: A text that tells labels apart, and the label itself.
 Named = tuple[str, Any]
@@ -95,23 +97,51 @@ def rank(label: Any) -> tuple[Any, ...]:
     return order(equality.key(cell) or cell)
 
 
-def coded(v: Vector) -> tuple[Codes, Sequence[Named]]:
-    """The number of each element's label (-1 if it has none), and the labels by number.
+def ranks(labels: Sequence[Any]) -> Sequence[Any]:
+    """The sort keys of some labels. Whole numbers alone, and texts alone, are their own."""
+    return labels if {*map(type, labels)} in ({int}, {str}) else list(map(rank, labels))
 
-    Numbers and their order mean nothing outside the chunk.
-    """
+
+class Decode:
+    """What stands for the labels of a column: whole numbers, which mean the same wherever the same
+    object decodes them."""
+
+    def __init__(self, named: Callable[[Sequence[int]], Iterable[Named]]) -> None:
+        self.named = named
+
+
+def _named_wholes(wholes: Sequence[int]) -> Iterable[Named]:
+    return ((f"n{whole:x}/1", whole) for whole in wholes)
+
+
+def _named_reals(bits: Sequence[int]) -> Iterable[Named]:
+    reals = np.array(bits, dtype=np.int64).view(np.float64).tolist()
+    return cast("Iterable[Named]", map(_named, map(number, reals)))  # every real has a label
+
+
+_WHOLES, _REALS = Decode(_named_wholes), Decode(_named_reals)
+
+
+def coded(v: Vector) -> tuple[npt.NDArray[np.int64], Mask, Decode]:
+    """A whole number for the label of each element, which elements have a label, and what decodes
+    the numbers. Equal labels have equal numbers; the order of numbers means nothing."""
+    if isinstance(v, Numbers):
+        if v.is_whole:
+            return v.values, ~v.null(), _WHOLES
+        return (v.values + 0.0).view(np.int64), ~v.null(), _REALS  # -0.0 becomes 0.0
     held = v.coded()
-    found, labels = held.levels.made("labels", _of_levels)
-    return found.take(held.codes), labels
+    found, decode = held.levels.made("labels", _of_levels)
+    codes = found.take(held.codes)
+    return codes, codes >= 0, decode
 
 
-def _of_levels(levels: Levels) -> tuple[Codes, Sequence[Named]]:
+def _of_levels(levels: Levels) -> tuple[Codes, Decode]:
     numbers: dict[str, int] = {}
-    known: dict[str, Any] = {}
+    known: dict[str, Named] = {}
     table = np.full(len(levels) + 1, -1, dtype=np.intp)
     for i, cell in enumerate(levels.cells):
         if (found := _named(cell)) is not None:
-            name, label = found
-            known[name] = label
-            table[i] = numbers.setdefault(name, len(numbers))
-    return table, list(known.items())
+            known[found[0]] = found
+            table[i] = numbers.setdefault(found[0], len(numbers))
+    listed = list(known.values())
+    return table, Decode(partial(map, listed.__getitem__))

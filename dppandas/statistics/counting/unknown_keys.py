@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, ClassVar, cast
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ...errors import InternalError, QueryError
@@ -17,10 +18,13 @@ from ...privacy.mechanisms.base import Mechanism, Sensitivity
 from ...privacy.mechanisms.noise import DiscreteLaplace
 from ...privacy.mechanisms.partition_selection import PartitionSelection
 from ...privacy.mechanisms.thresholds import KeyedNoise, Threshold, Told, loss_asked
+from ...rows.accumulators import ROWS_PER_FOLD
 from ...rows.expressions import Chunk, Expression
 from ...rows.facts import kinds
 from ...rows.facts.kinds import Schema
 from ...rows.values import labels
+from ...rows.values.forms import numbered
+from ...rows.values.labels import Decode
 from ...rows.values.vectors import Mask
 from ..base import Partial, RowPass, Statistic, with_kept
 from ..layout import Cells, Codes, Interval, Layout
@@ -31,6 +35,7 @@ from ..moments.variances import Variance
 from .counts import Count, clamped
 from .distinct import units_of
 
+Matrix = npt.NDArray[np.int64]
 #: The exact integers of labels, as in `thresholds.Found`.
 Entries = dict[str, tuple[tuple[Any, ...], tuple[int, ...]]]
 
@@ -38,27 +43,101 @@ Entries = dict[str, tuple[tuple[Any, ...], tuple[int, ...]]]
 BY_LABEL = (Count, Sum, NormedSum, Mean, Variance)
 
 
-class LabelAccumulator:
+@dataclass
+class Found:
+    """The labels of some rows, and the integers of each: one line a label. Labels are the numbers
+    that `labels.coded` gives, for names and labels are made once in the end."""
+
+    decodes: tuple[Decode, ...]
+    numbers: Matrix
+    integers: Matrix
+
+    def named(self) -> list[tuple[str, tuple[Any, ...]]]:
+        """The names and labels."""
+        columns = zip(self.decodes, self.numbers.T, strict=True)
+        found = [decode.named(numbers.tolist()) for decode, numbers in columns]
+        if len(self.decodes) == 1:
+            return [(f"{len(name)}:{name}", (label,)) for name, label in found[0]]
+        return list(map(_joined, zip(*found, strict=True)))
+
+
+class EntryAccumulator:
     """Adds up integers label by label."""
 
     def __init__(self) -> None:
-        self._found: Entries = {}
+        self._exact: Entries = {}
 
     def add(self, partial: Entries, rows: int) -> None:
         """Add the integers of the labels of some rows."""
+        if not self._exact:
+            self._exact = partial
+            return
         for name, (label, integers) in partial.items():
-            before = self._found.get(name)
+            before = self._exact.get(name)
             if before is not None:
                 integers = tuple(a + b for a, b in zip(before[1], integers, strict=True))
-            self._found[name] = label, integers
+            self._exact[name] = label, integers
 
-    def join(self, other: LabelAccumulator) -> None:
+    def join(self, other: EntryAccumulator) -> None:
         """Add the integers of another accumulator."""
         self.add(other.result(), 0)
 
     def result(self) -> Entries:
         """The integers of each label, by name."""
-        return self._found
+        return self._exact
+
+
+class LabelAccumulator(EntryAccumulator):
+    """The same, from labels that have no names yet: many rows share one name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._unnamed: list[Found] = []
+        self._rows = 0
+
+    def add(self, partial: list[Found], rows: int) -> None:  # type: ignore[override]
+        """Add the integers of the labels of some rows."""
+        if self._rows + rows > ROWS_PER_FOLD:
+            self._fold()
+        self._unnamed += partial
+        self._rows += rows
+
+    def join(self, other: LabelAccumulator) -> None:  # type: ignore[override]
+        super().add(other._exact, 0)
+        self.add(other._unnamed, other._rows)
+
+    def result(self) -> Entries:
+        self._fold()
+        return super().result()
+
+    def _fold(self) -> None:
+        """Add up and name what isn't named yet: so few rows that no int64 wraps around."""
+        alike: dict[tuple[Decode, ...], list[Found]] = {}
+        for found in self._unnamed:
+            alike.setdefault(found.decodes, []).append(found)
+        for decodes, each in alike.items():
+            numbers = np.concatenate([found.numbers for found in each])
+            integers = np.concatenate([found.integers for found in each])
+            codes, example = combined(numbers.T)
+            total = np.zeros((len(example), integers.shape[1]), dtype=np.int64)
+            np.add.at(total, codes, integers)
+            named = Found(decodes, numbers[example], total).named()
+            pairs = zip(named, map(tuple, total.tolist()), strict=True)
+            super().add({name: (label, row) for (name, label), row in pairs}, 0)
+        self._unnamed, self._rows = [], 0
+
+
+def combined(columns: Iterable[npt.NDArray[np.int64]]) -> tuple[Codes, Codes]:
+    """A number from 0 for each combination of whole numbers, and a row that has it."""
+    codes: Codes | None = None
+    for column in columns:
+        each, known = numbered(column)
+        # both are at most the number of rows: no product overflows
+        codes = each if codes is None else numbered(codes * len(known) + each)[0]
+    codes = cast(Codes, codes)
+    example = np.empty(codes.max(initial=-1) + 1, dtype=np.intp)
+    example[codes[::-1]] = np.arange(len(codes))[::-1]
+    return codes, example
 
 
 @dataclass(frozen=True)
@@ -85,6 +164,7 @@ class Sparse(Statistic, registered=False):
 
     needs: ClassVar = {"by": kinds.LABELS}
     each: ClassVar[bool] = True
+    accumulator: ClassVar[type[EntryAccumulator]] = LabelAccumulator
 
     def expressions(self) -> tuple[Expression, ...]:
         return self.by
@@ -92,8 +172,10 @@ class Sparse(Statistic, registered=False):
     def read(self, row_pass: RowPass, mechanism: Any = None) -> Entries:
         """The integers of each label by its name, in the order of `labels.rank`: the order of the
         rows would show in the released labels."""
-        found = cast(Entries, row_pass(self.over_branches, LabelAccumulator))
-        return dict(sorted(found.items(), key=_place))
+        found = cast(Entries, row_pass(self.over_branches, self.accumulator))
+        columns = zip(*(label for label, _ in found.values()), strict=True)
+        places = zip(*map(labels.ranks, columns), found, strict=True)
+        return {place[-1]: found[place[-1]] for place in sorted(places)}
 
     def exact_distance(self, one: Entries, other: Entries, selecting: bool) -> int:
         """The distance over the labels of either; an absent label counts as zeros."""
@@ -117,20 +199,20 @@ class Sparse(Statistic, registered=False):
         index = levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
         return replace(self.layout, index=index)
 
-    def _codes(self, chunk: Chunk, keep: Mask | None) -> tuple[Codes, list[Any]]:
-        """The number of each row's label, and the names and labels by number. Rows without a label
-        and rows that aren't kept have the number of labels."""
+    def _found(self, chunk: Chunk, keep: Mask | None) -> tuple[Codes, Found]:
+        """The number of each row's label, and the labels by number. Rows without a label and rows
+        that aren't kept have the number of labels."""
         coded = (labels.coded(expression.vector(chunk)) for expression in self.by)
-        columns, found = zip(*coded, strict=True)
-        there = np.logical_and.reduce([numbers >= 0 for numbers in columns])
+        columns, known, decodes = zip(*coded, strict=True)
+        there = np.logical_and.reduce(known)
         if keep is not None:
             there &= keep
-        numbered = np.stack([numbers[there] for numbers in columns], axis=1)
-        used, inverse = np.unique(numbered, axis=0, return_inverse=True)
-        codes = np.full(chunk.rows, len(used), dtype=np.intp)
-        codes[there] = inverse.reshape(-1)
-        rows = (zip(found, row, strict=True) for row in used.tolist())
-        return codes, [_joined([known[i] for known, i in row]) for row in rows]
+        numbers = [column[there] for column in columns]
+        inside, example = combined(numbers)
+        codes = np.full(chunk.rows, len(example), dtype=np.intp)
+        codes[there] = inside
+        rows = np.bincount(inside, minlength=len(example))[:, None]
+        return codes, Found(decodes, np.stack([each[example] for each in numbers], axis=1), rows)
 
 
 @dataclass(frozen=True)
@@ -185,19 +267,19 @@ class UndeclaredKeys(Sparse):
         noise = DiscreteLaplace.calibrate(values.l1, epsilon / 2)
         return KeyedNoise(keys, noise, (counts, values))
 
-    def over_branches(self, branches: Sequence[Chunk], where: Expression | None) -> Entries:
-        tally = LabelAccumulator()
-        for chunk, keep in with_kept(branches, where):
-            codes, found = self._codes(chunk, keep)
-            parts = [np.bincount(codes, minlength=len(found) + 1)[: len(found), None]]
-            if self.inner is not None and found:
-                cells = Numbered(count=len(found), of_rows=codes)
-                flat = replace(self.inner, cells=cells).kernel(chunk, None)
-                parts.append(_by_label(flat, len(found), self.inner))
-            integers = np.concatenate(parts, axis=1).tolist()
-            pairs = zip(found, integers, strict=True)
-            tally.add({name: (label, tuple(row)) for (name, label), row in pairs}, 0)
-        return tally.result()
+    def over_branches(self, branches: Sequence[Chunk], where: Expression | None) -> list[Found]:
+        found = [self._measured(chunk, keep) for chunk, keep in with_kept(branches, where)]
+        return [each for each in found if len(each.numbers)]
+
+    def _measured(self, chunk: Chunk, keep: Mask | None) -> Found:
+        codes, found = self._found(chunk, keep)
+        size = len(found.numbers)
+        if self.inner is not None and size:
+            cells = Numbered(count=size, of_rows=codes)
+            flat = replace(self.inner, cells=cells).kernel(chunk, None)
+            inner = _by_label(flat, size, self.inner)
+            found.integers = np.concatenate([found.integers, inner], axis=1)
+        return found
 
     def _inner_integers(self, noisy: Sequence[Told]) -> tuple[Statistic, list[int]]:
         """The inner statistic of all released labels, and its noisy integers."""
@@ -279,6 +361,7 @@ class Unique(Sparse):
     """
 
     whole_units: ClassVar[bool] = True
+    accumulator: ClassVar[type[EntryAccumulator]] = EntryAccumulator
     size = 1
     l1 = 1
 
@@ -295,7 +378,8 @@ class Unique(Sparse):
         pairs = []
         for chunk, keep in with_kept(branches, where):
             units = units_of(chunk)
-            codes, named = self._codes(chunk, keep)
+            codes, found_here = self._found(chunk, keep)
+            named = found_here.named()
             for name, label in named:
                 found.setdefault(name, label)
             places = {name: place for place, name in enumerate(found)}
@@ -330,12 +414,6 @@ class Unique(Sparse):
     def expected_at(self, law: Any, confidence: float) -> str:
         """The number of units from which on a label is released."""
         return f"told from {law.released_from(confidence):,} units"
-
-
-def _place(entry: tuple[str, tuple[tuple[Any, ...], tuple[int, ...]]]) -> Any:
-    """The sort key of a label: its values, then its name."""
-    name, (label, _) = entry
-    return [labels.rank(part) for part in label], name
 
 
 def _joined(parts: Sequence[tuple[str, Any]]) -> tuple[str, tuple[Any, ...]]:

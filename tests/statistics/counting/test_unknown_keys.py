@@ -35,6 +35,7 @@ from dppandas.rows.facts.units import Unit
 from dppandas.rows.values.hashing import name_of
 from dppandas.rows.values.labels import coded, named, rank
 from dppandas.rows.values.vectors import vector
+from dppandas.statistics.counting import unknown_keys
 
 DIGITS = Context(60)
 KEY = b"0123456789abcdef"
@@ -365,8 +366,39 @@ def test_texts_that_agree_up_to_a_nul_are_not_one(dtype: Any) -> None:
 
 
 def test_coded_marks_what_has_no_label() -> None:
-    codes, known = coded(vector(np.array(["a", None, "a", {}, 2, 2.0, True], dtype=object)))
-    assert [known[c][1] if c >= 0 else None for c in codes] == ["a", None, "a", None, 2, 2, 1]
+    codes, known, decode = coded(vector(np.array(["a", None, "a", {}, 2, 2.0, True], dtype=object)))
+    assert known.tolist() == [True, False, True, False, True, True, True]
+    assert [label for _, label in decode.named(codes[known].tolist())] == ["a", "a", 2, 2, 1]
+
+
+@pytest.mark.parametrize("most", [1, 5, 2**22])
+def test_numbers_are_one_label_whatever_holds_them(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In int64 and in float64, zero of either sign; and however many rows are named at once."""
+    monkeypatch.setattr(unknown_keys, "ROWS_PER_FOLD", most)
+    values = [0, 1, 1, -3, 2**53 - 1, 2**53 - 1, 7]
+    reals = [-0.0, *map(float, values), math.inf, -math.inf, math.nan, 0.1, -0.0]
+    frame = pd.DataFrame({"x": values}).dp
+    both = dp.concat([frame, frame.assign(x=frame["x"] / 1)])
+    for asked, each in (
+        (both["x"], [*values, *values]), (pd.DataFrame({"x": reals}).dp["x"], reals),
+    ):  # fmt: skip
+        keys = asked.value_counts(delta=DELTA)
+        found = integers(keys, PandasEngine(keys._table.engine.read, Unit(), KEY, 2))
+        assert dict(found.values()) == {(x,): (each.count(x),) for x in each if x == x}
+        assert all(str(x) != "-0.0" for (x,), _ in found.values())
+        assert list(found.values()) == sorted(found.values())
+
+
+def test_sums_of_labels_never_wrap_around(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unknown_keys, "ROWS_PER_FOLD", 2)
+    tally = unknown_keys.LabelAccumulator()
+    codes, _, decode = coded(vector(np.array([5])))
+    for _ in range(5):
+        found = unknown_keys.Found((decode,), codes[:, None], np.array([[2**61]]))
+        tally.add([found], 1)
+    assert list(tally.result().values()) == [((5,), (5 * 2**61,))]
 
 
 # --- answers --------------------------------------------------------------------------------------
