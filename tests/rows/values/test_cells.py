@@ -119,6 +119,14 @@ def test_beyond_the_limits_a_cell_is_missing(inside: Any, beyond: Any) -> None:
     assert canonical(beyond) == MISSING
 
 
+@pytest.mark.parametrize("beyond", ["1e999999", "-1e-999999"])
+def test_decimals_beyond_the_limits_are_not_computed(beyond: str, monkeypatch: Any) -> None:
+    computed: list[Any] = []
+    monkeypatch.setattr("dppandas.rows.values.cells.Fraction", lambda *of: computed.append(of))
+    assert canonical(Decimal(beyond)) == MISSING
+    assert not computed
+
+
 def test_a_wide_list_of_lists_costs_no_more_than_its_limit() -> None:
     """Sixteen levels of ten of the same: 10^16 elements, were all of them looked at."""
     wide: list[Any] = [1]
@@ -168,6 +176,15 @@ def test_a_cell_means_the_same_in_every_column(values: list[Any]) -> None:
     assert meanings(column(objects(values))) == wanted
     assert meanings(column(objects(values[::-1]))) == wanted[::-1]
     assert meanings(column(objects([*values, "n/a", 1.5, None])).take(slice(len(values)))) == wanted
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "\ud800"])
+def test_texts_that_pandas_may_merge_never_meet_its_table(text: str, monkeypatch: Any) -> None:
+    asked: list[Any] = []
+    own = pd.factorize
+    monkeypatch.setattr(pd, "factorize", lambda texts: (asked.append(texts), own(texts))[1])
+    assert meanings(column(objects(["a", text]))) == [("text", "a"), ("text", text)]
+    assert not asked
 
 
 HOLDERS: dict[str, tuple[Any, list[str]]] = {
@@ -288,6 +305,9 @@ def test_what_a_verb_tells_apart_has_another_fingerprint(one: Any, other: Any) -
     (a, b), (c, d) = (truncation.row_hashes(frame, b"k" * 16).tolist() for frame in frames)
     assert a == c
     assert b != d
+    if isinstance(one, pd.Timestamp):  # a dtype for its zone
+        typed = [Columns(pd.DataFrame({"x": pd.Series([x])})) for x in (one, other)]
+        assert len({int(truncation.row_hashes(frame, b"k" * 16)[0]) for frame in typed}) == 2
 
 
 def test_columns_whose_names_print_alike_are_not_taken_for_one_another() -> None:
