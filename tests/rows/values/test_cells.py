@@ -181,8 +181,7 @@ def test_a_cell_means_the_same_in_every_column(values: list[Any]) -> None:
 @pytest.mark.parametrize("text", ["a\x00b", "\ud800"])
 def test_texts_that_pandas_may_merge_never_meet_its_table(text: str, monkeypatch: Any) -> None:
     asked: list[Any] = []
-    own = pd.factorize
-    monkeypatch.setattr(pd, "factorize", lambda texts: (asked.append(texts), own(texts))[1])
+    monkeypatch.setattr(pd, "factorize", asked.append)
     assert meanings(column(objects(["a", text]))) == [("text", "a"), ("text", text)]
     assert not asked
 

@@ -372,19 +372,16 @@ def test_coded_marks_what_has_no_label() -> None:
 
 
 @pytest.mark.parametrize("most", [1, 5, 2**22])
-def test_numbers_are_one_label_whatever_holds_them(
-    most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_numbers_are_one_label_whatever_holds_them(most: int, monkeypatch: Any) -> None:
     """In int64 and in float64, zero of either sign; and however many rows are named at once."""
     monkeypatch.setattr(unknown_keys, "ROWS_PER_FOLD", most)
     values = [0, 1, 1, -3, 2**53 - 1, 2**53 - 1, 7]
     reals = [-0.0, *map(float, values), math.inf, -math.inf, math.nan, 0.1, -0.0]
     frame = pd.DataFrame({"x": values}).dp
     both = dp.concat([frame, frame.assign(x=frame["x"] / 1)])
-    for asked, each in (
-        (both["x"], [*values, *values]), (pd.DataFrame({"x": reals}).dp["x"], reals),
-    ):  # fmt: skip
-        keys = asked.value_counts(delta=DELTA)
+    asked = {(*values, *values): both["x"], (*reals,): pd.DataFrame({"x": reals}).dp["x"]}
+    for each, column in asked.items():
+        keys = column.value_counts(delta=DELTA)
         found = integers(keys, PandasEngine(keys._table.engine.read, Unit(), KEY, 2))
         assert dict(found.values()) == {(x,): (each.count(x),) for x in each if x == x}
         assert all(str(x) != "-0.0" for (x,), _ in found.values())
