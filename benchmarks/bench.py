@@ -151,6 +151,10 @@ def on_rows(df: pd.DataFrame) -> Iterator[Result]:
     ):
         frame = df[[column]]
         yield versus(name, _value_counts(frame, column, keys), frame[column].value_counts, target)
+    for rows in (10**5, 10**6):
+        frame = df[["k"]].head(rows)
+        name = f"value_counts, 10,000 undeclared keys, {rows:,} rows"
+        yield versus(name, partial(_undeclared, frame), frame["k"].value_counts, 5)
     yield versus(
         "groupby mean, 50 categories",
         lambda: xc.dp.groupby("c", keys=CATEGORIES)["x"].mean(bounds=(0, 60), epsilon=EPSILON),
@@ -193,6 +197,11 @@ def on_rows(df: pd.DataFrame) -> Iterator[Result]:
 
 def _value_counts(frame: pd.DataFrame, column: str, keys: list[Any]) -> Work:
     return lambda: frame.dp[column].value_counts(keys=keys, epsilon=EPSILON)
+
+
+def _undeclared(frame: pd.DataFrame) -> None:
+    dp.session(epsilon=1, delta=1e-6)
+    frame.dp["k"].value_counts(epsilon=EPSILON, delta=1e-6)
 
 
 # --- protect ------------------------------------------------------------------------------------
