@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, ClassVar, cast
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ...errors import InternalError, QueryError
@@ -18,13 +17,10 @@ from ...privacy.mechanisms.base import Mechanism, Sensitivity
 from ...privacy.mechanisms.noise import DiscreteLaplace
 from ...privacy.mechanisms.partition_selection import PartitionSelection
 from ...privacy.mechanisms.thresholds import KeyedNoise, Threshold, Told, loss_asked
-from ...rows.accumulators import ROWS_PER_FOLD
 from ...rows.expressions import Chunk, Expression
 from ...rows.facts import kinds
 from ...rows.facts.kinds import Schema
 from ...rows.values import labels
-from ...rows.values.forms import numbered
-from ...rows.values.labels import Decode
 from ...rows.values.vectors import Mask
 from ..base import Partial, RowPass, Statistic, with_kept
 from ..layout import Cells, Codes, Interval, Layout
@@ -34,110 +30,16 @@ from ..moments.sums import Sum
 from ..moments.variances import Variance
 from .counts import Count, clamped
 from .distinct import units_of
-
-Matrix = npt.NDArray[np.int64]
-#: The exact integers of labels, as in `thresholds.Found`.
-Entries = dict[str, tuple[tuple[Any, ...], tuple[int, ...]]]
+from .label_accumulators import (
+    Entries,
+    EntryAccumulator,
+    LabelAccumulator,
+    NumberedLabels,
+    combined,
+)  # fmt: skip
 
 #: Statistics that can be asked for undeclared keys: sums over the rows of each label.
 BY_LABEL = (Count, Sum, NormedSum, Mean, Variance)
-
-
-@dataclass
-class Found:
-    """The labels of some rows, and the integers of each: one line a label. Labels are the numbers
-    that `labels.coded` gives, for names and labels are made once in the end."""
-
-    decodes: tuple[Decode, ...]
-    numbers: Matrix
-    integers: Matrix
-
-    def named(self) -> list[tuple[str, tuple[Any, ...]]]:
-        """The names and labels."""
-        columns = zip(self.decodes, self.numbers.T, strict=True)
-        found = [decode.named(numbers.tolist()) for decode, numbers in columns]
-        if len(self.decodes) == 1:
-            return [(f"{len(name)}:{name}", (label,)) for name, label in found[0]]
-        return list(map(_joined, zip(*found, strict=True)))
-
-
-class EntryAccumulator:
-    """Adds up integers label by label."""
-
-    def __init__(self) -> None:
-        self._exact: Entries = {}
-
-    def add(self, partial: Entries, rows: int) -> None:
-        """Add the integers of the labels of some rows."""
-        if not self._exact:
-            self._exact = partial
-            return
-        for name, (label, integers) in partial.items():
-            before = self._exact.get(name)
-            if before is not None:
-                integers = tuple(a + b for a, b in zip(before[1], integers, strict=True))
-            self._exact[name] = label, integers
-
-    def join(self, other: EntryAccumulator) -> None:
-        """Add the integers of another accumulator."""
-        self.add(other.result(), 0)
-
-    def result(self) -> Entries:
-        """The integers of each label, by name."""
-        return self._exact
-
-
-class LabelAccumulator(EntryAccumulator):
-    """The same, from labels that have no names yet: many rows share one name."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._unnamed: list[Found] = []
-        self._rows = 0
-
-    def add(self, partial: list[Found], rows: int) -> None:  # type: ignore[override]
-        """Add the integers of the labels of some rows."""
-        if self._rows + rows > ROWS_PER_FOLD:
-            self._fold()
-        self._unnamed += partial
-        self._rows += rows
-
-    def join(self, other: LabelAccumulator) -> None:  # type: ignore[override]
-        super().add(other._exact, 0)
-        self.add(other._unnamed, other._rows)
-
-    def result(self) -> Entries:
-        self._fold()
-        return super().result()
-
-    def _fold(self) -> None:
-        """Add up and name what isn't named yet: so few rows that no int64 wraps around."""
-        alike: dict[tuple[Decode, ...], list[Found]] = {}
-        for found in self._unnamed:
-            alike.setdefault(found.decodes, []).append(found)
-        for decodes, each in alike.items():
-            numbers = np.concatenate([found.numbers for found in each])
-            integers = np.concatenate([found.integers for found in each])
-            codes, example = combined(numbers.T)
-            total = np.zeros((len(example), integers.shape[1]), dtype=np.int64)
-            np.add.at(total, codes, integers)
-            named = Found(decodes, numbers[example], total).named()
-            pairs = zip(named, map(tuple, total.tolist()), strict=True)
-            super().add({name: (label, row) for (name, label), row in pairs}, 0)
-        self._unnamed, self._rows = [], 0
-
-
-def combined(columns: Iterable[npt.NDArray[np.int64]]) -> tuple[Codes, Codes]:
-    """A number from 0 for each combination of whole numbers, and a row that has it."""
-    codes: Codes | None = None
-    for column in columns:
-        each, known = numbered(column)
-        # both are at most the number of rows: no product overflows
-        codes = each if codes is None else numbered(codes * len(known) + each)[0]
-    codes = cast(Codes, codes)
-    example = np.empty(codes.max(initial=-1) + 1, dtype=np.intp)
-    example[codes[::-1]] = np.arange(len(codes))[::-1]
-    return codes, example
 
 
 @dataclass(frozen=True)
@@ -199,7 +101,7 @@ class Sparse(Statistic, registered=False):
         index = levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
         return replace(self.layout, index=index)
 
-    def _found(self, chunk: Chunk, keep: Mask | None) -> tuple[Codes, Found]:
+    def _found(self, chunk: Chunk, keep: Mask | None) -> tuple[Codes, NumberedLabels]:
         """The number of each row's label, and the labels by number. Rows without a label and rows
         that aren't kept have the number of labels."""
         coded = (labels.coded(expression.vector(chunk)) for expression in self.by)
@@ -212,7 +114,9 @@ class Sparse(Statistic, registered=False):
         codes = np.full(chunk.rows, len(example), dtype=np.intp)
         codes[there] = inside
         rows = np.bincount(inside, minlength=len(example))[:, None]
-        return codes, Found(decodes, np.stack([each[example] for each in numbers], axis=1), rows)
+        return codes, NumberedLabels(
+            decodes, np.stack([each[example] for each in numbers], axis=1), rows
+        )
 
 
 @dataclass(frozen=True)
@@ -267,11 +171,13 @@ class UndeclaredKeys(Sparse):
         noise = DiscreteLaplace.calibrate(values.l1, epsilon / 2)
         return KeyedNoise(keys, noise, (counts, values))
 
-    def over_branches(self, branches: Sequence[Chunk], where: Expression | None) -> list[Found]:
+    def over_branches(
+        self, branches: Sequence[Chunk], where: Expression | None
+    ) -> list[NumberedLabels]:
         found = [self._measured(chunk, keep) for chunk, keep in with_kept(branches, where)]
         return [each for each in found if len(each.numbers)]
 
-    def _measured(self, chunk: Chunk, keep: Mask | None) -> Found:
+    def _measured(self, chunk: Chunk, keep: Mask | None) -> NumberedLabels:
         codes, found = self._found(chunk, keep)
         size = len(found.numbers)
         if self.inner is not None and size:
@@ -414,12 +320,6 @@ class Unique(Sparse):
     def expected_at(self, law: Any, confidence: float) -> str:
         """The number of units from which on a label is released."""
         return f"told from {law.released_from(confidence):,} units"
-
-
-def _joined(parts: Sequence[tuple[str, Any]]) -> tuple[str, tuple[Any, ...]]:
-    """One name and one label from those of each column. Lengths keep different names apart."""
-    name = "".join(f"{len(name)}:{name}" for name, _ in parts)
-    return name, tuple(label for _, label in parts)
 
 
 def _objects(values: Sequence[Any], name: Any) -> pd.Index:

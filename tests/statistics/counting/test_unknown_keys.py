@@ -35,7 +35,7 @@ from dppandas.rows.facts.units import Unit
 from dppandas.rows.values.hashing import name_of
 from dppandas.rows.values.labels import coded, named, rank
 from dppandas.rows.values.vectors import vector
-from dppandas.statistics.counting import unknown_keys
+from dppandas.statistics.counting import label_accumulators
 
 DIGITS = Context(60)
 KEY = b"0123456789abcdef"
@@ -374,7 +374,7 @@ def test_coded_marks_what_has_no_label() -> None:
 @pytest.mark.parametrize("most", [1, 5, 2**22])
 def test_numbers_are_one_label_whatever_holds_them(most: int, monkeypatch: Any) -> None:
     """In int64 and in float64, zero of either sign; and however many rows are named at once."""
-    monkeypatch.setattr(unknown_keys, "ROWS_PER_FOLD", most)
+    monkeypatch.setattr(label_accumulators, "ROWS_PER_FOLD", most)
     values = [0, 1, 1, -3, 2**53 - 1, 2**53 - 1, 7]
     reals = [-0.0, *map(float, values), math.inf, -math.inf, math.nan, 0.1, -0.0]
     frame = pd.DataFrame({"x": values}).dp
@@ -389,11 +389,11 @@ def test_numbers_are_one_label_whatever_holds_them(most: int, monkeypatch: Any) 
 
 
 def test_sums_of_labels_never_wrap_around(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unknown_keys, "ROWS_PER_FOLD", 2)
-    tally = unknown_keys.LabelAccumulator()
+    monkeypatch.setattr(label_accumulators, "ROWS_PER_FOLD", 2)
+    tally = label_accumulators.LabelAccumulator()
     codes, _, decode = coded(vector(np.array([5])))
     for _ in range(5):
-        found = unknown_keys.Found((decode,), codes[:, None], np.array([[2**61]]))
+        found = label_accumulators.NumberedLabels((decode,), codes[:, None], np.array([[2**61]]))
         tally.add([found], 1)
     assert list(tally.result().values()) == [((5,), (5 * 2**61,))]
 
