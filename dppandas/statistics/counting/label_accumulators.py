@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -27,13 +27,13 @@ class NumberedLabels:
     numbers: Matrix
     integers: Matrix
 
-    def named(self) -> list[tuple[str, tuple[Any, ...]]]:
-        """The names and labels."""
+    def named(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
+        """One name and one label from those of each column. Lengths keep different names apart."""
         columns = zip(self.decodes, self.numbers.T, strict=True)
-        found = [decode.named(numbers.tolist()) for decode, numbers in columns]
-        if len(self.decodes) == 1:
-            return [(f"{len(name)}:{name}", (label,)) for name, label in found[0]]
-        return list(map(_joined, zip(*found, strict=True)))
+        named = [list(decode.named(numbers.tolist())) for decode, numbers in columns]
+        names = zip(*([f"{len(name)}:{name}" for name, _ in each] for each in named), strict=True)
+        labels = zip(*([label for _, label in each] for each in named), strict=True)
+        return zip(map("".join, names), labels, strict=True)
 
 
 class EntryAccumulator:
@@ -62,28 +62,30 @@ class EntryAccumulator:
         return self._exact
 
 
-class LabelAccumulator(EntryAccumulator):
+class LabelAccumulator:
     """The same, from labels that have no names yet: many rows share one name."""
 
     def __init__(self) -> None:
-        super().__init__()
+        self._entries = EntryAccumulator()
         self._unnamed: list[NumberedLabels] = []
         self._rows = 0
 
-    def add(self, partial: list[NumberedLabels], rows: int) -> None:  # type: ignore[override]
+    def add(self, partial: list[NumberedLabels], rows: int) -> None:
         """Add the integers of the labels of some rows."""
         if self._rows + rows > ROWS_PER_FOLD:
             self._fold()
         self._unnamed += partial
         self._rows += rows
 
-    def join(self, other: LabelAccumulator) -> None:  # type: ignore[override]
-        super().add(other._exact, 0)
+    def join(self, other: LabelAccumulator) -> None:
+        """Add the integers of another accumulator."""
+        self._entries.join(other._entries)
         self.add(other._unnamed, other._rows)
 
     def result(self) -> Entries:
+        """The integers of each label, by name."""
         self._fold()
-        return super().result()
+        return self._entries.result()
 
     def _fold(self) -> None:
         """Add up and name what isn't named yet: so few rows that no int64 wraps around."""
@@ -98,7 +100,7 @@ class LabelAccumulator(EntryAccumulator):
             np.add.at(total, codes, integers)
             named = NumberedLabels(decodes, numbers[example], total).named()
             pairs = zip(named, map(tuple, total.tolist()), strict=True)
-            super().add({name: (label, row) for (name, label), row in pairs}, 0)
+            self._entries.add({name: (label, row) for (name, label), row in pairs}, 0)
         self._unnamed, self._rows = [], 0
 
 
@@ -113,9 +115,3 @@ def combined(columns: Iterable[npt.NDArray[np.int64]]) -> tuple[Codes, Codes]:
     example = np.empty(codes.max(initial=-1) + 1, dtype=np.intp)
     example[codes[::-1]] = np.arange(len(codes))[::-1]
     return codes, example
-
-
-def _joined(parts: Sequence[tuple[str, Any]]) -> tuple[str, tuple[Any, ...]]:
-    """One name and one label from those of each column. Lengths keep different names apart."""
-    name = "".join(f"{len(name)}:{name}" for name, _ in parts)
-    return name, tuple(label for _, label in parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, ClassVar, cast
@@ -17,6 +17,7 @@ from ...privacy.mechanisms.base import Mechanism, Sensitivity
 from ...privacy.mechanisms.noise import DiscreteLaplace
 from ...privacy.mechanisms.partition_selection import PartitionSelection
 from ...privacy.mechanisms.thresholds import KeyedNoise, Threshold, Told, loss_asked
+from ...rows.accumulators import Accumulator
 from ...rows.expressions import Chunk, Expression
 from ...rows.facts import kinds
 from ...rows.facts.kinds import Schema
@@ -66,7 +67,7 @@ class Sparse(Statistic, registered=False):
 
     needs: ClassVar = {"by": kinds.LABELS}
     each: ClassVar[bool] = True
-    accumulator: ClassVar[type[EntryAccumulator]] = LabelAccumulator
+    accumulator: ClassVar[Callable[[], Accumulator]] = LabelAccumulator
 
     def expressions(self) -> tuple[Expression, ...]:
         return self.by
@@ -267,7 +268,7 @@ class Unique(Sparse):
     """
 
     whole_units: ClassVar[bool] = True
-    accumulator: ClassVar[type[EntryAccumulator]] = EntryAccumulator
+    accumulator: ClassVar = EntryAccumulator
     size = 1
     l1 = 1
 
@@ -285,7 +286,7 @@ class Unique(Sparse):
         for chunk, keep in with_kept(branches, where):
             units = units_of(chunk)
             codes, found_here = self._found(chunk, keep)
-            named = found_here.named()
+            named = list(found_here.named())
             for name, label in named:
                 found.setdefault(name, label)
             places = {name: place for place, name in enumerate(found)}

@@ -376,7 +376,7 @@ def test_numbers_are_one_label_whatever_holds_them(most: int, monkeypatch: Any) 
     """In int64 and in float64, zero of either sign; and however many rows are named at once."""
     monkeypatch.setattr(label_accumulators, "ROWS_PER_FOLD", most)
     values = [0, 1, 1, -3, 2**53 - 1, 2**53 - 1, 7]
-    reals = [-0.0, *map(float, values), math.inf, -math.inf, math.nan, 0.1, -0.0]
+    reals = [-0.0, *map(float, values), math.inf, -math.inf, math.nan, 0.1, -0.0, 5e-324, 1e308]
     frame = pd.DataFrame({"x": values}).dp
     both = dp.concat([frame, frame.assign(x=frame["x"] / 1)])
     asked = {(*values, *values): both["x"], (*reals,): pd.DataFrame({"x": reals}).dp["x"]}
