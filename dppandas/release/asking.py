@@ -68,8 +68,8 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
 
     def prepare(args: Any, kwargs: dict[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
         given = {k: v for k, v in kwargs.items() if k in known or not _is_harmless(k, v)}
-        if takes_ways:
-            _check_known(method, given, known, takes)
+        if takes_ways and not given.keys() <= known:
+            raise _unexpected(method.__name__, given, known, takes)
         said = {**dict(zip(positional, args[1:], strict=False)), **given}
         if flags:
             _check_flags({flag: said[flag] for flag in flags if flag in said})
@@ -100,14 +100,14 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
     return with_options_named(hide_internals(method, prepare, takes))
 
 
-def _check_known(method: Any, given: dict[str, Any], known: set[str], takes: str) -> None:
-    for name, value in given.items():
-        if name not in known:
-            advice = _advice(name, value) if "func" in known else ""
-            raise QueryError(
-                f"{method.__name__}: got an unexpected keyword argument {name!r}."
-                f"{did_you_mean(name, known)} It takes {takes}{advice}."
-            )
+def _unexpected(method: str, given: dict[str, Any], known: set[str], takes: str) -> QueryError:
+    """The refusal of the first argument that a method doesn't take."""
+    name = next(name for name in given if name not in known)
+    advice = _advice(name, given[name]) if "func" in known else ""
+    return QueryError(
+        f"{method}: got an unexpected keyword argument {name!r}.{did_you_mean(name, known)} "
+        f"It takes {takes}{advice}."
+    )
 
 
 def _advice(option: str, value: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, ClassVar, cast
@@ -67,7 +67,7 @@ class Sparse(Statistic, registered=False):
 
     needs: ClassVar = {"by": kinds.LABELS}
     each: ClassVar[bool] = True
-    accumulator: ClassVar[Callable[[], Accumulator]] = LabelAccumulator
+    accumulator: ClassVar[type[Accumulator]] = LabelAccumulator
 
     def expressions(self) -> tuple[Expression, ...]:
         return self.by
