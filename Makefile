@@ -7,17 +7,19 @@ BIN    := $(VENV)/bin
 PIP    := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-newest test-oldest lab bench bench-ledger bench-accuracy timing mutants lint docs clean
+.PHONY: help demo check test test-deep test-oldest test-full lab bench bench-ledger bench-accuracy timing mutants lint docs clean
 
 help:
 	@echo "make demo    run the quickstart notebook on real data and print its answers"
-	@echo "make test    set up and run all tests, on the newest and the oldest pandas"
+	@echo "make check   lint, types and the core tests: under a minute"
+	@echo "make test    all that decides whether the library is right: some ten minutes"
+	@echo "make test-deep  the oldest pandas, full sizes, and the mutants of what changed"
 	@echo "make lab     open JupyterLab on the notebooks"
 	@echo "make bench   measure speed against plain pandas"
 	@echo "make bench-ledger  measure a ledger's file, short and long"
 	@echo "make bench-accuracy  measure errors beside OpenDP and diffprivlib"
 	@echo "make timing  measure what time tells"
-	@echo "make mutants take each defence away, and see a test notice"
+	@echo "make mutants take each defence away, and see a test notice: 40 minutes"
 	@echo "make lint    ruff and mypy --strict"
 	@echo "make docs    build the docs site: build/docs/index.html"
 
@@ -51,24 +53,32 @@ demo: $(VENV)/demo
 lab: $(VENV)/demo
 	$(BIN)/jupyter lab notebooks/quickstart.ipynb
 
-test: test-oldest test-newest
+# A process a core; but a browser wants the machine to itself.
+SHARED := -n auto --maxprocesses 8 --dist worksteal
 
-# Two processes, for most machines have two cores; but a browser wants the machine to itself.
-SHARED := -n 2 --dist worksteal -m "not browser"
+check: lint
+	$(BIN)/python -m pytest $(SHARED) -q -m core
+
+test: $(VENV)/dev
+	$(BIN)/python -m pytest -m browser
+	$(BIN)/python -m pytest $(SHARED) -m "not browser"
+
+# tests/README.md says what each of the three is for.
+test-deep: test-oldest test-full
+	$(BIN)/python tests/mutants.py --changed
 
 # How noise is distributed doesn't depend on pandas: that is drawn on the newest only.
 test-oldest: $(OLD)/test
-	$(OLD)/bin/python -m pytest $(SHARED:browser"=browser and not statistical")
+	$(OLD)/bin/python -m pytest $(SHARED) -m "not browser and not statistical"
 
-test-newest: $(VENV)/dev
-	$(BIN)/python -m pytest -m browser
-	$(BIN)/python -m pytest $(SHARED)
+test-full: $(VENV)/dev
+	$(BIN)/python -m pytest $(SHARED) --deep -m "deep or sized"
 
 timing: $(VENV)/dev
 	$(BIN)/python benchmarks/timing.py
 
 mutants: $(VENV)/dev
-	$(BIN)/python tests/mutants.py
+	$(BIN)/python tests/mutants.py --save
 
 bench: $(VENV)/dev
 	$(BIN)/python benchmarks/bench.py

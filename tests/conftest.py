@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import sizes
 from hypothesis import settings
 from ledgers import limit
+from processor import Processor
 
 import dppandas as dp
 from dppandas.ledger.storage.sqlite import SqliteStore
@@ -21,6 +23,24 @@ from dppandas.release.session import identities
 # The first look at Arrow or at a time zone takes longer than any deadline.
 settings.register_profile("dppandas", deadline=None)
 settings.load_profile("dppandas")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--deep", action="store_true", help="full sizes, and the tests marked deep")
+    parser.addoption("--processor", metavar="FILE", help="write each test's seconds of processor")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    sizes.is_deep = config.getoption("--deep")  # before the tests, and their sizes, are read
+    config.pluginmanager.register(Processor(config))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without ``--deep`` what is marked deep is left out, and said to be."""
+    if not sizes.is_deep and config.getoption("-m") != "deep":
+        left_out = [item for item in items if item.get_closest_marker("deep")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
 
 
 @pytest.fixture(autouse=True)

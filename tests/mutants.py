@@ -1,11 +1,15 @@
 """Mutants: each takes one defence away, and a named test has to notice.
 
-``make mutants`` runs them all; ``python tests/mutants.py 3 14`` those of some must-pass cases. A
-test of the suite (test_mutants.py) sees to it that the patterns and the tests below still exist.
+``make mutants`` runs them all and saves mutants.tsv, which says of each what its source and its
+test were when it died. ``python tests/mutants.py 3 14`` runs those of some must-pass cases,
+``--changed`` those whose source or test the table doesn't know; with ``--save`` the table is
+brought up to date. test_mutants.py sees to it that the patterns and the tests below still exist.
 """
 
 from __future__ import annotations
 
+import csv
+import hashlib
 import os
 import shutil
 import subprocess
@@ -762,6 +766,36 @@ def file_of(name: str, root: Path = ROOT) -> Path:
     return found
 
 
+#: When each mutant last died: by its name, what its source and test were, and what it took.
+TABLE = ROOT / "tests" / "mutants.tsv"
+
+
+def fingerprint(mutant: Mutant) -> str:
+    """Of the two files that decide whether it dies: its source, and its test's."""
+    files = ROOT / "dppandas" / mutant.file, file_of(mutant.test.partition("::")[0])
+    text = b"\0".join(file.read_bytes() for file in files)
+    said = "\0".join((mutant.old, mutant.new, mutant.test))
+    return hashlib.sha256(text + said.encode()).hexdigest()[:16]
+
+
+def died() -> dict[str, str]:
+    """The fingerprints of all that died, by name."""
+    if not TABLE.exists():
+        return {}
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        return {row["mutant"]: row["fingerprint"] for row in csv.DictReader(file, delimiter="\t")}
+
+
+def save(found: dict[str, str]) -> None:
+    """The table, in the order of the mutants, without those that are no more."""
+    with TABLE.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, delimiter="\t", lineterminator="\n")
+        rows.writerow(["case", "mutant", "killed by", "fingerprint"])
+        for m in MUTANTS:
+            if m.name in found:
+                rows.writerow([m.case, m.name, m.test, found[m.name]])
+
+
 def survives(mutant: Mutant) -> str:
     """What pytest said if it did not notice; "" where it did."""
     with tempfile.TemporaryDirectory() as folder:
@@ -780,14 +814,26 @@ def survives(mutant: Mutant) -> str:
     return "" if ran.returncode == 1 else ran.stdout[-500:] + ran.stderr[-500:]
 
 
-def main(cases: list[str]) -> int:
-    chosen = [m for m in MUTANTS if not cases or str(m.case) in cases]
-    alive = 0
-    with ThreadPoolExecutor(max_workers=2) as pool:
+def is_chosen(mutant: Mutant, arguments: list[str], known: dict[str, str]) -> bool:
+    if "--changed" in arguments:
+        return known.get(mutant.name) != fingerprint(mutant)
+    cases = [each for each in arguments if each.isdecimal()]
+    return not cases or str(mutant.case) in cases
+
+
+def main(arguments: list[str]) -> int:
+    known, alive = died(), 0
+    chosen = [m for m in MUTANTS if is_chosen(m, arguments, known)]
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         for mutant, said in zip(chosen, pool.map(survives, chosen), strict=True):
             alive += bool(said)
+            known.pop(mutant.name, None)
+            if not said:
+                known[mutant.name] = fingerprint(mutant)
             verdict = f"SURVIVED {said}" if said else "killed"
             print(f"case {mutant.case:2} · {mutant.name}: {verdict} ({mutant.test})", flush=True)
+            if "--save" in arguments:
+                save(known)
     print(f"{len(chosen) - alive} of {len(chosen)} mutants killed")
     return 1 if alive else 0
 
