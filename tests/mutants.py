@@ -72,10 +72,10 @@ class Mutant:
 
 MUTANTS = [
     Mutant(1, "branches don't multiply", "release/query.py", "max_rows * self.branches", "max_rows",
-           "test_neighbours.py::test_every_operation_keeps_its_sensitivity_on_two_thousand"),
+           "test_neighbours.py::test_every_operation_keeps_its_sensitivity_on_its_neigh"),
     Mutant(1, "max_rows doesn't multiply", "release/query.py",
            "self.source.unit.max_rows * self", "1 * self",
-           "test_neighbours.py::test_every_operation_keeps_its_sensitivity_on_two_thousand"),
+           "test_neighbours.py::test_every_operation_keeps_its_sensitivity_on_its_neigh"),
     Mutant(1, "a unit counted once in all", "statistics/counting/distinct.py",
            "return min(rows, len(self.cells))", "return 1",
            "test_neighbours.py::test_one_unit_moves_the_integers_by_no_more_than_the_sens"),

@@ -582,8 +582,16 @@ def _told_of(df: pd.DataFrame, lineage: str) -> tuple[list[Any], pd.DataFrame]:
     return [_told(name, private) for name in ops.EVERY], dp.ledger().to_frame().drop(columns="time")
 
 
-@pytest.mark.parametrize("pair", NEIGHBOURS)
-@pytest.mark.parametrize("lineage", ["asserted", "verified", "verified with a unit"])
+LINEAGES = ["asserted", "verified", "verified with a unit"]
+#: Each pair with one lineage, by turns; with all of them in the deep suite.
+OF_LINEAGES = [
+    pytest.param(pair, lineage, marks=[] if (i - j) % 3 == 0 else pytest.mark.deep)
+    for i, pair in enumerate(NEIGHBOURS)
+    for j, lineage in enumerate(LINEAGES)
+]
+
+
+@pytest.mark.parametrize(("pair", "lineage"), OF_LINEAGES)
 def test_answers_of_neighbours_differ_in_values_only(pair: str, lineage: str, exact: None) -> None:
     told, ledgers = [], []
     for df in _unknown(*NEIGHBOURS[pair]):

@@ -1,4 +1,4 @@
-"""Sensitivities: exact integers on thousands of random neighbours, and by hand. No false alarms.
+"""Sensitivities: exact integers on random neighbours, and by hand. No false alarms.
 
 Whatever the rows hold, the integers of two tables that differ by one unit differ by no more than
 the statistic says; and which rows of a unit count depends on the rows of that unit alone.
@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 from elements import NOON, PLAIN, WILD, Odd
 from refusals import refusal
+from sizes import size
 
 import dppandas as dp
 from dppandas import statistics as stats
@@ -41,7 +42,7 @@ from dppandas.statistics.distances import Measurer, Valuer
 from dppandas.statistics.scores import Scorer
 
 KEY = b"0123456789abcdef"
-PAIRS = 800  # for each statistic
+PAIRS = size(quick=150, deep=800)  # for each statistic
 
 
 # --- random rows ----------------------------------------------------------------------------------
@@ -301,7 +302,6 @@ MAKERS: dict[type[stats.Statistic], Maker] = {
 
 def test_every_registered_statistic_is_among_the_neighbours() -> None:
     assert set(stats.REGISTRY) == set(MAKERS)
-    assert PAIRS * len(MAKERS) >= 2000
 
 
 def found(statistic: Any, where: Expression | None, frame: pd.DataFrame, unit: Unit) -> Any:
@@ -321,6 +321,7 @@ def moves(statistic: stats.Statistic, before: Any, after: Any) -> list[int]:
     return [b - a for a, b in zip(before, after, strict=True)]
 
 
+@pytest.mark.sized
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("statistic", stats.REGISTRY)
 def test_one_unit_moves_the_integers_by_no_more_than_the_sensitivities(
@@ -352,10 +353,11 @@ def test_one_unit_moves_the_integers_by_no_more_than_the_sensitivities(
             assert min(moves(made, before, after) or [0]) >= 0, said
 
 
+@pytest.mark.sized
 @pytest.mark.parametrize("statistic", stats.REGISTRY)
 def test_the_type_of_a_column_never_changes_the_integers(statistic: Any) -> None:
     rng = random.Random(statistic.__name__)
-    for _ in range(60):
+    for _ in range(size(quick=15, deep=60)):
         made = MAKERS[statistic](rng)
         where = query_string.parse(rng.choice(FILTERS), COLUMNS, {}.get)
         rows = [{**row(rng, False), "owner": rng.choice([1, 2])} for _ in range(12)]
@@ -445,15 +447,15 @@ ASKED: list[tuple[list[str], str | None, int]] = [
         for unit, rows in ((None, 1), ("owner", 3))
     ),
 ]
-#: A thousand each, so two thousand an operation. On the oldest pandas, where all of this is run
-#: once more, a tenth.
-PAIRS_EACH = 1000 if int(pd.__version__.split(".")[0]) >= 3 else 100
+#: Of each, and each operation twice.
+PAIRS_EACH = size(quick=32, deep=1000)
 
 
+@pytest.mark.sized
 @pytest.mark.parametrize(
     ("asked", "unit", "max_rows"), ASKED, ids=lambda x: x[0] if isinstance(x, list) else str(x)
 )
-def test_every_operation_keeps_its_sensitivity_on_two_thousand_neighbours(
+def test_every_operation_keeps_its_sensitivity_on_its_neighbours(
     asked: list[str], unit: str | None, max_rows: int
 ) -> None:
     """The road's own sensitivity, and all that anybody sees: types, indexes, warnings, errors."""

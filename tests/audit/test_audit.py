@@ -25,6 +25,7 @@ import pytest
 from ledgers import anew
 from operations import EVERY, SCHEMA, released
 from refusals import refusal
+from sizes import size
 
 import dppandas as dp
 from dppandas.engines import truncation
@@ -45,6 +46,8 @@ from dppandas.types import AuditResult
 
 #: Noise of the fake mechanisms below. Nothing of dppandas draws from it.
 RNG = np.random.default_rng()
+#: Of neighbours, for each operation.
+PAIRS = size(quick=4, deep=24)
 
 TOWN = pd.DataFrame({"age": [20.0, 30.0, 40.0], "street": ["Elm", "Oak", "Elm"]})
 
@@ -390,14 +393,15 @@ def test_wrong_arguments_of_neighbours_are_refused(wrong: dict[str, Any], words:
 # --- sensitivities --------------------------------------------------------------------------------
 
 
+@pytest.mark.sized
 @pytest.mark.parametrize("name", EVERY)
 def test_every_operation_keeps_its_sensitivity(name: str) -> None:
-    # no false alarms: sensitivities are proven
+    """One by one; test_neighbours.py has more pairs. No false alarms: sensitivities are proven."""
     op = functools.partial(released, name)
-    found = check_sensitivity(op, PEOPLE, unit="owner", max_rows=3, pairs=24)
+    found = check_sensitivity(op, PEOPLE, unit="owner", max_rows=3, pairs=PAIRS)
     assert found.ok, found
     assert found.worst <= found.declared
-    assert found.releases == found.pairs == 24
+    assert found.releases == found.pairs == PAIRS
 
 
 def test_declared_domains_and_several_releases_are_checked_as_they_are_used() -> None:

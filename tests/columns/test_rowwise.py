@@ -16,6 +16,7 @@ from elements import ELEMENTS, HOSTILE, meanings, objects
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refusal
+from sizes import size
 
 import dppandas as dp
 from dppandas.columns import refusals
@@ -212,22 +213,24 @@ def hostile() -> pd.DataFrame:
     return pd.DataFrame({"c": objects(ANYTHING), "d": objects([*ANYTHING[40:], *ANYTHING[:40]])})
 
 
+@pytest.mark.sized
 @pytest.mark.parametrize("name", NAMES)
 def test_a_row_means_the_same_alone_and_among_others(name: str, hostile: pd.DataFrame) -> None:
     expression, branches = asked(name, private(hostile))
     together = results(hostile, expression, branches, slice(None))
     n = len(hostile)
     assert len(together) == n
-    for size in (1, 7, 64):
+    for rows in (1, 7, 64):
         parts = [
             each
-            for i in range(0, n, size)
-            for each in results(hostile, expression, branches, slice(i, i + size))
+            for i in range(0, n, rows)
+            for each in results(hostile, expression, branches, slice(i, i + rows))
         ]
         assert parts == together
     backwards = hostile.iloc[::-1].reset_index(drop=True)
     assert results(backwards, expression, branches, slice(None)) == together[::-1]
-    for i in range(n):  # a frame of its own
+    step = size(quick=4, deep=1)  # which rows is another question for each operation
+    for i in range(NAMES.index(name) % step, n, step):  # a frame of its own
         assert results(hostile.iloc[[i]], expression, branches, slice(None)) == [together[i]]
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from elements import objects
 from refusals import refusal
+from sizes import size
 
 import dppandas as dp
 from dppandas.audit import check_sensitivity
@@ -19,6 +20,8 @@ from dppandas.errors import LineageError, SessionError
 from dppandas.rows.values.hashing import name_of, of_rows
 from dppandas.rows.values.vectors import vector
 
+#: Of neighbours, for each kind of odd unit.
+PAIRS = size(quick=16, deep=100)
 UTC, HOUR = datetime.UTC, datetime.timedelta(hours=1)
 NOON = datetime.datetime(2020, 1, 1, 12)
 
@@ -94,6 +97,7 @@ ODD: dict[str, list[Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sized
 @pytest.mark.parametrize("kind", ODD)
 def test_odd_units_and_rows_keep_their_sensitivity(kind: str) -> None:
     values = ODD[kind]
@@ -104,9 +108,9 @@ def test_odd_units_and_rows_keep_their_sensitivity(kind: str) -> None:
         asked = [p["u"].nunique(), p.count(), p.truncation_shares(), sizes.sum(bounds=(0, 9))]
         return [each.release(epsilon=1) for each in (*asked, some.sum(bounds=(0, 40)))]
 
-    report = check_sensitivity(ask, df, unit="u", max_rows=2, pairs=100)
+    report = check_sensitivity(ask, df, unit="u", max_rows=2, pairs=PAIRS)
     assert report.ok, str(report)
-    rows = check_sensitivity(lambda p: p.sample(frac=0.5).count(epsilon=1), df[["u"]], pairs=100)
+    rows = check_sensitivity(lambda p: p.sample(frac=0.5).count(epsilon=1), df[["u"]], pairs=PAIRS)
     assert rows.ok, str(rows)
 
 
