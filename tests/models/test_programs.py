@@ -14,11 +14,14 @@ import pandas as pd
 import pytest
 from ledgers import anew
 from operations import BOUNDS, SCHEMA
+from sizes import size
 
 import dppandas as dp
 from dppandas.audit import check_sensitivity
 from dppandas.models import PCA, KMeans, LinearRegression, LogisticRegression, Perceptron
 
+#: Of neighbours, for each program.
+PAIRS = size(quick=12, deep=40)
 ENDS = {"number": BOUNDS, "code": (0, 4)}
 TWO = list(ENDS)
 SAID: dict[str, Any] = {"epsilon": 1, "bounds": ENDS}
@@ -41,14 +44,15 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sized
 @pytest.mark.parametrize("max_rows", [1, 3])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_each_release_of_a_program_keeps_its_sensitivity(name: str, max_rows: int) -> None:
     unit = None if max_rows == 1 else "owner"
-    found = check_sensitivity(PROGRAMS[name], SCHEMA, unit=unit, max_rows=max_rows, pairs=40)
+    found = check_sensitivity(PROGRAMS[name], SCHEMA, unit=unit, max_rows=max_rows, pairs=PAIRS)
     assert found.ok, found
     least = 1 if name == "principal components" else 2
-    assert found.releases >= least * 40, "other programs have two releases or more"
+    assert found.releases >= least * PAIRS, "other programs have two releases or more"
     assert found.worst > 0
 
 
