@@ -611,7 +611,8 @@ def test_answers_of_neighbours_differ_in_values_only(pair: str, lineage: str, ex
     assert {name for name, _, warned in told[0] if warned} == ops.WARNING & set(names)
 
 
-@pytest.mark.parametrize("pair", list(NEIGHBOURS)[::5])
+@pytest.mark.sized
+@pytest.mark.parametrize("pair", list(NEIGHBOURS)[:: size(quick=10, deep=5)])
 def test_neighbours_with_one_answer_are_told_the_same_errors(pair: str, alike: None) -> None:
     """What a ledger tells of an answer follows from that answer, whatever rows are behind it."""
     one, other = (_told_of(df, "verified") for df in _unknown(*NEIGHBOURS[pair]))
