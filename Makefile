@@ -57,9 +57,9 @@ lab: $(VENV)/demo
 SHARED := -n auto --maxprocesses 8 --dist worksteal
 
 # The rules of the house, the laws, and the mathematics between public arguments and noise.
-CORE := lint house surface road golden_keys laws mutants
+CORE := lint house road golden_keys laws mutants
 CORE := $(CORE:%=tests/test_%.py) tests/privacy/accounting tests/privacy/sampling tests/engines \
-        tests/rows/expressions tests/release tests/frames
+        tests/rows/expressions tests/release/test_*.py tests/frames
 
 check: $(VENV)/dev
 	$(BIN)/python -m pytest $(SHARED) -q $(CORE) -m "not sized and not statistical"
