@@ -1,22 +1,21 @@
 """The notebooks, strictly under nbval: everything is compared to the letter, answers included, for
-they come from the ledger that is committed beside the notebook."""
+they come from the ledger that is committed beside the notebook. All runs on a copy, so that a test
+that fails, or is killed, leaves the checkout as it was."""
 
+import importlib.util
 import os
 import re
 import shutil
 import subprocess
 import sys
-import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
-LEDGER = NOTEBOOKS / "quickstart.ledger"
-#: The five lectures together may take five minutes.
-LONGEST = 60
 LECTURES = sorted(NOTEBOOKS.glob("lecture_*.ipynb"))
 #: A kernel runs beside the notebook, and imports the package that is tested.
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(NOTEBOOKS.parent)}
@@ -38,22 +37,43 @@ def nbval(path: Path) -> subprocess.CompletedProcess[str]:
     return run(command, cwd=path.parent)
 
 
-def run_demo(folder: Path) -> str:
-    program = shutil.copy(NOTEBOOKS / "run_demo.py", folder) if folder != NOTEBOOKS else None
-    command = [sys.executable, str(program or NOTEBOOKS / "run_demo.py")]
-    result = run(command, check=True)
-    assert "Error" not in result.stderr
+@pytest.fixture
+def notebooks(tmp_path: Path) -> Path:
+    """The folder of notebooks in a checkout of the test's own."""
+    leave = shutil.ignore_patterns("*-wal", "*-shm", ".ipynb_checkpoints", "__pycache__")
+    return Path(shutil.copytree(NOTEBOOKS, tmp_path / "notebooks", ignore=leave))
+
+
+def demo_program() -> Any:
+    spec = importlib.util.spec_from_file_location("run_demo", NOTEBOOKS / "run_demo.py")
+    assert spec
+    assert spec.loader
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    return program
+
+
+settled = demo_program().settled
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """What is in the folder, with all that a ledger's kernel may have left in a log beside it."""
+    kept = [path for path in folder.iterdir() if path.suffix in (".ipynb", ".ledger")]
+    return {p.name: settled(p) if p.suffix == ".ledger" else p.read_bytes() for p in kept}
+
+
+def run_demo(notebooks: Path) -> str:
+    result = run([sys.executable, str(notebooks / "run_demo.py")], check=True)
+    assert not re.search("Error|IPKernelApp", result.stderr)
     return result.stdout
 
 
-@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda p: p.name)
-def test_notebook_gives_what_it_shows(path: Path) -> None:
-    ledger = path.with_suffix(".ledger")
-    before, start = ledger.read_bytes(), time.monotonic()
-    result = nbval(path)
+@pytest.mark.parametrize("name", [path.name for path in sorted(NOTEBOOKS.glob("*.ipynb"))])
+def test_notebook_gives_what_it_shows(name: str, notebooks: Path) -> None:
+    before = files(notebooks)
+    result = nbval(notebooks / name)
     assert result.returncode == 0, result.stdout[-5000:]
-    assert ledger.read_bytes() == before
-    assert time.monotonic() - start < LONGEST
+    assert files(notebooks) == before
 
 
 def test_each_lecture_has_a_notebook() -> None:
@@ -71,15 +91,15 @@ def test_a_lecture_checks_its_claims(path: Path) -> None:
     assert not [source for source in code if "seed(" in source]
 
 
-def changed(folder: Path, old: str, new: str) -> str:
+def changed(notebooks: Path, old: str, new: str) -> str:
     """What nbval says of the notebook with one cell changed."""
-    book = nbformat.read(NOTEBOOKS / "quickstart.ipynb", as_version=4)
+    path = notebooks / "quickstart.ipynb"
+    book = nbformat.read(path, as_version=4)
     (cell,) = [c for c in book.cells if c.source.endswith('0").count(epsilon=0.1)')]
     assert old in cell.source
     cell.source = cell.source.replace(old, new)
-    nbformat.write(book, folder / "quickstart.ipynb")
-    shutil.copy(LEDGER, folder)
-    result = nbval(folder / "quickstart.ipynb")
+    nbformat.write(book, path)
+    result = nbval(path)
     assert result.returncode == 1
     return result.stdout
 
@@ -90,22 +110,22 @@ def failed(said: str) -> int:
 
 
 @pytest.mark.parametrize(("old", "new"), [("0.1", "0.05"), ("> 0", "> 1")])
-def test_a_changed_question_fails(tmp_path: Path, old: str, new: str) -> None:
+def test_a_changed_question_fails(notebooks: Path, old: str, new: str) -> None:
     """The negative control. It is drawn anew and paid for: its answer, what the refusal says is
     left, and the ledger are others."""
-    assert failed(changed(tmp_path, old, new)) >= 3
+    assert failed(changed(notebooks, old, new)) >= 3
 
 
-def test_an_answer_drawn_anew_fails(tmp_path: Path) -> None:
+def test_an_answer_drawn_anew_fails(notebooks: Path) -> None:
     """Noise is compared too: the ledger differs by what was paid, whatever was drawn."""
-    assert failed(changed(tmp_path, "epsilon=0.1", "epsilon=0.1, fresh=True")) >= 2
+    assert failed(changed(notebooks, "epsilon=0.1", "epsilon=0.1, fresh=True")) >= 2
 
 
-def test_without_its_ledger_the_notebook_draws_anew(tmp_path: Path) -> None:
+def test_the_demo_draws_anew_and_then_answers_free(notebooks: Path) -> None:
     """Of six counts with noise of scale 5 and five means with noise of scale 10^9 all would be as
     before with a probability below 10^-40."""
-    shutil.copy(NOTEBOOKS / "quickstart.ipynb", tmp_path)
-    said, saved = run_demo(tmp_path), nbformat.read(NOTEBOOKS / "quickstart.ipynb", as_version=4)
+    before = files(notebooks)
+    said, saved = run_demo(notebooks), nbformat.read(notebooks / "quickstart.ipynb", as_version=4)
     asked = [c for c in saved.cells if c.cell_type == "code" and "dp.record(" in c.source]
     texts = [output.data["text/plain"] for cell in asked for output in cell.outputs]
     records = [text for text in texts if "discrete Laplace" in text]
@@ -115,9 +135,37 @@ def test_without_its_ledger_the_notebook_draws_anew(tmp_path: Path) -> None:
     heads = [re.sub(error, "±", record.split("\n  ")[0]) for record in records]
     told = re.sub(error, "±", said)
     assert all(head in told for head in heads), "only the noise differs, and errors as answered"
-    assert (tmp_path / "quickstart.ledger").exists()
+    assert "† charged by another kernel" not in said
+    assert "; your ledger, build/demo/quickstart.ledger, keeps the answers.\n" in said
+
+    again = run_demo(notebooks)
     answers = re.compile(r"^  \S+: .*$|^-?[\d,.]+ ± .*$", re.MULTILINE)
-    assert answers.findall(said) == answers.findall(run_demo(tmp_path)), "and then they stay"
+    assert len(answers.findall(said)) == 13
+    assert answers.findall(again) == answers.findall(said), "and then they stay"
+    assert "answered again, free: release 1 in cells [5], [6]; release 2 in cell [5]" in again
+    assert "ε spent 1.1 of 2 · 0.9 left" in again
+    ended, next_step = again.splitlines()[-2:]
+    assert ended.startswith("All answered again, free, from your ledger, build/demo/")
+    assert next_step.startswith("Next: make lab")
+    assert files(notebooks) == before
+    assert set(files(notebooks.parent / "build" / "demo")) == {"quickstart.ledger"}
+
+
+def test_the_demo_shows_each_question_above_its_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    book = nbformat.read(NOTEBOOKS / "quickstart.ipynb", as_version=4)
+    demo_program().show(book)
+    said = capsys.readouterr().out
+    cells = [cell for cell in book.cells if cell.cell_type == "code"]
+    places = [said.index(f"In [{i}]: ") for i in range(1, len(cells) + 1)]
+    assert places == sorted(places)
+    for cell, start, end in zip(cells, places, [*places[1:], len(said)], strict=True):
+        asked, answered = said[start:end].split("\n\n", 1)
+        gutter = len(f"In [{cell.execution_count}]: ")
+        assert [line[gutter:] for line in asked.splitlines()] == cell.source.splitlines()
+        texts = [output.get("text") or output.data["text/plain"] for output in cell.outputs]
+        if "dp.session" not in cell.source and "plt.show" not in cell.source:
+            assert answered.startswith("".join(texts).rstrip() + "\n")
+    assert not re.search(r"<(div|style|span|Figure|IPython)", said)
 
 
 def test_saved_outputs_hold_no_widget_state_and_no_errors() -> None:
@@ -134,12 +182,3 @@ def test_the_saved_live_ledger_is_its_last_state() -> None:
     (live,) = [c for c in book.cells if c.source.startswith("dp.session(")]
     last = book.cells[-1]
     assert "".join(last.outputs[0].data["text/html"]) in "".join(live.outputs[0].data["text/html"])
-
-
-def test_make_demo_prints_answers_errors_and_the_ledger() -> None:
-    before = LEDGER.read_bytes()
-    said = run_demo(NOTEBOOKS)
-    assert re.search(r"^-?[\d,]+ ± 30 \(95 %\)$", said, re.MULTILINE)
-    assert "ε spent 1.1 of 2 · 0.9 left" in said
-    assert "answered again, free: release 1 in cells" in said
-    assert LEDGER.read_bytes() == before
