@@ -1,0 +1,101 @@
+"""What a person waits for when there is little to compute, and noise without any rows."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import opendp.prelude as opendp
+import pandas as pd
+from bench_measure import Result, Work, alone, versus
+from bench_tasks import EPSILON
+
+from dppandas.privacy.mechanisms.noise import DiscreteLaplace
+from dppandas.privacy.mechanisms.selection import PermuteAndFlip
+from dppandas.privacy.sampling import inverse_cdf, samplers
+
+ROOT = Path(__file__).resolve().parent.parent
+SCALE = Fraction(10)  # of the noise of a count at that ε
+
+
+def on_latency(repeats: int) -> Iterator[Result]:
+    small = pd.DataFrame({"x": np.arange(1000.0), "k": np.arange(1000) % 50})
+
+    def count() -> Any:
+        return small.dp.count(epsilon=EPSILON)
+
+    yield alone("count of 1,000 rows", count, 0.5, calls=100)
+    theirs = small.groupby
+    yield versus(
+        "count of 1,000 rows / groupby mean of them",
+        count,
+        lambda: theirs("k")["x"].mean(),
+        0.5,
+        repeats=11,
+        calls=25,
+    )
+    pandas, ours = _imports(repeats)
+    yield Result("import dppandas, beyond pandas", ours, None, 150)
+    yield Result("import dppandas / import pandas", ours, pandas, 0.12)
+
+
+IMPORTS = """
+from time import perf_counter
+start = perf_counter()
+import pandas
+middle = perf_counter()
+import dppandas
+print(middle - start, perf_counter() - middle)
+"""
+
+
+def _imports(repeats: int) -> list[float]:
+    """Milliseconds of pandas and then of ours, medians over fresh processes."""
+    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # it is compiled once, before they count
+    command = [sys.executable, "-c", IMPORTS]
+    run = partial(subprocess.check_output, command, env=environment, text=True)
+    run()
+    seconds = [map(float, run().split()) for _ in range(repeats)]
+    return [1000 * statistics.median(each) for each in zip(*seconds, strict=True)]
+
+
+def on_noise() -> Iterator[Result]:
+    """Noise for many counts, without any rows."""
+    counts = [1000] * 10_000
+    ours = DiscreteLaplace(SCALE)
+
+    def cold() -> None:
+        inverse_cdf.laplace_tables.cache_clear()
+        ours.release(counts)
+
+    theirs = opendp_laplace()
+    name = "noise for 10,000 counts / OpenDP's"
+    yield versus(name, lambda: ours.release(counts), lambda: theirs(counts), 1 / 50)
+    yield alone("noise for 10,000 counts, cold", cold, 60)
+    draw = samplers.discrete_laplace_vector
+    yield alone("10^6 draws (0.5 µs each)", lambda: draw(SCALE, 1_000_000), 500)
+
+
+def on_selections() -> Iterator[Result]:
+    """The largest of 10,000 scores, close together and far apart."""
+    for spread in (1, 10**12):
+        scores = [i * spread % (10_007 * spread) for i in range(0, 30_000, 3)]
+        flip = PermuteAndFlip.calibrate(1, Fraction(1, 10), True)
+        yield alone(f"noisy max of 10,000, {spread:.0e} apart", partial(flip.release, scores), 5)
+
+
+def opendp_laplace() -> Work:
+    """OpenDP's vector Laplace mechanism of the same scale."""
+    opendp.enable_features("contrib")
+    space = opendp.vector_domain(opendp.atom_domain(T=int)), opendp.l1_distance(T=int)
+    return opendp.m.make_laplace(*space, scale=float(SCALE))
