@@ -23,7 +23,6 @@ from bench_tasks import BOUNDS, DELTA, EPSILON, KEYS, KEYS_EPSILON, MORE_ROWS, N
 import dppandas as dp
 
 HERE = Path(__file__).resolve().parent
-CALLS = ("count", "filtered count", "mean", "sum", "variance")
 odp.enable_features("contrib")
 
 # --- diffprivlib --------------------------------------------------------------------------------
@@ -172,20 +171,20 @@ def on_peers(peer: Diffprivlib | None, quick: bool) -> Iterator[Result]:
 
     yield from _calls(some, told, kept, 11 if quick else 51)
     yield from _many_keys(some, told, kept, 5 if quick else 11)
-    for rows, df in ((ROWS, some), (MORE_ROWS, more)):
-        yield from _undeclared(df, f"{rows:.0e} rows".replace("e+0", "e"), rows == MORE_ROWS)
+    yield from _undeclared("10,000 undeclared keys of 10^5 rows", some, aimed=False)
+    yield from _undeclared("10,000 undeclared keys of 10^6 rows", more, aimed=True)
     x = np.array(more["x"])
     ours = partial(more.dp["x"].quantile, NINE, bounds=BOUNDS, epsilon=EPSILON)
-    yield alone("nine quantiles of 10^6", ours, 100)
+    yield alone("nine quantiles of 10^6 rows", ours, 100)
     others = {**told("nine quantiles"), **kept(opendp_quantiles(x))}
-    yield from beside("nine quantiles of 10^6", ours, others, 1 if quick else 3)
+    yield from beside("nine quantiles of 10^6 rows", ours, others, 1 if quick else 3)
 
 
 def _calls(df: pd.DataFrame, told: Any, kept: Any, repeats: int) -> Iterator[Result]:
     theirs = opendp_calls(np.array(df["x"]))
     for task, ours in our_calls(df).items():
         others = {**told(task, 1), **kept(theirs[task])}
-        yield from beside(f"{task} of 10^5", ours, others, repeats)
+        yield from beside(f"{task} of 10^5 rows", ours, others, repeats)
 
 
 def _many_keys(df: pd.DataFrame, told: Any, kept: Any, repeats: int) -> Iterator[Result]:
@@ -199,13 +198,13 @@ def _many_keys(df: pd.DataFrame, told: Any, kept: Any, repeats: int) -> Iterator
 
     pandas = {"pandas": (partial(timed, df["k"].value_counts), 4.0)}
     others = {**pandas, **told("histogram"), **kept(opendp_declared(k))}
-    yield from beside("10,000 declared keys, 10^5", histogram, others, repeats)
+    yield from beside("10,000 declared keys of 10^5 rows", histogram, others, repeats)
     ours = {"our histogram": (partial(timed, histogram), 1.2)}
     others = {**ours, **told("top-1"), **kept(opendp_top(k))}
-    yield from beside("top-1 of 10,000 keys, 10^5", top, others, repeats)
+    yield from beside("top-1 of 10,000 keys of 10^5 rows", top, others, repeats)
 
 
-def _undeclared(df: pd.DataFrame, rows: str, aimed: bool) -> Iterator[Result]:
+def _undeclared(name: str, df: pd.DataFrame, aimed: bool) -> Iterator[Result]:
     """pandas takes microseconds a thousand rows: a target for many rows only."""
     k = np.array(df["k"])
     plan, least = opendp_threshold()
@@ -218,4 +217,4 @@ def _undeclared(df: pd.DataFrame, rows: str, aimed: bool) -> Iterator[Result]:
         who: (partial(timed, work), target if aimed else None)
         for who, (work, target) in works.items()
     }
-    yield from beside(f"10,000 undeclared keys, {rows}", partial(undeclared, df), others, 5)
+    yield from beside(name, partial(undeclared, df), others, 5)
