@@ -106,7 +106,7 @@ def main() -> int:
         path.write_text(json.dumps({**about, "results": lines}, indent=1) + "\n")
     missed = [result.name for result in results if result.met is False]
     if missed:
-        print(f"\n{len(missed)} missed: {'; '.join(missed)}")
+        print("\n  ".join([f"\n{len(missed)} missed:", *missed]))
     return 1 if missed else 0
 
 

@@ -40,7 +40,7 @@ def test_it_fails_where_a_target_is_missed(monkeypatch: Any, capsys: Any) -> Non
     assert "missed" not in capsys.readouterr().out
     assert run(monkeypatch, [MET, MISSED, REPORTED, TOO_LARGE]) == 1
     said = capsys.readouterr().out
-    assert said.endswith("\n2 missed: a count; peak memory\n")
+    assert said.endswith("\n2 missed:\n  a count\n  peak memory\n")
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in said.splitlines()]
     assert ["a count", "12.1 ms", "10 ms", "1.21 ×", "≤ 1.2 ×", "NO"] in lines
     assert ["a sum", "99 ms", "10 ms", "9.9 ×", "reported", ""] in lines
