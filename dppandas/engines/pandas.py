@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from itertools import pairwise
 from threading import Lock
 from typing import Any
@@ -23,8 +23,11 @@ from . import per_unit as aggregates
 from .base import Empty, Engine, Kernel, PerUnitColumns
 from .readers import Columns, TableColumns
 
-#: Rows per block: enough for numpy, few enough for the cache (2^17 and 2^18 measured best).
-BLOCK = 2**17
+#: Rows per block. Fewer fit the cache better, but then threads spend their time on waiting for each
+#: other: between two of numpy's functions only one of them runs (2^18 measured best on two cores).
+BLOCK = 2**18
+#: Bytes: more than the arrays of a block.
+LARGE = 2**24
 
 
 @dataclass
@@ -135,14 +138,15 @@ class PandasEngine:
     def accumulate_rows(
         self, kernel: Kernel, empty: Empty, label: str, whole_units: bool = False
     ) -> Any:
+        _reuse_memory()
         engine = self.made()
         table = engine._rows_by_unit() if whole_units else engine._rows()
         rows = len(table)
         edges = [*range(0, rows, engine.block), rows]
         if table.codes is not None:
             edges = _between_units(edges, table.codes)
-        # Up to four blocks are read in this thread: starting others would take longer.
-        if len(edges) <= 5:
+        # Up to two blocks are read in this thread: starting others would take longer.
+        if len(edges) <= 3:
             return _accumulated(table, kernel, empty, edges, lambda share: None).result()
         workers = parallel.workers()
         cuts = [(len(edges) - 1) * i // workers for i in range(workers + 1)]
@@ -156,6 +160,17 @@ class PandasEngine:
 
     def per_unit(self, where: Expression | None, branches: int, asked: PerUnitColumns) -> Engine:
         return PerUnitEngine(self, where, branches, asked)
+
+
+@cache
+def _reuse_memory() -> None:
+    """Let each block's arrays lie where the last one's lay, from now on.
+
+    glibc returns free memory to the system if it is more than twice the largest array freed so far
+    (M_TRIM_THRESHOLD in mallopt(3)), which for the small arrays of a block is in each block. To get
+    it back, zeroed page by page, took longer than to count ten thousand keys. So free a large one.
+    """
+    np.empty(LARGE, dtype=np.uint8)
 
 
 def _accumulated(

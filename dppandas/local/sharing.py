@@ -107,8 +107,7 @@ def simulate_shared_sum(
 
 def _integers(answers: pd.Series[Any], grid: Grid) -> Any:
     """Each answer on the grid, modulo 2^64; 0 where there is none."""
-    numbers = as_numbers(column(answers))
-    grid.integers(numbers, steps := np.empty(len(numbers)))
+    steps = grid.integers(as_numbers(column(answers)))
     return np.where(np.isnan(steps), 0, steps).astype(np.int64).view(np.uint64)
 
 

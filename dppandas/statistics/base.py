@@ -24,6 +24,7 @@ from ..rows.values.vectors import Mask
 from .layout import Cells, Codes, Interval, Layout, by_name, format_number, spread
 
 Partial = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 #: A pass over all rows. For each chunk it calls a kernel with the chunk's branches (what its rows
 #: become) and the filter, and accumulates what the kernel returns.
@@ -373,8 +374,10 @@ def count_by(codes: Codes | None, mask: Mask | None, rows: int, cells: int) -> P
     return np.bincount(codes, minlength=cells + 1)[:cells].astype(np.int64, copy=False)
 
 
-def sum_by(codes: Codes | None, integers: npt.NDArray[np.float64], cells: int) -> Partial:
-    """Sums of whole numbers up to 2^30 in each cell: exact in any order, being below 2^53."""
+def sum_by(codes: Codes | None, integers: Floats, cells: int) -> Floats:
+    """Sums of whole numbers up to 2^30 in each cell: exact in any order, being below 2^53. NaN for
+    a cell with a NaN."""
     if codes is None:
-        return np.array([integers.sum()], dtype=np.float64).astype(np.int64)
-    return np.bincount(codes, weights=integers, minlength=cells + 1)[:cells].astype(np.int64)
+        return np.array([integers.sum()])
+    sums = np.bincount(codes, weights=integers, minlength=cells + 1)[:cells]
+    return np.asarray(sums, dtype=np.float64)

@@ -229,8 +229,7 @@ class Pass:
         codes = statistic.cells.codes(chunk, keep)
         if codes is None and keep is not None:
             values = values[keep]
-        integers: npt.NDArray[np.float64] = np.empty_like(values)
-        grid.integers(values, out=integers)
+        integers = grid.integers(values)
         if np.isnan(integers.sum()):  # NaN only where a value is missing: the grid has none
             there = ~np.isnan(integers)
             integers = integers[there]

@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ...errors import QueryError, quoted
 from .keys import SOURCE_ATTR
 from .spans import Ruler
+
+Floats = npt.NDArray[np.float64]
 
 #: With 2^30 steps, squares fit int64, and sums over a block are exact in float64.
 GRID_BITS = 30
@@ -115,14 +117,16 @@ class Grid:
         """The most that one row can add to a sum, in steps."""
         return max(abs(self.low), abs(self.high))
 
-    def integers(self, values: np.ndarray[Any, Any], out: np.ndarray[Any, Any]) -> None:
-        """Round float64 values onto the grid, in place; NaN stays NaN, ±inf clips."""
+    def integers(self, values: Floats) -> Floats:
+        """Float64 values rounded onto the grid; NaN stays NaN, ±inf clips."""
+        out: Floats = np.empty_like(values)
         if self.origin:
             np.subtract(values, self.origin, out=out)
             values = out
         np.multiply(values, 1.0 / self.step, out=out)
         np.rint(out, out=out)
         np.clip(out, self.low, self.high, out=out)
+        return out
 
     def number(self, value: Fraction) -> float:
         """A rational number rounded to a multiple of the step."""

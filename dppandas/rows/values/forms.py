@@ -214,17 +214,23 @@ _TRUTHS = Levels([("truth", False), ("truth", True)])
 class Coded(Vector):
     """Elements by their position among levels; -1 is missing."""
 
-    codes: Codes
+    #: As the column holds them: whole numbers of any size.
+    held: Array
     levels: Levels = field(compare=False)
 
+    @property
+    def codes(self) -> Codes:
+        """The positions as numbers that can be computed with: int8 would wrap around."""
+        return self.held.astype(np.intp, copy=False)
+
     def __len__(self) -> int:
-        return len(self.codes)
+        return len(self.held)
 
     def take(self, rows: Rows) -> Coded:
-        return Coded(self.codes[rows], self.levels)
+        return Coded(self.held[rows], self.levels)
 
     def null(self) -> Mask:
-        return self.codes < 0
+        return self.held < 0
 
     def coded(self) -> Coded:
         return self
@@ -234,7 +240,7 @@ class Coded(Vector):
 
     def by_level(self, key: Any, function: Callable[[Levels], Array], absent: Any) -> Array:
         """A function of cells, by element; ``key`` names it, missing ones get ``absent``."""
-        return self.levels.said(key, function, absent).take(self.codes)  # -1 takes the last
+        return self.levels.said(key, function, absent).take(self.held)  # -1 takes the last
 
 
 def _with_missing(codes: Codes, null: Mask) -> Codes:

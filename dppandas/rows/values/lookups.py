@@ -86,7 +86,8 @@ class Labels:
         # modulo 2^64, the difference is below the span only for values within it
         offset = (whole - self._integers[0]).view(np.uint64)
         last = np.uint64(len(self._table) - 1)
-        return np.asarray(self._table.take(np.minimum(offset, last).view(np.int64)))
+        np.minimum(offset, last, out=offset)
+        return np.asarray(self._table.take(offset.view(np.int64)))
 
     def _of_floats(self, values: Array) -> Codes:
         if self._table is None or not self._all_whole:

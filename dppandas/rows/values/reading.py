@@ -84,8 +84,10 @@ def _of_counts(values: Array, zone: str | None = None) -> Vector:
 
 def _of_categories(array: Any, dtype: pd.CategoricalDtype) -> Vector:
     levels = column(pd.Series(dtype.categories, dtype=dtype.categories.dtype)).coded()
-    codes = np.asarray(array.codes).astype(np.intp)
-    return Coded(np.append(levels.codes, [-1])[codes], levels.levels)
+    codes = np.asarray(array.codes)  # of few bits, and shared with the frame if possible
+    if not np.array_equal(levels.codes, np.arange(len(levels))):
+        codes = np.append(levels.codes, -1).astype(codes.dtype)[codes]
+    return Coded(codes, levels.levels)
 
 
 def _of_zoned(array: Any, dtype: pd.DatetimeTZDtype) -> Vector:

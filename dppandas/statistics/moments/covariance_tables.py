@@ -99,7 +99,7 @@ class CovarianceTable(Statistic, registered=False):
             here = [(steps[these], there[these]) for steps, there in values]
             of = None if codes is None else codes[these]
             for k, part in enumerate(self._integers(here, grids)):
-                found[:, k] += sum_by(of, part.astype(np.float64), cells)
+                found[:, k] += sum_by(of, part.astype(np.float64), cells).astype(np.int64)
         return found.reshape(-1)
 
     @abstractmethod

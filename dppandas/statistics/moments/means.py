@@ -18,7 +18,7 @@ from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
 from ..base import Partial, count_by, sum_by
 from ..layout import Interval
-from .sums import TRUTHS, Clipped, _are_truths, on_grid
+from .sums import TRUTHS, Clipped, _are_truths, on_grid, sum_on_grid
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,7 @@ class Mean(Clipped):
         cells, codes = len(self.cells), self.cells.codes(chunk, keep)
         out = np.empty((2, cells, len(self.operands)), dtype=np.int64)
         for column, (operand, grid) in enumerate(zip(self.operands, self.grids, strict=True)):
-            steps, there = on_grid(operand, grid, chunk, keep if codes is None else None)
-            above = sum_by(codes, steps, cells)
+            above, there = sum_on_grid(operand, grid, chunk, keep, codes, cells)
             out[0, :, column] = above
             out[1, :, column] = count_by(codes, there, chunk.rows, cells) * grid.high - above
         return out.reshape(-1)

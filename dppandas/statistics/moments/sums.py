@@ -10,15 +10,14 @@ from functools import cached_property
 from typing import ClassVar, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from ...rows.expressions import Chunk, Expression
 from ...rows.facts import kinds
 from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask, as_numbers
-from ..base import Partial, Statistic, sum_by
-from ..layout import Interval
+from ..base import Floats, Partial, Statistic, sum_by
+from ..layout import Codes, Interval
 
 T = TypeVar("T")
 
@@ -78,9 +77,7 @@ class Sum(ByColumn):
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         codes, pairs = self.cells.codes(chunk, keep), zip(self.operands, self.grids, strict=True)
-        kept = keep if codes is None else None  # other rows have the code of no cell
-        steps = (on_grid(*pair, chunk, kept)[0] for pair in pairs)
-        sums = [sum_by(codes, each, len(self.cells)) for each in steps]
+        sums = [sum_on_grid(*pair, chunk, keep, codes, len(self.cells))[0] for pair in pairs]
         return np.stack(sums, axis=1).reshape(-1)
 
     def comparable(self) -> Sum:
@@ -134,16 +131,38 @@ class Clipped(ByColumn, registered=False):
 
 def on_grid(
     operand: Expression, grid: Grid, chunk: Chunk, keep: Mask | None
-) -> tuple[npt.NDArray[np.float64], Mask | None]:
+) -> tuple[Floats, Mask | None]:
     """The grid integers of a chunk's values, 0 where one is missing or its row not kept; and where
     one is there, None for everywhere."""
-    values = as_numbers(operand.vector(chunk))
-    integers: npt.NDArray[np.float64] = np.empty_like(values)
-    grid.integers(values, out=integers)
+    integers = grid.integers(as_numbers(operand.vector(chunk)))
     if keep is not None:
         integers[~keep] = 0.0
-    if np.isnan(integers.sum()):  # NaN only where a value is missing: the grid has none
-        missing = np.isnan(integers)
-        integers[missing] = 0.0
-        keep = ~missing if keep is None else keep & ~missing
-    return integers, keep
+    return _filled(integers, keep) if np.isnan(integers.sum()) else (integers, keep)
+
+
+def sum_on_grid(
+    operand: Expression,
+    grid: Grid,
+    chunk: Chunk,
+    keep: Mask | None,
+    codes: Codes | None,
+    cells: int,
+) -> tuple[Partial, Mask | None]:
+    """The sums of the integers of `on_grid` in each cell, in one pass if no value is missing there;
+    and where one is there, None for everywhere in the cells."""
+    integers = grid.integers(as_numbers(operand.vector(chunk)))
+    keep = keep if codes is None else None  # rows that aren't kept have the code of no cell
+    if keep is not None:
+        integers[~keep] = 0.0
+    sums = sum_by(codes, integers, cells)
+    if np.isnan(sums).any():
+        integers, keep = _filled(integers, keep)
+        sums = sum_by(codes, integers, cells)
+    return sums.astype(np.int64), keep
+
+
+def _filled(integers: Floats, keep: Mask | None) -> tuple[Floats, Mask]:
+    """0 in place of NaN, which means a missing value, for the grid has none."""
+    missing = np.isnan(integers)
+    integers[missing] = 0.0
+    return integers, ~missing if keep is None else keep & ~missing

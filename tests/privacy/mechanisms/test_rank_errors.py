@@ -266,8 +266,7 @@ def tables(n: int, rng: Any) -> Iterator[tuple[npt.NDArray[np.float64], tuple[fl
 def by_rank(values: Any, bounds: tuple[float, float]) -> npt.NDArray[np.float64]:
     """How many points of the grid have 0, 1, 2, … values above them."""
     grid = Grid.anchored(Bounds(*bounds))
-    points = np.array(values, dtype=float)
-    grid.integers(points, out=points)
+    points = grid.integers(np.array(values, dtype=float))
     return -np.diff(np.concatenate([[grid.high + 1], np.sort(points)[::-1], [0]]))
 
 
