@@ -250,21 +250,21 @@ class Histogram(Pass):
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Integers:
         codes, points = self.points(chunk, keep)
-        cells = len(self.low)
         if codes is None:
             low, shift = self.low[0], self.shift[0]
-        else:
-            low, shift = self.low[codes], self.shift[codes]
-        if codes is not None or low:
-            points -= low
-        points >>= shift
-        if codes is None:
+            if low:
+                points -= low
+            points >>= shift
             if low or self.bins << int(shift) <= self.statistic.grids[self.column].high:
                 points = points[(points >= 0) & (points < self.bins)]
             return np.bincount(points, minlength=self.bins).astype(np.int64, copy=False)
+        points -= self.low[codes]
+        points >>= self.shift[codes]
         inside = (points >= 0) & (points < self.bins)
-        flat = codes[inside] * self.bins + points[inside]
-        return np.bincount(flat, minlength=cells * self.bins).astype(np.int64, copy=False)
+        codes, points = codes[inside], points[inside]
+        points += codes * self.bins
+        size = len(self.low) * self.bins
+        return np.bincount(points, minlength=size).astype(np.int64, copy=False)
 
     combined = staticmethod(partial(np.sum, axis=0, dtype=np.int64))
 

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from dppandas.rows import expressions as ex
 from dppandas.rows.facts.keys import is_hashable, is_missing, plain
-from dppandas.rows.values import vectors
+from dppandas.rows.values import forms, vectors
 from dppandas.rows.values.reading import column
 from dppandas.rows.values.vectors import COMPARE, NUMBERS, Labels, Vector
 
@@ -314,3 +314,15 @@ def test_nothing_raises_on_hostile_objects_and_others_are_unharmed() -> None:
             except Exception as error:
                 raise AssertionError(f"{expression} on {vars(type(bad))}") from error
             assert found[:-1] == wanted[expression], (str(expression), vars(type(bad)))
+
+
+def test_codes_of_few_bits_compute_as_whole_numbers() -> None:
+    """pandas keeps 120 categories in int8, which wraps around where two such codes are added."""
+    texts = [f"{i:03d}" for i in range(120)]
+    one, other = (column(pd.Series(each, dtype="category")) for each in (texts, texts[::-1]))
+    same = [a == b for a, b in zip(texts, texts[::-1], strict=True)]
+    assert vectors.compare_vectors("==", one, other).tolist() == same
+    keep = np.arange(120) % 2 == 0
+    chosen = [a if k else b for k, a, b in zip(keep, texts, texts[::-1], strict=True)]
+    assert vectors.as_objects(vectors.choose(keep, one, other)).tolist() == chosen
+    assert vectors.as_objects(forms.joined([one, other])).tolist() == texts + texts[::-1]
