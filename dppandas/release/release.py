@@ -54,7 +54,7 @@ class Plan:
     def at(self, loss: Loss) -> Plan:
         """This plan at another loss: its share of a batch."""
         name = f"{self.draft.mechanism}, in a batch"
-        return replace(self, draft=replace(self.draft, loss=loss, mechanism=name))
+        return replace(self, draft=self.draft._replace(loss=loss, mechanism=name))
 
     def record(self, answer: StoredRelease) -> Record:
         """The record of an answer."""
@@ -214,10 +214,11 @@ class RowPass:
 
     def __call__(self, branch_kernel: BranchKernel, empty: Callable[[], Accumulator]) -> Any:
         """Apply a kernel to each chunk, with the rows that its rows become, and accumulate."""
-        where, branches = self.query.where, range(self.query.branches)
+        where, branches = self.query.where, range(1, self.query.branches)
 
         def kernel(chunk: Chunk) -> Any:
-            return branch_kernel([replace(chunk, branch=i) for i in branches], where)  # type: ignore[type-var]
+            others = [replace(chunk, branch=i) for i in branches]  # type: ignore[type-var]
+            return branch_kernel([chunk, *others], where)
 
         what, whole = self.query.what, self.query.statistic.whole_units
         return self.engine.accumulate_rows(kernel, empty, what, whole)

@@ -150,8 +150,8 @@ class Loss:
     rho: Rho = NO_RHO
 
     def __add__(self, other: Loss) -> Loss:
-        epsilon, rho = Epsilon(self.epsilon + other.epsilon), Rho(self.rho + other.rho)
-        return Loss(epsilon, Delta(self.delta + other.delta), rho)
+        epsilon = _sum(Epsilon, self.epsilon, other.epsilon)
+        return Loss(epsilon, _sum(Delta, self.delta, other.delta), _sum(Rho, self.rho, other.rho))
 
     def __sub__(self, other: Loss) -> Loss:
         epsilon, rho = Epsilon(self.epsilon - other.epsilon), Rho(self.rho - other.rho)
@@ -159,7 +159,11 @@ class Loss:
 
     def within(self, limit: Loss) -> bool:
         """Whether none of ε, δ and ρ exceeds that of a limit."""
-        return self.epsilon <= limit.epsilon and self.delta <= limit.delta and self.rho <= limit.rho
+        return (
+            _is_at_most(self.epsilon, limit.epsilon)
+            and _is_at_most(self.delta, limit.delta)
+            and _is_at_most(self.rho, limit.rho)
+        )
 
     def __str__(self) -> str:
         return self._in_words(str)
@@ -173,6 +177,24 @@ class Loss:
         parts = {"ε": self.epsilon, "ρ": self.rho, "δ": self.delta}
         texts = (f"{name} = {said(part)}" for name, part in parts.items() if part)
         return ", ".join(texts).replace("= ≈", "≈") or "ε = 0"
+
+
+E = TypeVar("E", Epsilon, Delta, Rho)
+
+
+# Every charge adds and compares losses. `Fraction` looks up what kind of number each of both is,
+# which takes longer than the arithmetic: so nothing is added to 0, and whole numbers are compared.
+
+
+def _sum(kind: type[E], one: E, other: E) -> E:
+    """The sum of two parts of losses."""
+    if not one:
+        return other
+    return kind(one + other) if other else one
+
+
+def _is_at_most(one: Fraction, other: Fraction) -> bool:
+    return one.numerator * other.denominator <= other.numerator * one.denominator
 
 
 @lru_cache(maxsize=4096)
@@ -212,7 +234,7 @@ def parse_epsilon(value: object, name: str = "epsilon") -> Epsilon:
     True
     """
     exact = parse_budget(value, name)
-    if not SMALLEST <= exact <= LARGEST:
+    if not (_is_at_most(SMALLEST, exact) and _is_at_most(exact, LARGEST)):
         raise QueryError(
             f"{name}={quoted(value)} is outside [2^-20, 64]. Below, noise drowns every answer; "
             f"above, nothing is protected. Write {name}=0.1, for example."
@@ -225,7 +247,7 @@ def parse_budget(value: object, name: str = "epsilon") -> Epsilon:
     if value is None:
         raise MissingArgument(f"{name}= is needed. Give a positive number such as {name}=0.1.")
     exact = _parse(value, name)
-    if exact <= 0:
+    if exact.numerator <= 0:
         raise QueryError(f"{name}={quoted(value)} must be greater than 0.")
     return exact
 
@@ -250,6 +272,12 @@ def parse_delta(value: object, name: str = "delta") -> Delta:
     return exact
 
 
+@lru_cache(maxsize=1024)
+def _printed(value: str) -> Epsilon:
+    """The exact number that a float prints."""
+    return Epsilon(value)
+
+
 def _of_decimal(value: Decimal) -> Epsilon:
     """An exact ε; ValueError where the exact number would have a thousand digits or more."""
     if not -1000 < value.adjusted() < 1000:
@@ -272,7 +300,7 @@ def _parse(value: object, name: str) -> Epsilon:
             if not math.isfinite(value):
                 raise QueryError(f"{name}={quoted(value)} must be finite.")
             # As printed, so that 0.1 is one tenth. str, because numpy's repr names the type.
-            return Epsilon(str(value))
+            return _printed(str(value))
     except QueryError:
         raise
     except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation):
