@@ -131,7 +131,7 @@ DRAFT = replace(ledgers.DRAFT, loss=Loss(Epsilon(1)), scale="1", error="± 3")
 
 
 def draft(epsilon: Fraction, *path: Part) -> Entry:
-    return replace(DRAFT, loss=Loss(Epsilon(epsilon)), path=path)
+    return DRAFT._replace(loss=Loss(Epsilon(epsilon)), path=path)
 
 
 @pytest.fixture(params=["memory", "file"])

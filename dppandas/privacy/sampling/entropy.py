@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from typing import Protocol
 
 import numpy as np
@@ -28,11 +29,7 @@ class SystemBits:
         return np.frombuffer(os.urandom(8 * n), dtype=np.uint64)
 
     def below(self, n: int) -> int:
-        excess = -(n - 1).bit_length() % 8  # of whole bytes over the bits that n needs
-        size = ((n - 1).bit_length() + excess) // 8
-        while (drawn := int.from_bytes(os.urandom(size)) >> excess) >= n:
-            pass
-        return drawn
+        return secrets.randbelow(n)
 
 
 SYSTEM: Bits = SystemBits()

@@ -63,13 +63,13 @@ def _bernoulli_exp_unit(n: int, d: int, bits: Bits) -> bool:
 def discrete_laplace(scale: Fraction, bits: Bits = SYSTEM) -> int:
     """One exact discrete Laplace variable of rational scale (CKS, Algorithm 2)."""
     t, s = scale.numerator, scale.denominator
+    one = Fraction(1)
     while True:
         u = bits.below(t)
-        shared = math.gcd(u, t)
-        if not _bernoulli_exp_unit(u // shared, t // shared, bits):
+        if not bernoulli_exp(Fraction(u, t), bits):
             continue
         v = 0
-        while _bernoulli_exp_unit(1, 1, bits):
+        while bernoulli_exp(one, bits):
             v += 1
         magnitude = (u + t * v) // s
         negative = bits.below(2) == 1
