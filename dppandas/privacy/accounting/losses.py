@@ -150,8 +150,16 @@ class Loss:
     rho: Rho = NO_RHO
 
     def __add__(self, other: Loss) -> Loss:
-        epsilon = _sum(Epsilon, self.epsilon, other.epsilon)
-        return Loss(epsilon, _sum(Delta, self.delta, other.delta), _sum(Rho, self.rho, other.rho))
+        # Each charge adds and compares losses, most parts of which are 0; and `Fraction` takes
+        # longer to find out what kinds of numbers both are than to add or to compare them.
+        epsilon, delta, rho = self.epsilon, self.delta, self.rho
+        if other.epsilon:
+            epsilon = Epsilon(epsilon + other.epsilon) if epsilon else other.epsilon
+        if other.delta:
+            delta = Delta(delta + other.delta) if delta else other.delta
+        if other.rho:
+            rho = Rho(rho + other.rho) if rho else other.rho
+        return Loss(epsilon, delta, rho)
 
     def __sub__(self, other: Loss) -> Loss:
         epsilon, rho = Epsilon(self.epsilon - other.epsilon), Rho(self.rho - other.rho)
@@ -159,11 +167,8 @@ class Loss:
 
     def within(self, limit: Loss) -> bool:
         """Whether none of ε, δ and ρ exceeds that of a limit."""
-        return (
-            _is_at_most(self.epsilon, limit.epsilon)
-            and _is_at_most(self.delta, limit.delta)
-            and _is_at_most(self.rho, limit.rho)
-        )
+        pairs = (self.epsilon, limit.epsilon), (self.delta, limit.delta), (self.rho, limit.rho)
+        return all(a.numerator * b.denominator <= b.numerator * a.denominator for a, b in pairs)
 
     def __str__(self) -> str:
         return self._in_words(str)
@@ -177,24 +182,6 @@ class Loss:
         parts = {"ε": self.epsilon, "ρ": self.rho, "δ": self.delta}
         texts = (f"{name} = {said(part)}" for name, part in parts.items() if part)
         return ", ".join(texts).replace("= ≈", "≈") or "ε = 0"
-
-
-E = TypeVar("E", Epsilon, Delta, Rho)
-
-
-# Every charge adds and compares losses. `Fraction` looks up what kind of number each of both is,
-# which takes longer than the arithmetic: so nothing is added to 0, and whole numbers are compared.
-
-
-def _sum(kind: type[E], one: E, other: E) -> E:
-    """The sum of two parts of losses."""
-    if not one:
-        return other
-    return kind(one + other) if other else one
-
-
-def _is_at_most(one: Fraction, other: Fraction) -> bool:
-    return one.numerator * other.denominator <= other.numerator * one.denominator
 
 
 @lru_cache(maxsize=4096)
@@ -234,7 +221,7 @@ def parse_epsilon(value: object, name: str = "epsilon") -> Epsilon:
     True
     """
     exact = parse_budget(value, name)
-    if not (_is_at_most(SMALLEST, exact) and _is_at_most(exact, LARGEST)):
+    if not SMALLEST <= exact <= LARGEST:
         raise QueryError(
             f"{name}={quoted(value)} is outside [2^-20, 64]. Below, noise drowns every answer; "
             f"above, nothing is protected. Write {name}=0.1, for example."
