@@ -24,36 +24,62 @@ The rooms of the house. Each imports only rooms above it:
 
 from __future__ import annotations
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from . import accessor as _accessor  # noqa: F401
-from . import audit as audit
-from . import errors as errors
-from . import local as local
-from . import models as models
-from . import types as types
-from .audit.privacy_loss import privacy_loss
-from .display.plots.plot import plot
 from .errors import BudgetExceeded, DPError
-from .frames.frame import crosstab
-from .frames.groupby import unique
-from .frames.protect import private, protect
-from .frames.series import cut
-from .frames.tables import concat
-from .models.propose_test_release import distance_to_property, propose_test_release
-from .models.select import select
-from .models.synthetic import synthesize
-from .release.answers.results import record
-from .release.blocks.batch import batch
-from .release.blocks.preview import preview
-from .release.blocks.split import split
-from .release.combining.combine import combine
-from .release.combining.consistency import make_consistent
-from .release.pickles import register_all as _register_all
-from .release.session import ledger, reset, session
+
+if TYPE_CHECKING:
+    from . import audit as audit
+    from . import errors as errors
+    from . import local as local
+    from . import models as models
+    from . import types as types
+    from .audit.privacy_loss import privacy_loss
+    from .display.plots.plot import plot
+    from .frames.frame import crosstab
+    from .frames.groupby import unique
+    from .frames.protect import private, protect
+    from .frames.series import cut
+    from .frames.tables import concat
+    from .models.propose_test_release import distance_to_property, propose_test_release
+    from .models.select import select
+    from .models.synthetic.synthesize import synthesize
+    from .release.answers.results import record
+    from .release.blocks.batch import batch
+    from .release.blocks.preview import preview
+    from .release.blocks.split import split
+    from .release.combining.combine import combine
+    from .release.combining.consistency import make_consistent
+    from .release.session import ledger, reset, session
 
 __version__ = "0.1.0"
-_register_all()
+
+#: The modules of the public names, which are imported when they are first used.
+_HOMES = {
+    "batch": "release.blocks.batch",
+    "combine": "release.combining.combine",
+    "concat": "frames.tables",
+    "crosstab": "frames.frame",
+    "cut": "frames.series",
+    "distance_to_property": "models.propose_test_release",
+    "ledger": "release.session",
+    "make_consistent": "release.combining.consistency",
+    "plot": "display.plots.plot",
+    "preview": "release.blocks.preview",
+    "privacy_loss": "audit.privacy_loss",
+    "private": "frames.protect",
+    "propose_test_release": "models.propose_test_release",
+    "protect": "frames.protect",
+    "record": "release.answers.results",
+    "reset": "release.session",
+    "select": "models.select",
+    "session": "release.session",
+    "split": "release.blocks.split",
+    "synthesize": "models.synthetic.synthesize",
+    "unique": "frames.groupby",
+}
 
 __all__ = [
     "BudgetExceeded",
@@ -85,6 +111,23 @@ __all__ = [
     "types",
     "unique",
 ]
+
+
+if not TYPE_CHECKING:  # or a type checker would believe in every name
+    # A room becomes an attribute when it is first imported: that of the ledger does so here, and
+    # leaves its name to the function.
+    from . import ledger
+
+    del ledger
+
+    def __getattr__(name: str) -> Any:
+        """A public name, whose module is imported with its first use."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name not in _HOMES:
+            return import_module(f".{name}", __name__)
+        value = globals()[name] = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        return value
 
 
 def __dir__() -> list[str]:

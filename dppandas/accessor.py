@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
-from .frames.protect import private
+from .errors import hide_internals
 
-_DOC = "Differentially private answers about these rows."
+
+@hide_internals
+def _private(df: Any) -> Any:
+    """Differentially private answers about these rows."""
+    from .frames.protect import private  # most of dppandas: imported with the first use
+
+    _register(private)
+    return private(df)
+
+
+def _register(getter: Any) -> None:
+    pd.DataFrame.dp = pd.Series.dp = property(getter)  # type: ignore[attr-defined]
+
 
 # Properties rather than pandas' register_…_accessor: pandas 2 keeps the first accessor of a frame
 # for good, and it would miss columns that are added, and calls of dp.protect and dp.reset.
-pd.DataFrame.dp = pd.Series.dp = property(private, doc=_DOC)  # type: ignore[attr-defined]
+_register(_private)

@@ -180,8 +180,33 @@ def test_the_house_rule_has_teeth(source: str) -> None:
 def test_extras_are_imported_only_when_they_are_used() -> None:
     extras = ("scipy", "matplotlib", "sklearn", "dp_accounting", "mbi", "jax", "IPython",
               "ipywidgets", "dask", "pyspark", "statsmodels")  # fmt: skip
-    code = f"import sys, dppandas, dppandas.audit; assert not {{*sys.modules}} & {{*{extras}}}"
+    code = f"import sys; from dppandas import *; assert not {{*sys.modules}} & {{*{extras}}}"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=HOUSE.parent)
+
+
+def test_a_bare_import_loads_hardly_anything() -> None:
+    code = "import sys, pandas; had = {*sys.modules}; import dppandas; print(*{*sys.modules} - had)"
+    loaded = {*subprocess.check_output([sys.executable, "-c", code], cwd=HOUSE.parent).split()}
+    ours = {b"dppandas", b"dppandas.accessor", b"dppandas.errors", b"dppandas.ledger"}
+    assert loaded - {b"fractions"} == ours
+
+
+def test_public_names_come_from_where_type_checkers_find_them() -> None:
+    stated = {
+        alias.name: node.module
+        for node in ast.walk(TREES["__init__"])
+        if isinstance(node, ast.ImportFrom) and node.level and node.module
+        for alias in node.names
+    }
+    assert stated.pop("DPError") == stated.pop("BudgetExceeded") == "errors"
+    assert stated.pop("load") == stated.pop("unload") == "display.notebook"
+    assert stated == dp._HOMES
+
+
+@pytest.mark.parametrize("name", ["nothing", "frames_", "_HOMES_"])
+def test_the_top_has_no_other_names(name: str) -> None:
+    with pytest.raises(AttributeError, match=f"'dppandas' has no attribute '{name}'"):
+        getattr(dp, name)
 
 
 def test_only_the_audit_watches_releases() -> None:

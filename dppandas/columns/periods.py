@@ -9,6 +9,7 @@ from typing import Any, cast
 import pandas as pd
 
 from ..errors import MissingArgument, QueryError, quoted
+from ..release.pickles import register_families
 from ..rows.expressions import DAY, Calendar, Period
 from ..rows.facts.keys import Keys
 from ..rows.query_string import lookup
@@ -160,3 +161,6 @@ def _division(grouper: Any) -> Calendar:
         "periods start, or they don't consist of whole days. Use D, W, MS, ME, QS, QE, YS, YE, or "
         "hours, minutes or seconds that divide a day."
     )
+
+
+register_families(Periods)

@@ -82,7 +82,7 @@ class FrameAggregations(Transformations, CrosstabMethods):
             return super().count(weights=weights, weight_bounds=weight_bounds)
         weighing = weights_of(self, weights, weight_bounds)
         if weighing is None:
-            return self.size()
+            return self._row_count()
         grids = (Grid.centred(weighing.bounds),)
         statistic = Sum(Cells(), Layout(integer=False), (weighing.expression,), grids)
         return self._question(statistic, f"count{weighing}")

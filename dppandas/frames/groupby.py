@@ -16,6 +16,7 @@ from ..errors import QueryError, hide_internals, quoted
 from ..privacy.accounting.losses import NO_DELTA, AskOptions, Delta
 from ..release.asking import release_method
 from ..release.blocks.bundle import Name
+from ..release.pickles import register_families
 from ..release.unreleased import Unreleased, UnreleasedGroups
 from ..rows import query_string
 from ..rows.expressions import Expression
@@ -294,3 +295,6 @@ def unique(column: Any, *, epsilon: object = None, delta: object = None) -> Any:
             "pandas.unique for a plain one."
         )
     return column.unique(epsilon=epsilon, delta=delta)
+
+
+register_families(UndeclaredCells)

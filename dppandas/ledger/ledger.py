@@ -6,7 +6,6 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NoReturn
 
@@ -307,8 +306,8 @@ programs) or .csv (a table). Nothing was computed or charged.
     def _replayed(self, answer: StoredRelease) -> None:
         """Note that an answer was given again. That costs nothing, and only this kernel notes it: a
         ledger's file stays as it is when a notebook is run again."""
-        again = replace(
-            answer.entry, time=time.time(), cell=current_cell(), loss=Loss(), status="replayed",
+        again = answer.entry._replace(
+            time=time.time(), cell=current_cell(), loss=Loss(), status="replayed",
             kernel=kernel(),
         )  # fmt: skip
         self._replays.append(again)

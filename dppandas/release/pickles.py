@@ -11,7 +11,8 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
-from functools import partial
+from functools import cache, partial
+from importlib import import_module
 from typing import Any
 
 from ..errors import RecordError, quoted
@@ -45,7 +46,8 @@ from .answers.record_bundle import RecordBundle
 from .answers.records import Record
 from .query import Query, Source, Token, token
 
-#: The classes that records are made of. Their subclasses are included.
+#: The classes that records are made of. Their subclasses are included: those of this room and of
+#: rooms below it here, and others where they are defined, in the modules of `_LATER`.
 _KEPT: tuple[type, ...] = (
     Record, RecordBundle, Query, Source, Entry, Loss, Epsilon, Delta, LossRequest, Measure, Part,
     Unit, Statistic, Cells, Layout, CallerFunction, Expression, Calendar, Keys, Bounds, Grid, Span,
@@ -56,12 +58,18 @@ _KEPT: tuple[type, ...] = (
     smooth.Trimmed, thresholds.Threshold, thresholds.KeyedNoise, thresholds.ProposeTestRelease,
     CombinedNoise,
 )  # fmt: skip
+#: The modules with subclasses that are defined after this module was imported.
+_LATER = (
+    "columns.periods", "frames.groupby", "models.synthetic.fit_scores", "release.combining.looks",
+    "release.combining.refinable",
+)  # fmt: skip
 #: The functions that restore instances from a pickle, by canonical name of the class.
 _makers: dict[str, Callable[..., Any]] = {}
 
 
 def restored(name: str, *said: Any) -> Any:
     """An instance from a pickle, by the name of its class in the registry."""
+    _import_all()
     if name not in _makers:
         raise RecordError(
             f"this pickle names {quoted(name)}, which is not part of any release record. Only "
@@ -70,15 +78,21 @@ def restored(name: str, *said: Any) -> Any:
     return _makers[name](*said)
 
 
+@cache
+def _import_all() -> None:
+    for module in _LATER:
+        import_module(f"...{module}", __name__)
+
+
 def register(kind: type, make: Callable[..., Any]) -> None:
     """Enter a class, and the function that restores its instances."""
     _makers[canonical_name(kind)] = make
     copyreg.pickle(kind, _reduced)
 
 
-def register_all() -> None:
-    """Enter all classes of records, once they are imported."""
-    for kind in _families(_KEPT):
+def register_families(*kinds: type) -> None:
+    """Enter classes and their subclasses."""
+    for kind in _families(kinds):
         if issubclass(kind, Enum):
             register(kind, partial(getattr, kind))
         else:
@@ -119,3 +133,4 @@ def _filled(kind: Any, said: dict[str, Any]) -> Any:
 
 
 register(Token, token)
+register_families(*_KEPT)

@@ -54,7 +54,7 @@ class Plan:
     def at(self, loss: Loss) -> Plan:
         """This plan at another loss: its share of a batch."""
         name = f"{self.draft.mechanism}, in a batch"
-        return replace(self, draft=replace(self.draft, loss=loss, mechanism=name))
+        return replace(self, draft=self.draft._replace(loss=loss, mechanism=name))
 
     def record(self, answer: StoredRelease) -> Record:
         """The record of an answer."""

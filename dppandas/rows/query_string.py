@@ -12,6 +12,7 @@ import ast
 import datetime
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import pandas as pd
@@ -66,15 +67,20 @@ def parse(
         raise _refusal(f"the query is longer than {LONGEST} characters")
     source, names = _prepare(text.strip(), columns, variables)
     try:
-        tree = ast.parse(source, mode="eval")
+        body = _parsed(source)
         walker = _Walker(columns, names)
-        expression = walker.truth(tree.body) if is_filter else walker.value(tree.body)
+        expression = walker.truth(body) if is_filter else walker.value(body)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         if isinstance(error, UnsupportedExpression | UnknownColumn):
             raise
         raise _refusal(f"{text!r} can't be parsed as an expression") from None
     _check_size(expression)
     return expression
+
+
+@lru_cache(maxsize=64)
+def _parsed(source: str) -> ast.expr:
+    return ast.parse(source, mode="eval").body
 
 
 def _refusal(why: str) -> UnsupportedExpression:

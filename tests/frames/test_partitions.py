@@ -127,11 +127,11 @@ def test_a_unit_of_many_rows_pays_for_all_parts() -> None:
 # --- the filter -----------------------------------------------------------------------------------
 
 TERMS = limit(2)
-DRAFT = replace(ledgers.DRAFT, loss=Loss(Epsilon(1)), scale="1", error="± 3")
+DRAFT = ledgers.DRAFT._replace(loss=Loss(Epsilon(1)), scale="1", error="± 3")
 
 
 def draft(epsilon: Fraction, *path: Part) -> Entry:
-    return replace(DRAFT, loss=Loss(Epsilon(epsilon)), path=path)
+    return DRAFT._replace(loss=Loss(Epsilon(epsilon)), path=path)
 
 
 @pytest.fixture(params=["memory", "file"])

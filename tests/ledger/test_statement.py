@@ -6,7 +6,6 @@ import math
 import os
 import re
 import time
-from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 from io import StringIO
@@ -221,7 +220,7 @@ def test_nothing_that_a_ledger_says_becomes_markup(tmp_path: Path) -> None:
         0, 0.0, NASTY.replace("\ud800", ""), NASTY, NASTY, Loss(Epsilon(1)), NASTY, NASTY, NASTY,
         None, version=NASTY, unit=NASTY, path=(Part(NASTY, NASTY, 1),), key="", kernel=NASTY,
     )  # fmt: skip
-    store.add([replace(nasty, path=())], agreed)
+    store.add([nasty._replace(path=())], agreed)
     ledger = dp.types.Ledger(store.terms, store)
     said = page(ledger, tmp_path)
     assert [tag for tag, _ in said.tags] == [tag for tag, _ in Page(page_of_one(tmp_path)).tags]
@@ -310,7 +309,7 @@ def test_its_colours_can_be_told_apart(scheme: int) -> None:
 def test_what_has_no_answer_counts_all_the_same(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "a.ledger", limit(2))
     draft = Entry(0, 0.0, "s", "verified", "count", Loss(Epsilon("0.5")), "m", "1", "", None)
-    store.add([replace(draft, path=(Part("sex", k, 1),)) for k in "fm"], agreed)
+    store.add([draft._replace(path=(Part("sex", k, 1),)) for k in "fm"], agreed)
     store.settle(1, "failed")
     ledger = dp.types.Ledger(store.terms, store)
     said = page(ledger, tmp_path)
@@ -401,7 +400,7 @@ def test_the_table_has_the_same_columns_and_types_with_and_without_releases(sess
 
 def test_the_table_of_a_long_ledger_is_made_in_a_moment() -> None:
     ledger = dp.ledger()
-    draft = replace(DRAFT, loss=Loss(Epsilon("0.001")), kernel="k" * 16)
+    draft = DRAFT._replace(loss=Loss(Epsilon("0.001")), kernel="k" * 16)
     ledger._store.add([draft] * 20_000, agreed)
     start = time.process_time()
     assert len(ledger.to_frame()) == 20_000

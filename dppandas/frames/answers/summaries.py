@@ -35,8 +35,10 @@ class Summaries(Aggregations):
         *Guarantee*: epsilon-differential privacy of the unit; ℓ1 sensitivity 1 a row
         (docs/proofs/counts.md).
         """
-        statistic = Count(self._groups, Layout(integer=True))
-        return self._question(statistic, "count")
+        return self._row_count()
+
+    def _row_count(self) -> Request:
+        return self._question(Count(self._groups, Layout(integer=True)), "count")
 
     @release_method
     def agg(

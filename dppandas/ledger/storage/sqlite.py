@@ -16,7 +16,6 @@ import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -69,7 +68,7 @@ class SqliteStore(Connected):
     def add(self, drafts: Sequence[Entry], check: Check, claim: Claim | None = None) -> list[Entry]:
         def added(db: Connection) -> list[Entry]:
             first = _count(db) + 1
-            entries = [replace(draft, number=first + i) for i, draft in enumerate(drafts)]
+            entries = [draft._replace(number=first + i) for i, draft in enumerate(drafts)]
             if claim is not None:
                 _lease(db, entries, claim)
             before = self._spending_of(db)

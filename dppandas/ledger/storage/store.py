@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import Any, NamedTuple, Protocol
 
@@ -16,8 +16,7 @@ from ...privacy.accounting.losses import Epsilon, Loss
 from .leases import Claim, Taken
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """One charge, and its outcome. Public facts only."""
 
     number: int
@@ -184,7 +183,7 @@ class MemoryStore:
 
     def _added(self, drafts: Sequence[Entry], check: Check, claim: Claim | None) -> list[Entry]:
         first = len(self._entries) + 1
-        entries = [replace(draft, number=first + i) for i, draft in enumerate(drafts)]
+        entries = [draft._replace(number=first + i) for i, draft in enumerate(drafts)]
         leases: dict[tuple[str, int], tuple[int, Claim]] = {}
         if claim is not None:
             for entry, wanted in zip(entries, claim.draws, strict=True):
@@ -227,7 +226,7 @@ class MemoryStore:
         draw = next((draw for (_, draw), lease in self._leases.items() if lease[0] == number), 0)
         if leased and entry.key and not draw:
             return None
-        self._entries[number - 1] = replace(entry, status=status, released_error=released_error)
+        self._entries[number - 1] = entry._replace(status=status, released_error=released_error)
         kept = 0
         if noisy is not None and entry.key:
             kept = draw or self._next_draw(entry.key)

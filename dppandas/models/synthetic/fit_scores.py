@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...release.pickles import register_families
 from ...rows.accumulators import SumAccumulator
 from ...rows.expressions import Chunk, Expression
 from ...rows.values.vectors import Mask
@@ -164,3 +165,6 @@ def candidates(cells: int, rows: int) -> Counts:
         np.add.at(found[i], list(chosen), 1)
     found.flags.writeable = False
     return found
+
+
+register_families(_Scores)

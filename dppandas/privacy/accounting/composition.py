@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -48,11 +47,12 @@ class ParallelComposition:
 
     def plus(self, charges: Iterable[tuple[Place, Loss]]) -> ParallelComposition:
         """This one with more charges. Subtrees without new charges are shared, not copied."""
-        losses, by_source = dict(self.losses), defaultdict[str, list[tuple[Path, Loss]]](list)
+        losses = dict(self.losses)
+        by_source: dict[str, list[tuple[Path, Loss]]] = {}
         for (source, path), loss in charges:
             place = source, path
             losses[place] = losses[place] + loss if place in losses else loss
-            by_source[source].append((path, loss))
+            by_source.setdefault(source, []).append((path, loss))
         grown = {s: self._trees.get(s, _NOWHERE).with_(more) for s, more in by_source.items()}
         after = ParallelComposition()
         after.losses, after._trees = losses, {**self._trees, **grown}
@@ -86,14 +86,14 @@ class _Node:
     def with_(self, charges: Iterable[tuple[Path, Loss]]) -> _Node:
         own = self.own
         rows = {name: parts.rows for name, parts in self.partitions.items()}
-        inside = defaultdict[str, dict[str, list[tuple[Path, Loss]]]](dict)
+        inside: dict[str, dict[str, list[tuple[Path, Loss]]]] = {}
         for path, loss in charges:
             if not path:
                 own = own + loss
                 continue
             part = path[0]
             rows[part.partition] = max(part.rows, rows.get(part.partition, 0))
-            inside[part.partition].setdefault(part.key, []).append((path[1:], loss))
+            inside.setdefault(part.partition, {}).setdefault(part.key, []).append((path[1:], loss))
         partitions = dict(self.partitions)
         for name, keys in inside.items():
             before = self.partitions[name].by_key if name in self.partitions else {}

@@ -150,8 +150,16 @@ class Loss:
     rho: Rho = NO_RHO
 
     def __add__(self, other: Loss) -> Loss:
-        epsilon, rho = Epsilon(self.epsilon + other.epsilon), Rho(self.rho + other.rho)
-        return Loss(epsilon, Delta(self.delta + other.delta), rho)
+        # Each charge adds and compares losses, most parts of which are 0; and `Fraction` takes
+        # longer to find out what kinds of numbers both are than to add or to compare them.
+        epsilon, delta, rho = self.epsilon, self.delta, self.rho
+        if other.epsilon:
+            epsilon = Epsilon(epsilon + other.epsilon) if epsilon else other.epsilon
+        if other.delta:
+            delta = Delta(delta + other.delta) if delta else other.delta
+        if other.rho:
+            rho = Rho(rho + other.rho) if rho else other.rho
+        return Loss(epsilon, delta, rho)
 
     def __sub__(self, other: Loss) -> Loss:
         epsilon, rho = Epsilon(self.epsilon - other.epsilon), Rho(self.rho - other.rho)
@@ -159,7 +167,8 @@ class Loss:
 
     def within(self, limit: Loss) -> bool:
         """Whether none of ε, δ and ρ exceeds that of a limit."""
-        return self.epsilon <= limit.epsilon and self.delta <= limit.delta and self.rho <= limit.rho
+        pairs = (self.epsilon, limit.epsilon), (self.delta, limit.delta), (self.rho, limit.rho)
+        return all(a.numerator * b.denominator <= b.numerator * a.denominator for a, b in pairs)
 
     def __str__(self) -> str:
         return self._in_words(str)
@@ -225,7 +234,7 @@ def parse_budget(value: object, name: str = "epsilon") -> Epsilon:
     if value is None:
         raise MissingArgument(f"{name}= is needed. Give a positive number such as {name}=0.1.")
     exact = _parse(value, name)
-    if exact <= 0:
+    if exact.numerator <= 0:
         raise QueryError(f"{name}={quoted(value)} must be greater than 0.")
     return exact
 
@@ -250,6 +259,12 @@ def parse_delta(value: object, name: str = "delta") -> Delta:
     return exact
 
 
+@lru_cache(maxsize=1024)
+def _printed(value: str) -> Epsilon:
+    """The exact number that a float prints."""
+    return Epsilon(value)
+
+
 def _of_decimal(value: Decimal) -> Epsilon:
     """An exact ε; ValueError where the exact number would have a thousand digits or more."""
     if not -1000 < value.adjusted() < 1000:
@@ -272,7 +287,7 @@ def _parse(value: object, name: str) -> Epsilon:
             if not math.isfinite(value):
                 raise QueryError(f"{name}={quoted(value)} must be finite.")
             # As printed, so that 0.1 is one tenth. str, because numpy's repr names the type.
-            return Epsilon(str(value))
+            return _printed(str(value))
     except QueryError:
         raise
     except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation):

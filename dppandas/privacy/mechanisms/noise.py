@@ -57,11 +57,13 @@ class DiscreteLaplace(AdditiveNoise):
     @classmethod
     def calibrate(cls, sensitivity: int, epsilon: Fraction) -> Self:
         """The least noise for an ℓ1 sensitivity. A sensitivity of 0 gets no noise."""
-        return cls(Fraction(sensitivity) / epsilon)
+        return cls(Fraction(sensitivity * epsilon.denominator, epsilon.numerator))
 
     def loss(self, sensitivity: int) -> Fraction:
         """The exact ε of one release; integers that can't differ cost nothing."""
-        return Fraction(sensitivity) / self.scale if sensitivity else Fraction(0)
+        if not sensitivity:
+            return Fraction(0)
+        return Fraction(sensitivity * self.scale.denominator, self.scale.numerator)
 
     def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
         """ε; or where ρ is counted, the tight ρ of this noise, which for fine integers is bounded

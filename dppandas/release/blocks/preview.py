@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 from typing import TypeVar
 
@@ -89,13 +89,13 @@ class Preview:
         loss = Loss() if is_free else draft.loss
         self._bought[draft.key] += not is_free
         status = "replayed" if is_free else "new"
-        self._entries.append(replace(draft, loss=loss, status=status))
+        self._entries.append(draft._replace(loss=loss, status=status))
         account.after = account.after.plus([((draft.source, draft.path), loss)])
         if before is not None:
             return record(before)
         self._is_blank = True
         dummy = mechanism.dummy_output(query.statistic.size)
-        entry = replace(draft, loss=loss, status=PREVIEW)
+        entry = draft._replace(loss=loss, status=PREVIEW)
         draw = query.asked.draw or self._next(ledger, draft.key)
         return record(StoredRelease(entry, dummy, draw))
 

@@ -24,6 +24,7 @@ from ..accuracy import expected, target_error, units
 from ..accuracy.target_error import TargetError
 from ..answers.records import Record, registered
 from ..blocks import preview
+from ..pickles import register_families
 from ..query import Query
 from ..release import release
 from ..ways import Ways
@@ -220,3 +221,6 @@ def was_stopped(part: Record) -> bool:
     """Whether answers decided how many looks its series has."""
     asked = part._query.asked
     return isinstance(asked, LookLossRequest) and asked.looks > 1
+
+
+register_families(LookLossRequest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..answers import records
+from ..pickles import register_families
 from .combine import refine
 
 
@@ -16,3 +17,6 @@ class Record(records.Record):
 
     def _refined(self, **said: Any) -> Any:
         return refine(self, **said)
+
+
+register_families(Record)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -128,10 +127,12 @@ class Grid:
         np.clip(out, self.low, self.high, out=out)
         return out
 
-    def number(self, value: Fraction) -> float:
-        """A rational number rounded to a multiple of the step."""
-        step = Fraction(self.step)
-        return float(round(value / step) * step)
+    def number(self, numerator: int, denominator: int) -> float:
+        """A rational number rounded to a multiple of the step, halves to even ones."""
+        by, of = self.step.as_integer_ratio()
+        steps, left = divmod(numerator * of, denominator * by)
+        steps += 2 * left + steps % 2 > denominator * by
+        return steps * by / of
 
 
 def finite(lower: float, upper: float) -> Bounds | None:

@@ -70,6 +70,8 @@ _BY_LETTER = {
 
 def of_dtype(dtype: Any) -> Kind:
     """The kind of a dtype. Objects are always unknown."""
+    if isinstance(dtype, np.dtype):
+        return _BY_LETTER.get(dtype.kind, UNKNOWN)
     if isinstance(dtype, pd.CategoricalDtype):
         return UNKNOWN if dtype.categories is None else of_dtype(dtype.categories.dtype)
     if isinstance(dtype, pd.SparseDtype):
@@ -104,7 +106,7 @@ def _of_arrow(dtype: Any) -> Kind:
 
 def of_columns(df: pd.DataFrame) -> dict[Any, Kind]:
     """The kinds of a frame's columns, by their dtypes."""
-    return {name: of_dtype(dtype) for name, dtype in zip(df.columns, df.dtypes, strict=True)}
+    return dict(zip(df.columns, map(of_dtype, df.dtypes.tolist()), strict=True))
 
 
 _BY_TYPE: dict[Kind, Any] = {

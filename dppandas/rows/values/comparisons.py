@@ -72,6 +72,8 @@ def with_scalar(operation: str, v: Vector, scalar: Any) -> Mask:
         if wanted is not None and wanted[0] == "number":
             with np.errstate(all="ignore"):
                 found = _number(operation, v.values, wanted[1])
+        if v.missing is None:  # to numpy, too, NaN is unequal to all
+            return found
     else:
         found = _moments(operation, v, cell if read is None else read, read is not None)
     return np.where(v.null(), operation == "!=", found)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
@@ -146,11 +145,16 @@ def box(sums: Sequence[int], half_width: int) -> tuple[list[int], list[int]]:
 
 
 def _half_up(numerator: npt.NDArray[np.int64], denominator: int) -> npt.NDArray[np.int64]:
-    return (2 * numerator + denominator) // (2 * denominator)
+    found = 2 * numerator
+    found += denominator
+    found //= 2 * denominator
+    return found
 
 
 def _mean(above: int, below: int, bounds: Bounds) -> float:
     """L + (U-L)·above/(above+below) on a grid; the middle where both sums are 0."""
-    share = Fraction(above, above + below) if above + below else Fraction(1, 2)
-    width = Fraction(bounds.upper) - Fraction(bounds.lower)
-    return bounds.grid.number(Fraction(bounds.lower) + width * share)
+    if not above + below:
+        above = below = 1
+    (low, by), (high, of) = bounds.lower.as_integer_ratio(), bounds.upper.as_integer_ratio()
+    mean = low * of * below + high * by * above, by * of * (above + below)
+    return bounds.grid.number(*mean)

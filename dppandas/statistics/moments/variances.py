@@ -15,7 +15,7 @@ from ...rows.expressions import Chunk
 from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
-from ..base import Partial, sum_by
+from ..base import Partial, count_by, sum_by
 from ..layout import LISTED, Interval, spread
 from .means import _around, _half_up, _mean, box
 from .sums import Clipped, T, on_grid
@@ -57,13 +57,11 @@ class Variance(Clipped):
             steps, there = on_grid(operand, grid, chunk, keep if codes is None else None)
             if not grid.high:
                 continue
-            t, whole = steps.astype(np.int64), grid.high
-            parts = [_half_up((whole - t) ** 2, whole), t, _half_up(t**2, whole)]
-            parts[1] = whole - parts[0] - parts[2]
-            for i, part in enumerate(parts):
-                if there is not None:
-                    part[~there] = 0
-                out[i, :, column] = sum_by(codes, part.astype(np.float64), cells)
+            # As (T-t)²/T is T - 2t + t²/T, B0 is T - 2t + B2, and B1 is 2(t - B2).
+            squares = _half_up(steps.astype(np.int64) ** 2, grid.high)
+            t, b2 = sum_by(codes, steps, cells), sum_by(codes, squares.astype(np.float64), cells)
+            count = count_by(codes, there, chunk.rows, cells)
+            out[:, :, column] = count * grid.high - 2 * t + b2, 2 * (t - b2), b2
         return out.reshape(-1)
 
     def _sums(self, noisy: Sequence[int]) -> list[tuple[tuple[int, int, int], Bounds, Grid]]:

@@ -7,7 +7,6 @@ import textwrap
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -41,7 +40,7 @@ from dppandas.release.session import running
 def filled(number: int, **more: Any) -> Ledger:
     """A ledger of so many entries, all of this kernel."""
     store = MemoryStore()
-    store.add([replace(DRAFT, status="released", kernel=kernel(), **more)] * number, agreed)
+    store.add([DRAFT._replace(status="released", kernel=kernel(), **more)] * number, agreed)
     return Ledger(limit(10**6), store)
 
 
@@ -60,7 +59,7 @@ CHARGES = st.lists(
 def test_the_chart_tells_all_costs_after_each_cell(charges: Any, cuts: Any, first: int) -> None:
     """However often it is looked at, and wherever a long ledger is followed from."""
     names = ("loss", "cell", "source", "path")
-    drafts = [replace(DRAFT, **dict(zip(names, charge, strict=True))) for charge in charges]
+    drafts = [DRAFT._replace(**dict(zip(names, charge, strict=True))) for charge in charges]
     ledger, steps = Ledger(), charts.Steps()
     patched = pytest.MonkeyPatch()
     patched.setattr(charts, "FIRST", first)
@@ -81,7 +80,7 @@ def test_the_chart_tells_all_costs_after_each_cell(charges: Any, cuts: Any, firs
 def test_the_chart_draws_the_newest_cells_and_the_rest_as_one() -> None:
     ledger = filled(0)
     for cell in range(1, 101):
-        ledger._store.add([replace(DRAFT, cell=cell, kernel=kernel())], agreed)
+        ledger._store.add([DRAFT._replace(cell=cell, kernel=kernel())], agreed)
     drawn = charts.svg(ledger._snapshot(), charts.Steps().follow(ledger._snapshot()))
     assert drawn.count("<rect") == 2 * (charts.DRAWN + 1)
     assert "<title>before: 6.8, 6.8 in all</title>" in drawn
@@ -153,7 +152,7 @@ def test_many_replays_are_told_in_short() -> None:
 def test_charges_of_other_kernels_are_marked() -> None:
     ledger = filled(2)
     assert "†" not in repr(ledger) + ledger._repr_html_()
-    ledger._store.add([replace(DRAFT, kernel="other")], agreed)
+    ledger._store.add([DRAFT._replace(kernel="other")], agreed)
     for shown in (repr(ledger), ledger._repr_html_()):
         assert shown.count("[3]†") >= 1
         assert views.ELSEWHERE in shown

@@ -8,7 +8,6 @@ import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -81,7 +80,7 @@ def elsewhere_leased(store: Store) -> int:
 
 
 def test_a_batch_takes_all_leases_or_none(store: Store) -> None:
-    other = replace(DRAFT, key="j")
+    other = DRAFT._replace(key="j")
     with Claim([1]) as mine:
         store.add([DRAFT], agreed, mine)
         with Claim([1, 1]) as batch:
@@ -120,7 +119,7 @@ def test_a_thread_never_waits_for_itself(store: Store) -> None:
 
 
 def test_queries_without_a_key_lease_nothing(store: Store) -> None:
-    plain = replace(DRAFT, key="")
+    plain = DRAFT._replace(key="")
     with Claim([1]) as one, Claim([1]) as other:
         store.add([plain], agreed, one)
         (entry,) = store.add([plain], agreed, other)
@@ -419,7 +418,7 @@ def test_who_is_only_stopped_is_not_taken_over(file: Path) -> None:
         for _ in range(200):
             assert store.is_taken(key, 1)
             with Claim([1]) as mine, pytest.raises(Taken):
-                store.add([replace(DRAFT, key=key)], agreed, mine)
+                store.add([DRAFT._replace(key=key)], agreed, mine)
         first.ran.send_signal(signal.SIGCONT)
         first.tell()
         answer = first.says()
@@ -541,7 +540,7 @@ def test_one_charge_is_one_answer_though_a_function_of_the_caller_forks(
 
 
 def test_a_second_outcome_is_an_error(store: Store) -> None:
-    (entry,) = store.add([replace(DRAFT, key="")], agreed)
+    (entry,) = store.add([DRAFT._replace(key="")], agreed)
     store.settle(entry.number, "released", [3])
     with pytest.raises(ReleaseFailed, match="has an outcome already"):
         store.settle(entry.number, "released", [4])

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import textwrap
 import time
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -27,14 +26,14 @@ from dppandas.privacy.accounting.composition import Part
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss
 
 TERMS = limit(2)
-DRAFT = replace(ledgers.DRAFT, path=(Part("sex", "f", 1),))
+DRAFT = ledgers.DRAFT._replace(path=(Part("sex", "f", 1),))
 
 
 def test_entries_are_numbered_and_given_back_as_they_were(store: Store) -> None:
-    other = replace(DRAFT, loss=Loss(Epsilon(1, 3), Delta(1, 10**6)), cell=None, path=())
+    other = DRAFT._replace(loss=Loss(Epsilon(1, 3), Delta(1, 10**6)), cell=None, path=())
     entries = store.add([DRAFT, other], agreed)
     assert [e.number for e in entries] == [1, 2]
-    assert store.entries() == entries == [replace(DRAFT, number=1), replace(other, number=2)]
+    assert store.entries() == entries == [DRAFT._replace(number=1), other._replace(number=2)]
     assert (store.entries(last=1), store.entries(last=0)) == (entries[1:], [])
     assert store.count() == 2
 
@@ -49,7 +48,7 @@ def test_entries_can_be_read_page_by_page(store: Store) -> None:
 
 def test_what_is_spent_is_exact_and_known_before_and_after(store: Store) -> None:
     seen: list[tuple[Loss, Loss]] = []
-    third = replace(DRAFT, loss=Loss(Epsilon(1, 3)))
+    third = DRAFT._replace(loss=Loss(Epsilon(1, 3)))
     for _ in range(3):
         store.add([third], lambda before, after: seen.append((before, after)))
     assert seen == list(itertools.pairwise([Loss(Epsilon(i, 3)) for i in range(4)]))
@@ -65,12 +64,12 @@ def test_a_check_that_raises_leaves_all_as_it_was(store: Store) -> None:
 
 
 def test_parts_are_charged_once(store: Store) -> None:
-    store.add([DRAFT, replace(DRAFT, path=(Part("sex", "m", 1),))], agreed)
+    store.add([DRAFT, DRAFT._replace(path=(Part("sex", "m", 1),))], agreed)
     assert store.spending.total == DRAFT.loss
 
 
 def test_an_outcome_is_noted_and_an_answer_kept_for_its_key(store: Store) -> None:
-    first, second, third = store.add([DRAFT, DRAFT, replace(DRAFT, key="")], agreed)
+    first, second, third = store.add([DRAFT, DRAFT, DRAFT._replace(key="")], agreed)
     assert store.stored("k", 1) is None
     assert store.settle(second.number, "released", [3, -4]) == 1
     assert store.settle(third.number, "released", [5]) == 0
@@ -231,7 +230,7 @@ def test_a_file_of_a_newer_dppandas_is_refused(tmp_path: Path) -> None:
 def test_a_file_of_schema_1_is_brought_up_to_date(tmp_path: Path) -> None:
     file = tmp_path / "a.ledger"
     store = SqliteStore(file, TERMS)
-    store.add([DRAFT, replace(DRAFT, path=()), replace(DRAFT, source="others")], agreed)
+    store.add([DRAFT, DRAFT._replace(path=()), DRAFT._replace(source="others")], agreed)
     spending, entries = store.spending, store.entries()
     store.close()
     change(file, "DROP TABLE spending", "DROP TABLE leases", "PRAGMA user_version = 1")

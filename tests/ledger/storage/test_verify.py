@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -34,7 +33,7 @@ from dppandas.privacy.accounting.composition import ParallelComposition, Part, P
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss
 
 TERMS = limit(2)
-TINY = replace(DRAFT, loss=Loss(Epsilon(1, 7000)))
+TINY = DRAFT._replace(loss=Loss(Epsilon(1, 7000)))
 Tampering = Callable[[Path], object]
 
 
@@ -48,7 +47,7 @@ def file(tmp_path: Path) -> Path:
     for i in range(4):
         (entry,) = store.add([DRAFT], agreed)
         store.settle(entry.number, "failed" if i == 1 else "released", None if i == 1 else [3, -4])
-    store.add([replace(DRAFT, path=(Part("sex", key, 1),)) for key in "fm"], agreed)
+    store.add([DRAFT._replace(path=(Part("sex", key, 1),)) for key in "fm"], agreed)
     store.close()
     return path
 
@@ -307,7 +306,7 @@ def test_no_count_vouches_for_an_edit(file: Path) -> None:
     """The table was hashed as it stood: an edit that waited for the next count was believed."""
     store = SqliteStore(file)
     change(file, "UPDATE spending SET epsilon = '0/1' WHERE path = '[]'")
-    draft = replace(TINY, source="others")
+    draft = TINY._replace(source="others")
     with pytest.raises(StoreError, match="doesn't follow from its charges"):
         store.add([draft] * chain.EVERY, agreed)
     assert store.count() == 6
@@ -557,7 +556,7 @@ def test_show_shows_what_the_notebook_does(file: Path, capsys: Any) -> None:
 
 def test_show_obeys_nothing_that_a_ledger_says(tmp_path: Path, capsys: Any) -> None:
     store = SqliteStore(tmp_path / "a.ledger", TERMS)
-    store.add([replace(DRAFT, what="\x1b[2J\u202e count")], agreed)
+    store.add([DRAFT._replace(what="\x1b[2J\u202e count")], agreed)
     store.close()
     assert __main__.main(["show", str(tmp_path / "a.ledger")]) == 0
     out = capsys.readouterr().out
@@ -591,7 +590,7 @@ def test_the_module_runs_in_a_terminal_without_greek(file: Path) -> None:
 def test_sources_are_told_in_the_order_of_first_use(file: Path) -> None:
     store = SqliteStore(file)
     for source in ("first", "second", "first"):
-        store.add([replace(DRAFT, source=source)], agreed)
+        store.add([DRAFT._replace(source=source)], agreed)
     assert list(store.spending.by_source()) == ["people", "first", "second"]
     assert told(file) == ""
 

@@ -266,6 +266,24 @@ def test_classes_of_the_registry_have_names_of_their_own() -> None:
     assert {*map(canonical_name, ours)} < {*pickles._makers}
 
 
+EVERYTHING = """
+import copyreg, importlib, pkgutil
+from dppandas.release import pickles
+pickles._import_all()
+restored = {*pickles._makers}
+import dppandas
+for module in pkgutil.walk_packages(dppandas.__path__, "dppandas."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+assert {*pickles._families(pickles._KEPT)} <= {*copyreg.dispatch_table}
+assert {*pickles._makers} == restored
+"""
+
+
+def test_classes_of_later_modules_are_registered() -> None:
+    subprocess.run([sys.executable, "-c", EVERYTHING], check=True)
+
+
 def test_a_renamed_class_is_read_and_keeps_its_keys() -> None:
     @dataclass(frozen=True)
     class Everybody:
