@@ -286,7 +286,7 @@ def of_levels(values: Sequence[Any], codes: Codes) -> Coded:
 
 def of_texts(texts: Array, codes: Codes) -> Coded:
     """Elements by their position among texts of exact type str; too long ones are missing."""
-    if any(len(text) > MOST_CHARACTERS for text in texts):
+    if max(map(len, texts), default=0) > MOST_CHARACTERS:
         return of_levels(texts.tolist(), codes)
     return Coded(codes, Levels(texts=texts))
 

@@ -220,7 +220,7 @@ class UndeclaredKeys(Sparse):
 
     def estimate(self, noisy: Sequence[Any]) -> list[float]:
         if self.inner is None:
-            return [clamped(count) for _, (count,) in noisy]
+            return clamped([count for _, (count,) in noisy])
         inner, flat = self._inner_integers(noisy)
         return inner.estimate(flat)
 
