@@ -203,7 +203,7 @@ class Levels:
             self._bytes += found[0].nbytes
             if self._bytes > _MOST_REMEMBERED:  # other threads may write now, so never iterate
                 self._made, self._bytes = {}, 0
-            self._made[key] = found
+            found = self._made.setdefault(key, found)  # another thread may have been faster
         return found
 
 

@@ -261,7 +261,7 @@ def test_numbers_of_equal_cells_are_equal_and_of_others_are_not(values: list[Any
             assert (name(a) == name(b)) == (a == b)
             assert (order_of(a) == order_of(b)) == (a == b)
     known = np.flatnonzero(is_known)
-    for i, (named, label) in zip(known, decode.named(numbers[known].tolist()), strict=True):
+    for i, (named, label) in zip(known, decode.named(numbers[known]), strict=True):
         assert named == hashing.name_of(values[i])
         assert key(canonical(label)) == key(wanted[i])
 
