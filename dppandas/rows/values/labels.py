@@ -105,8 +105,11 @@ class Decode(Protocol):
     """What stands for the labels of a column: whole numbers, which mean the same wherever the same
     object decodes them."""
 
-    def named(self, numbers: Integers) -> Iterable[Named]:
-        """The names and the labels."""
+    def labels(self, numbers: Integers) -> list[Any]:
+        """The labels themselves."""
+
+    def names(self, numbers: Integers) -> list[str]:
+        """Their names, as of `named`."""
 
     def ranks(self, numbers: Integers) -> npt.NDArray[Any]:
         """Numbers that sort as `rank` sorts the labels."""
@@ -115,22 +118,30 @@ class Decode(Protocol):
 class _Wholes:
     """Whole numbers themselves."""
 
-    def named(self, numbers: Integers) -> Iterable[Named]:
-        return ((f"n{whole:x}/1", whole) for whole in numbers.tolist())
+    def labels(self, numbers: Integers) -> list[Any]:
+        return list(numbers.tolist())
+
+    def names(self, numbers: Integers) -> list[str]:
+        return [f"n{whole:x}/1" for whole in numbers.tolist()]
 
     def ranks(self, numbers: Integers) -> npt.NDArray[Any]:
         return numbers
 
 
 class _Reals:
-    """The bits of reals."""
+    """The bits of reals, each of which has a label."""
 
-    def named(self, numbers: Integers) -> Iterable[Named]:
-        cells = map(number, self.ranks(numbers).tolist())
-        return cast("Iterable[Named]", map(_named, cells))  # every real has a label
+    def labels(self, numbers: Integers) -> list[Any]:
+        return list(map(_label, self._cells(numbers)))
+
+    def names(self, numbers: Integers) -> list[str]:
+        return list(map(equality.name, self._cells(numbers)))
 
     def ranks(self, numbers: Integers) -> npt.NDArray[Any]:
         return numbers.view(np.float64)
+
+    def _cells(self, numbers: Integers) -> Iterable[Cell]:
+        return map(number, self.ranks(numbers).tolist())
 
 
 class Listed:
@@ -142,11 +153,14 @@ class Listed:
 
     @classmethod
     def of(cls, labels: Sequence[Any]) -> Listed:
-        """A list of labels that say their names themselves."""
+        """A list of labels, whose names are made of themselves."""
         return cls(labels, lambda at: cast(Named, named(labels[at]))[0])
 
-    def named(self, numbers: Integers) -> Iterable[Named]:
-        return ((self._name(at), self._labels[at]) for at in numbers.tolist())
+    def labels(self, numbers: Integers) -> list[Any]:
+        return list(map(self._labels.__getitem__, numbers.tolist()))
+
+    def names(self, numbers: Integers) -> list[str]:
+        return list(map(self._name, numbers.tolist()))
 
     def ranks(self, numbers: Integers) -> npt.NDArray[Any]:
         keys = ranks(self._labels)

@@ -19,8 +19,6 @@ Matrix = npt.NDArray[np.int64]
 Entry = tuple[tuple[Any, ...], tuple[int, ...]]
 #: Labels and their integers, by names of labels.
 Entries = dict[str, Entry]
-#: The name and the label.
-Named = tuple[str, tuple[Any, ...]]
 
 
 @dataclass(eq=False)
@@ -48,29 +46,26 @@ class NumberedLabels(Mapping[str, Entry]):
         """The same in the order of `labels.rank`."""
         if not len(self):
             return self
-        pairs = zip(self.decodes, self.numbers.T, strict=True)
-        keys = [decode.ranks(np.ascontiguousarray(numbers)) for decode, numbers in pairs]
-        order = np.lexsort(keys[::-1])
+        order = np.lexsort([decode.ranks(own) for decode, own in self._columns()][::-1])
         return NumberedLabels(self.decodes, self.numbers[order], self.integers[order])
 
-    def named(self, places: Sequence[int] | slice = slice(None)) -> Iterator[Named]:
-        """One name and one label from those of each column. Lengths keep different names apart."""
-        own = self.numbers[places] if len(self) else self.numbers
-        columns = zip(self.decodes, own.T, strict=True)
-        named = [list(decode.named(np.ascontiguousarray(numbers))) for decode, numbers in columns]
-        names = zip(*([f"{len(name)}:{name}" for name, _ in each] for each in named), strict=True)
-        labels = zip(*([label for _, label in each] for each in named), strict=True)
-        return zip(map("".join, names), labels, strict=True)
-
-    def labels(self, places: Sequence[int]) -> list[tuple[Any, ...]]:
+    def labels(self, places: Sequence[int] | slice = slice(None)) -> list[tuple[Any, ...]]:
         """The labels at some places, with one value for each column."""
-        return [label for _, label in self.named(places)]
+        return list(zip(*(d.labels(own[places]) for d, own in self._columns()), strict=True))
+
+    def names(self) -> list[str]:
+        """One name from those of each column. Lengths keep different names apart."""
+        each = (decode.names(own) for decode, own in self._columns())
+        return ["".join(f"{len(x)}:{x}" for x in names) for names in zip(*each, strict=True)]
+
+    def _columns(self) -> Iterator[tuple[Decode, Matrix]]:
+        own = map(np.ascontiguousarray, self.numbers.T)  # whose bits can be read as reals
+        return zip(self.decodes, own, strict=True)
 
     @cached_property
     def _entries(self) -> Entries:
         rows = map(tuple, self.integers.tolist())
-        pairs = zip(self.named(), rows, strict=True)
-        return {name: (label, row) for (name, label), row in pairs}
+        return dict(zip(self.names(), zip(self.labels(), rows, strict=True), strict=True))
 
     def __len__(self) -> int:
         return len(self.integers)

@@ -233,7 +233,9 @@ class UndeclaredKeys(Sparse):
 
     def errors_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[float]:
         if self.inner is None:
-            return [law.passed.error(count, confidence) for _, (count,) in noisy]
+            counts = [count for _, (count,) in noisy]
+            error = {count: law.passed.error(count, confidence) for count in {*counts}}
+            return [error[count] for count in counts]
         pairs = self._one_by_one(noisy)
         return list(chain(*(one.errors_at(own, law.values, confidence) for one, own in pairs)))
 
@@ -284,12 +286,12 @@ class Unique(Sparse):
         for chunk, keep in with_kept(branches, where):
             units = units_of(chunk)
             there, codes, found_here = self._found(chunk, keep)
-            named = list(found_here.named())
-            for name, label in named:
+            names = found_here.names()
+            for name, label in zip(names, found_here.labels(), strict=True):
                 found.setdefault(name, label)
             places = {name: place for place, name in enumerate(found)}
-            table = np.array([*(places[name] for name, _ in named), -1], dtype=np.intp)
-            label_of_row = table[_of_all_rows(there, codes, len(named))]
+            table = np.array([*(places[name] for name in names), -1], dtype=np.intp)
+            label_of_row = table[_of_all_rows(there, codes, len(names))]
             inside = (label_of_row >= 0) & (units >= 0)
             pairs.append(np.stack([units[inside], label_of_row[inside]], axis=1))
         distinct = np.unique(np.concatenate(pairs), axis=0)

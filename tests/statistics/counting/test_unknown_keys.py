@@ -374,7 +374,7 @@ def test_texts_that_agree_up_to_a_nul_are_not_one(dtype: Any) -> None:
 def test_coded_marks_what_has_no_label() -> None:
     codes, known, decode = coded(vector(np.array(["a", None, "a", {}, 2, 2.0, True], dtype=object)))
     assert known.tolist() == [True, False, True, False, True, True, True]
-    assert [label for _, label in decode.named(codes[known])] == ["a", "a", 2, 2, 1]
+    assert decode.labels(codes[known]) == ["a", "a", 2, 2, 1]
 
 
 @pytest.mark.parametrize("most", [1, 5, 2**22])
