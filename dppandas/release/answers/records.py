@@ -147,7 +147,7 @@ class Record(ABC):
         if isinstance(self._law, Selection):
             labels = cast(pd.Index, self._layout.index).tolist()
             return [labels[i] for i in self._noisy]
-        values = self._statistic.typed(self._values())
+        values = self._statistic.typed(self._shown or self._estimated)
         return values[0] if self._layout.is_scalar else self._table(values)
 
     def _errors_among(self, confidence: float, rows: float | None = None) -> list[float]:
@@ -165,7 +165,7 @@ class Record(ABC):
 
     def _values(self) -> list[float]:
         """The answer's numbers: estimated, or moved by other releases of the same answer."""
-        return list(self._estimated if self._shown is None else self._shown)
+        return list(self._shown or self._estimated)
 
     @cached_property
     def _estimated(self) -> list[float]:
