@@ -74,6 +74,12 @@ def fresh_session() -> Iterator[None]:
     identities.clear()
 
 
+def heaviest(weights: Any, starts: Any, exactly: Any) -> Any:
+    """The first largest weight of each group."""
+    groups = np.split(weights, starts[1:])
+    return starts + np.array([int(np.argmax(group)) for group in groups])
+
+
 @pytest.fixture
 def frozen(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """``frozen(z)``: each noise is z from now on, and a selection takes the first largest score;
@@ -88,6 +94,7 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
         put("discrete_laplace_vector", lambda scale, n: np.full(n, noise, dtype=dtype))
         put("permute_and_flip", lambda gaps, rate: list(gaps).index(0))
         put("weighted_choice", lambda w: max(range(len(w)), key=w.__getitem__))
+        put("weighted_choices", heaviest)
         put("uniform", lambda n: n // 2)
 
     return freeze

@@ -47,4 +47,7 @@ class SumAccumulator:
 
     def result(self) -> list[int]:
         """The sums, exact in Python's integers."""
-        return [a + b for a, b in zip(self._exact, self._partial.tolist(), strict=True)]
+        recent: list[int] = self._partial.tolist()
+        if not any(self._exact):
+            return recent
+        return [a + b for a, b in zip(self._exact, recent, strict=True)]

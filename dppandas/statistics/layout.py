@@ -78,7 +78,7 @@ class Layout:
         return self.index is None
 
     def table(
-        self, values: Sequence[float], places: Sequence[int] | None = None, integer: bool = False
+        self, values: Sequence[float], places: Codes | None = None, integer: bool = False
     ) -> Any:
         """Numbers (or what `typed` makes of them) under their labels, in the order ``places``."""
         if self.rulers and not integer:
@@ -86,12 +86,14 @@ class Layout:
         dtype = "int64" if self.integer or integer else "float64"
         return self._labelled(np.array(values, dtype=dtype), places)
 
-    def _labelled(self, values: npt.NDArray[Any], places: Sequence[int] | None) -> Any:
+    def _labelled(self, values: npt.NDArray[Any], places: Codes | None) -> Any:
         if self.columns is not None:
             values = values.reshape(-1, len(self.columns))
             return pd.DataFrame(values, index=self.index, columns=self.columns)
-        series = pd.Series(values, index=self.index, name=self.name)
-        return series if places is None else series.iloc[list(places)]
+        index = self.index
+        if places is not None and index is not None:
+            values, index = values[places], index.take(places)
+        return pd.Series(values, index=index, name=self.name)
 
     def typed(
         self,
@@ -144,7 +146,7 @@ class Layout:
             return pd.array(list(values), dtype=object)
         return rulers[0].array(values, of_lengths=kinds == {2})
 
-    def flags(self, said: Sequence[bool | None], places: Sequence[int] | None) -> Any:
+    def flags(self, said: Sequence[bool | None], places: Codes | None) -> Any:
         """Truth values about numbers, labelled as in `table`; None where nothing is known."""
         return self._labelled(np.array(list(said), dtype=object if None in said else bool), places)
 
@@ -158,18 +160,14 @@ class Layout:
         columns = [_label_text(column) for column in self.columns]
         return [f"{row}, {column}" for row in rows for column in columns]
 
-    def places(self, values: Sequence[float]) -> list[int] | None:
+    def places(self, values: Sequence[float]) -> Codes | None:
         """The order of the entries of a sorted answer, ties in declared order; None if unsorted."""
         if self.order is None:
             return None
         sign = -1.0 if self.order == "descending" else 1.0
-
-        def rank(i: int) -> tuple[int, bool, float]:
-            unknown = values[i] != values[i]
-            block = i // self.block if self.block else 0
-            return block, unknown, 0.0 if unknown else sign * values[i]
-
-        return sorted(range(len(values)), key=rank)
+        blocks = np.arange(len(values)) // (self.block or len(values) or 1)
+        # NaN is last in its block, and ties keep their order
+        return np.lexsort((sign * np.array(values, np.float64), blocks))
 
 
 def between(lower: Any, upper: Any) -> pd.DataFrame:

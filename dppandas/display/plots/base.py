@@ -67,7 +67,7 @@ def placed(record: Record, result: Any) -> pd.DataFrame:
     numbers = np.arange(size).reshape(-1, len(columns))
     whole = pd.DataFrame(numbers, index=layout.index, columns=columns)
     if result is None:
-        order = layout.places(record._statistic.estimate(record._noisy))
+        order = layout.places(record._estimated)
         return whole if order is None or layout.columns is not None else whole.iloc[order]
     frame = result.to_frame() if isinstance(result, pd.Series) else result
     row_at = {results._comparable(row): i for i, row in enumerate(whole.index)}

@@ -50,7 +50,9 @@ class PartitionSelection:
     def release(self, exact: Found) -> list[Any]:
         """The released labels, in the order given."""
         curve = Curve.of(self.epsilon, self.delta)
-        return [(label, (1,)) for label, (units, *_) in exact.values() if curve.tells(units)]
+        units = exact.integers[:, 0].tolist()
+        places = [place for place, number in enumerate(units) if curve.tells(number)]
+        return [(label, (1,)) for label in exact.labels(places)]
 
     def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
         """ε and δ; where ρ is counted, δ and for each label the ρ of a pure ε: two laws that are

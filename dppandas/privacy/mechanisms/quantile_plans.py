@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..sampling import samplers
 from .ranks import Ranks, aimed
 
 #: The digits of a weight, and the decimal places at which it is cut to a whole number.
 DIGITS, PLACES = 110, 90
+
+#: Losses and masses below this don't overflow an int64, nor does the sum of two.
+LARGEST = 2**62
+
+#: Whole numbers: int64 where none can overflow, else Python's integers.
+Exact = npt.NDArray[Any]
+#: The fields of `Run`, each one number or one for each run.
+Piece = tuple[Any, Any, Any, Any, Any]
 
 
 @dataclass(frozen=True)
@@ -77,6 +87,35 @@ class Run:
     step: int = 0
 
 
+class Runs:
+    """Many runs: an array for each field of `Run`, of int64 or of Python's integers."""
+
+    def __init__(self, pieces: Iterable[Piece], exact: type) -> None:
+        """Of pieces, each with one number or array for each field; runs without slots are left
+        out."""
+        kept = []
+        for piece in pieces:
+            fields = np.broadcast_arrays(*(np.atleast_1d(np.array(f, exact)) for f in piece))
+            there = fields[2] > 0
+            kept.append([field[there] for field in fields])
+        self._fields = tuple(map(np.concatenate, zip(*kept, strict=True)))
+
+    def __iter__(self) -> Iterator[Run]:
+        return map(Run, *(field.tolist() for field in self._fields))
+
+    def __getitem__(self, at: int) -> Run:
+        return Run(*(int(field[at]) for field in self._fields))
+
+    def weights(self, rate: Fraction) -> npt.NDArray[np.float64]:
+        """`Weights.run` of each to a factor within 1 ± 2^-40, but not as whole numbers."""
+        _, _, count, loss, step = (field.astype(np.float64) for field in self._fields)
+        arms = np.flatnonzero(step)
+        log_ratio = step[arms] * -float(rate)
+        count[arms] = np.expm1(log_ratio * count[arms]) / np.expm1(log_ratio)  # 1 + r + r² + …
+        weights: npt.NDArray[np.float64] = count * np.exp(loss * -float(rate))
+        return weights
+
+
 @dataclass(frozen=True)
 class Slots:
     """The slots of equal width between two places of the grid, of which one is chosen.
@@ -93,13 +132,50 @@ class Slots:
     parts: int
     cap: int
 
-    def runs(self) -> list[Run]:
+    def runs(self) -> Runs:
         """All slots in runs; those of capped loss form one run at each end."""
-        parts, base = self.parts, self.ranks.mass(self.low, self.parts)
-        b = self.share.denominator
-        least, most = aimed(self.ranks.mass(self.high, parts) - base, self.share, parts)
+        parts, base, b = self.parts, self._base, self.share.denominator
         values, below = self.ranks.values, self.ranks.below
-        first, last = self.low // self.width, (self.high - 1) // self.width
+        per_point, first, last = parts // self.width, self._first, self._last
+        least, most = aimed(self.ranks.mass(self.high, parts) - base, self.share, parts)
+        start, i, j, stop = self._uncapped(least, most)
+        # How far each gap is from what is aimed at, by the rows from the i-th point on.
+        mass, rows = b * (int(below[i]) * parts - base), below[i : j + 1] - below[i]
+        short, beyond, row = least - mass, mass - most, b * parts
+        largest = abs(short) + abs(beyond) + self.cap + row * (int(rows[-1]) + 1)
+        exact: type = np.int64 if largest < LARGEST else object
+        risen = rows.astype(exact) * row
+        shorts, beyonds = short - risen, beyond + risen
+        own = values[i:j] * per_point
+        at = first if i == start else (int(values[i - 1]) + 1) * per_point
+        end = last + 1 if j == stop else int(values[j]) * per_point
+        begin = np.append(at, np.minimum(own + per_point, last + 1))
+        rest = max(int(begin[-1]), end)
+        return Runs([
+            (first, 1, at - first, self.cap, 0),
+            (begin, 1, np.append(own, end) - begin, self._capped(shorts, beyonds), 0),
+            *self._points(own, shorts[:-1], beyonds[:-1], np.diff(risen)),
+            (rest, 1, last + 1 - rest, self.cap, 0),
+        ], exact)  # fmt: skip
+
+    @property
+    def _first(self) -> int:
+        return self.low // self.width
+
+    @property
+    def _last(self) -> int:
+        return (self.high - 1) // self.width
+
+    @property
+    def _base(self) -> int:
+        """The mass below the lower place."""
+        return self.ranks.mass(self.low, self.parts)
+
+    def _uncapped(self, least: int, most: int) -> tuple[int, int, int, int]:
+        """Of the points with rows: the first between the places, the first whose loss isn't capped,
+        the first beyond such points, and the first beyond the places."""
+        parts, base, b = self.parts, self._base, self.share.denominator
+        values, below = self.ranks.values, self.ranks.below
         start = int(np.searchsorted(values, self.low // parts))
         stop = int(np.searchsorted(values, (self.high - 1) // parts, "right"))
         # With so few rows up to its end, or so many below it, a point's loss is capped.
@@ -107,49 +183,35 @@ class Slots:
         over = -((-(most + self.cap) // b - base) // parts)
         i = max(start, min(stop, int(np.searchsorted(below[1:], _int64(under), "right"))))
         j = max(i, min(stop, int(np.searchsorted(below[:-1], _int64(over), "left"))))
-        at = first if i == start else (int(values[i - 1]) + 1) * parts // self.width
-        end = last + 1 if j == stop else int(values[j]) * parts // self.width
-        found = [Run(first, 1, at - first, self.cap)]
-        for k in range(i, j):
-            own = int(values[k]) * parts // self.width
-            mass = b * (int(below[k]) * parts - base)
-            found.append(self._gap(at, own, least - mass, mass - most))
-            at, up_to = max(own, first), min(own + parts // self.width - 1, last)
-            density = b * int(self.ranks.counts[k])
-            found.extend(self._point(own, at, up_to, least - mass, mass - most, density))
-            at = up_to + 1
-        mass = b * (int(below[j]) * parts - base)
-        found.append(self._gap(at, end, least - mass, mass - most))
-        at = max(at, end)
-        found.append(Run(at, 1, last + 1 - at, self.cap))
-        return [run for run in found if run.count > 0]
+        return start, i, j, stop
 
-    def _gap(self, at: int, end: int, short: int, beyond: int) -> Run:
-        return Run(at, 1, end - at, min(max(0, short, beyond), self.cap))
+    def _capped(self, short: Exact, beyond: Exact) -> Exact:
+        return np.clip(np.maximum(short, beyond), 0, self.cap)
 
-    def _point(
-        self, own: int, first: int, last: int, short: int, beyond: int, density: int
-    ) -> Iterator[Run]:
-        """The slots of a point with rows: the loss falls, is 0 in at least one slot, and rises."""
-        step = density * self.width
+    def _points(self, own: Exact, short: Exact, beyond: Exact, mass: Exact) -> Iterator[Piece]:
+        """The slots of points with rows: the loss falls, is 0 in at least one slot, and rises."""
+        first = np.maximum(own, self._first)
+        last = np.minimum(own + self.parts // self.width - 1, self._last)
         if self.width == self.parts:
-            yield Run(first, 1, 1, min(max(0, beyond, short - step), self.cap))
+            yield first, 1, last + 1 - first, self._capped(short - mass, beyond), 0
             return
-        falling = min(last, own - (-short // step) - 2)  # ceil(short/step) - 2
-        rising = max(first, own + (-beyond // step) + 1)
-        if falling >= first:
-            loss = short - step * (falling - own + 1)
-            yield from self._arm(falling, -1, falling - first + 1, loss, step)
-        flat = max(first, falling + 1)
-        yield Run(flat, 1, min(last, rising - 1) - flat + 1, 0)
-        if rising <= last:
-            loss = beyond + step * (rising - own)
-            yield from self._arm(rising, 1, last - rising + 1, loss, step)
+        step = mass // (self.parts // self.width)
+        falling = np.minimum(last, own - (-short // step) - 2)  # ceil(short/step) - 2
+        rising = np.maximum(first, own + (-beyond // step) + 1)
+        flat = np.maximum(first, falling + 1)
+        yield flat, 1, np.minimum(last, rising - 1) - flat + 1, 0, 0
+        down, up = short - step * (falling - own + 1), beyond + step * (rising - own)
+        yield from self._arms(falling, -1, falling - first, down, step)
+        yield from self._arms(rising, 1, last - rising, up, step)
 
-    def _arm(self, slot: int, sign: int, count: int, loss: int, step: int) -> Iterator[Run]:
-        free = min(count, max(0, -((loss - self.cap) // step)))
-        yield Run(slot, sign, free, loss, step)
-        yield Run(slot + sign * free, sign, count - free, self.cap)
+    def _arms(
+        self, slot: Exact, sign: int, further: Exact, loss: Exact, step: Exact
+    ) -> Iterator[Piece]:
+        """A slot and those further on: first those below the cap."""
+        count = np.maximum(further + 1, 0)
+        free = np.minimum(count, np.maximum(0, -((loss - self.cap) // step)))
+        yield slot, sign, free, loss, step
+        yield slot + sign * free, sign, count - free, self.cap, 0
 
 
 class Weights:

@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import decimal
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 
 import numpy as np
 
@@ -48,17 +49,26 @@ MANY = 32
 
 def choose(slots: Slots, rate: Fraction) -> int:
     """A slot, chosen with probability proportional to exp(-rate · loss)."""
-    with decimal.localcontext(decimal.Context(DIGITS, decimal.ROUND_HALF_EVEN)):
-        runs, weights = slots.runs(), Weights(rate)
-        chosen = samplers.weighted_choice([weights.run(run) for run in runs])
-        return weights.slot(runs[chosen])
+    runs = slots.runs()
+    (chosen,) = samplers.weighted_choices(
+        runs.weights(rate), np.zeros(1, dtype=np.int64), lambda _: _exactly(rate, runs)
+    )
+    with _context():
+        return Weights(rate).slot(runs[chosen])
 
 
 def weigh(rate: Fraction, counts: Sequence[int], losses: Sequence[int]) -> list[int]:
     """The whole-number weights of runs, given their numbers of slots and their losses."""
-    with decimal.localcontext(decimal.Context(DIGITS, decimal.ROUND_HALF_EVEN)):
-        weights = Weights(rate)
-        return [weights.run(Run(0, 1, *run)) for run in zip(counts, losses, strict=True)]
+    return _exactly(rate, (Run(0, 1, *run) for run in zip(counts, losses, strict=True)))
+
+
+def _exactly(rate: Fraction, runs: Iterable[Run]) -> list[int]:
+    with _context():
+        return list(map(Weights(rate).run, runs))
+
+
+def _context() -> AbstractContextManager[decimal.Context]:
+    return decimal.localcontext(decimal.Context(DIGITS, decimal.ROUND_HALF_EVEN))
 
 
 @dataclass(frozen=True)
@@ -170,7 +180,7 @@ class ExponentialQuantiles:
         ranks, rate = RanksByCell.of(cells), self._rate(node)
         choice = Choice(node.share, top, self._cap(node, top), rate)
         if choice.fits(ranks):
-            return choice.points(ranks, lambda counts, losses: weigh(rate, counts, losses))
+            return choice.points(ranks, partial(weigh, rate))
         return np.array([self._chosen(each, top)[0] for each in ranks], dtype=np.int64)
 
     def _chosen(self, ranks: Ranks, top: int) -> list[int]:

@@ -7,11 +7,13 @@ error decide all bounds here, never floats.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
+
+import numpy.typing as npt
 
 from ...errors import MissingArgument, QueryError
 from ..accounting.conversions import least_from
@@ -22,9 +24,18 @@ from .base import Sensitivity
 from .conditional import ThresholdedNoise
 from .noise import DiscreteLaplace
 
-#: The exact integers of each label, by the label's name: first the label, with one value for each
-#: column, then its integers. The order follows from the labels, never from the rows.
-Found = Mapping[str, tuple[tuple[Any, ...], tuple[int, ...]]]
+
+class Found(Protocol):
+    """The exact integers of each label. The order follows from the labels, never from the rows."""
+
+    @property
+    def integers(self) -> npt.NDArray[Any]:
+        """A line for each label."""
+
+    def labels(self, places: Sequence[int]) -> Sequence[tuple[Any, ...]]:
+        """The labels at some places, with one value for each column."""
+
+
 #: A released label and its noisy integers.
 Told = tuple[tuple[Any, ...], tuple[int, ...]]
 
@@ -92,13 +103,14 @@ class Threshold(_NoisyThreshold):
 
     def release(self, exact: Found) -> list[Any]:
         """The labels whose noisy counts reach the threshold, and these, in the order given."""
-        return [(exact[name][0], (count,)) for name, count in self.passing(exact)]
+        told = self.passing(exact)
+        released = zip(exact.labels([place for place, _ in told]), told, strict=True)
+        return [(label, (count,)) for label, (_, count) in released]
 
-    def passing(self, exact: Found) -> list[tuple[str, int]]:
-        """Names and noisy counts of the released labels."""
-        noisy = self.noise.release([integers[0] for _, integers in exact.values()])
-        pairs = zip(exact, noisy, strict=True)
-        return [(name, count) for name, count in pairs if count >= self.least]
+    def passing(self, exact: Found) -> list[tuple[int, int]]:
+        """Places and noisy counts of the released labels."""
+        noisy = self.noise.release(exact.integers[:, 0].tolist())
+        return [(place, count) for place, count in enumerate(noisy) if count >= self.least]
 
 
 @dataclass(frozen=True)
@@ -125,11 +137,13 @@ class KeyedNoise:
     def release(self, exact: Found) -> list[Any]:
         """Labels, noisy counts and noisy integers."""
         told = self.keys.passing(exact)
-        flat = self.values.release([x for name, _ in told for x in exact[name][1][1:]])
-        size = len(flat) // len(told) if told else 0
+        places = [place for place, _ in told]
+        own = exact.integers[places, 1:]
+        flat, size = self.values.release(own.reshape(-1).tolist()), own.shape[1]
+        released = zip(exact.labels(places), told, strict=True)
         return [
-            (exact[name][0], (count, *flat[i * size : (i + 1) * size]))
-            for i, (name, count) in enumerate(told)
+            (label, (count, *flat[i * size : (i + 1) * size]))
+            for i, (label, (_, count)) in enumerate(released)
         ]
 
     def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:

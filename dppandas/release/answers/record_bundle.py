@@ -127,7 +127,7 @@ def places_of(records: Mapping[Any, Record]) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     first = 0
     for name, record in records.items():
-        layout, values = record._layout, record._statistic.estimate(record._noisy)
+        layout, values = record._layout, record._estimated
         numbers = range(first, first + len(values))
         found[name] = (
             first

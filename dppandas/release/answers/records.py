@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Unpack, cast
 from weakref import WeakValueDictionary
 
@@ -108,9 +109,8 @@ class Record(ABC):
         is_nearer = self._statistic.in_ranks or self._statistic.error(1) is not None
         if self._shown is None or is_nearer:
             return found
-        before = self._statistic.estimate(self._noisy)
         intervals = self._statistic.intervals_at(self._noisy, self._law, confidence)
-        numbers = zip(found, before, self._shown, intervals, strict=True)
+        numbers = zip(found, self._estimated, self._shown, intervals, strict=True)
         return [
             error if now == was else max(high - now, now - low)
             for error, was, now, (low, high) in numbers
@@ -129,9 +129,8 @@ class Record(ABC):
         """Bounds around the exact answer on the same rows, at this confidence.
 
         For a Series, a DataFrame with columns lower and upper under the same labels; for a
-        DataFrame, one with both under each column; for one number, (lower, upper). They hold
-        together as `errors` do. They follow from public facts and the noisy integers, and are
-        about clipped values.
+        DataFrame, both under each column; for one number, (lower, upper). They hold together as
+        `errors` do. They follow from public facts and noisy integers, and are about clipped values.
         """
         confidence = parse_confidence(confidence)
         if isinstance(self._law, Selection):
@@ -148,7 +147,7 @@ class Record(ABC):
         if isinstance(self._law, Selection):
             labels = cast(pd.Index, self._layout.index).tolist()
             return [labels[i] for i in self._noisy]
-        values = self._statistic.typed(self._values())
+        values = self._statistic.typed(self._shown or self._estimated)
         return values[0] if self._layout.is_scalar else self._table(values)
 
     def _errors_among(self, confidence: float, rows: float | None = None) -> list[float]:
@@ -166,7 +165,11 @@ class Record(ABC):
 
     def _values(self) -> list[float]:
         """The answer's numbers: estimated, or moved by other releases of the same answer."""
-        return self._statistic.estimate(self._noisy) if self._shown is None else list(self._shown)
+        return list(self._shown or self._estimated)
+
+    @cached_property
+    def _estimated(self) -> list[float]:
+        return self._statistic.estimate(self._noisy)
 
     @property
     def error_unit(self) -> str:
@@ -195,7 +198,7 @@ class Record(ABC):
         if isinstance(self._law, Selection):
             return None
         said = self._dominated()
-        places = self._layout.places(self._statistic.estimate(self._noisy))
+        places = self._layout.places(self._estimated)
         return said[0] if self._layout.is_scalar else self._layout.flags(said, places)
 
     def _dominated(self) -> list[bool | None]:
@@ -239,9 +242,8 @@ class Record(ABC):
 
         epsilon : the loss of the new release, with ``rho=``, ``delta=`` and ``mechanism=`` as in
             the query itself.
-        until : instead of epsilon, the largest error that the answer may have, in its own unit
-            (for times a Timedelta), with ``confidence=`` (0.95 by default). Several numbers keep it
-            together.
+        until : instead of epsilon, the largest error allowed, in the answer's own unit (for times a
+            Timedelta), with ``confidence=`` (0.95 by default). Several numbers keep it together.
         looks : with until, the most looks at the answer, from 1 to 12; 3 by default. Each look
             costs as much as all before it, and the budget must be able to pay for all of them.
             ``at_most=`` limits their total loss.
@@ -293,7 +295,7 @@ class Record(ABC):
             return f"± {format_number(max(self._errors_among(CONFIDENCE)))} ranks"
         return in_words(self._statistic, self._law)
 
-    @property
+    @cached_property
     def _layout(self) -> Layout:
         return self._statistic.released_layout(self._noisy)
 
@@ -322,9 +324,7 @@ class Record(ABC):
         return typed(lower, math.floor), typed(upper, math.ceil)
 
     def _table(self, values: Sequence[Any]) -> Any:
-        return self._layout.table(
-            values, self._layout.places(self._statistic.estimate(self._noisy))
-        )
+        return self._layout.table(values, self._layout.places(self._estimated))
 
     def __str__(self) -> str:
         return shown.text(self)

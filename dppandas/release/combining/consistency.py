@@ -190,7 +190,7 @@ def _margin(record: Record, levels: Mapping[Expression, tuple[Any, ...]]) -> Mar
     own[tuple(places[i] for i in order)] = np.arange(len(keys))
     wide = own.reshape([len(levels[by]) if by in cells.by else 1 for by in axes])
     codes = np.broadcast_to(wide, [len(labels) for labels in levels.values()]).reshape(-1)
-    sums = np.array(record._statistic.estimate(record._noisy), dtype=np.float64)
+    sums = np.array(record._estimated, dtype=np.float64)
     return Margin(codes, sums, 1 / _variance(record._law))
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import MissingArgument, QueryError, UnknownColumn, quoted
-from ..values import are_small, canonical, key
+from ..values import are_simple, are_small, canonical, key
 
 #: The entry of a frame's attrs that holds the token of its source.
 SOURCE_ATTR = "dppandas.source"
@@ -103,7 +103,10 @@ class Keys:
         """The labels as a pandas index."""
         if self.width > 1:
             return pd.MultiIndex.from_tuples(list(self.labels), names=list(names))
-        flat: pd.Index = pd.Index(list(self.labels), name=names[0], tupleize_cols=False)
+        labels: Any = list(self.labels)
+        if are_small(labels):  # as pandas would find out more slowly
+            labels = np.array(labels, dtype=np.int64)
+        flat: pd.Index = pd.Index(labels, name=names[0], tupleize_cols=False)
         return flat
 
 
@@ -132,7 +135,10 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
             f"{example}; this is a column of a protected source, and its labels are private."
         )
     try:
-        labels = tuple(islice((public(label) for label in value), MOST_KEYS + 1))
+        labels = tuple(islice(value, MOST_KEYS + 1))
+        if not (simple := are_simple(labels)):
+            labels = tuple(map(public, labels))
+            simple = are_simple(labels)
     except QueryError as error:
         raise QueryError(f"{example}; {error.reason}") from None
     except TypeError:  # an array of no dimension
@@ -141,8 +147,8 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
         raise QueryError(f"{example}; it is empty.")
     if len(labels) > MOST_KEYS:
         raise QueryError(f"keys= of {named} are more than {MOST_KEYS:,}.")
-    if depth == 1 and are_small(labels) and len(set(labels)) == len(labels):
-        return labels  # the checks below hold for whole numbers, and are slow for many
+    if depth == 1 and simple and len(set(labels)) == len(labels):
+        return labels  # the checks below hold for these, and are slow for many
     several = [_checked_parts(label, example, depth) for label in labels]
     seen: dict[Any, int] = {}
     for position, (label, parts) in enumerate(zip(labels, several, strict=True)):

@@ -123,6 +123,14 @@ def are_small(values: Collection[Any]) -> bool:
     return set(map(type, values)) == {int} and min(values) >= -(2**63) and max(values) < 2**63
 
 
+def are_simple(values: Collection[Any]) -> bool:
+    """Whether all are ints of 64 bits, or all texts within the limits: values that mean themselves
+    and are equal as in Python."""
+    if set(map(type, values)) == {str}:
+        return max(map(len, values)) <= MOST_CHARACTERS
+    return are_small(values)
+
+
 def _numpy_number(cell: Any, room: _Room) -> Cell:
     return _canonical(np.generic.item(cell), room)
 

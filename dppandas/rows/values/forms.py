@@ -203,7 +203,7 @@ class Levels:
             self._bytes += found[0].nbytes
             if self._bytes > _MOST_REMEMBERED:  # other threads may write now, so never iterate
                 self._made, self._bytes = {}, 0
-            self._made[key] = found
+            found = self._made.setdefault(key, found)  # another thread may have been faster
         return found
 
 
@@ -292,7 +292,7 @@ def of_levels(values: Sequence[Any], codes: Codes) -> Coded:
 
 def of_texts(texts: Array, codes: Codes) -> Coded:
     """Elements by their position among texts of exact type str; too long ones are missing."""
-    if any(len(text) > MOST_CHARACTERS for text in texts):
+    if max(map(len, texts), default=0) > MOST_CHARACTERS:
         return of_levels(texts.tolist(), codes)
     return Coded(codes, Levels(texts=texts))
 

@@ -10,8 +10,7 @@ import datetime
 import decimal
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from functools import partial
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,7 @@ import numpy.typing as npt
 from . import equality, objects
 from .cells import canonical, number
 from .families import Cell, order
-from .forms import Codes, Levels, Mask, Numbers, Vector
+from .forms import Codes, Integers, Levels, Mask, Numbers, Vector
 
 #: A text that tells labels apart, and the label itself.
 Named = tuple[str, Any]
@@ -102,27 +101,77 @@ def ranks(labels: Sequence[Any]) -> Sequence[Any]:
     return labels if {*map(type, labels)} in ({int}, {str}) else list(map(rank, labels))
 
 
-class Decode:
+class Decode(Protocol):
     """What stands for the labels of a column: whole numbers, which mean the same wherever the same
     object decodes them."""
 
-    def __init__(self, named: Callable[[Sequence[int]], Iterable[Named]]) -> None:
-        self.named = named
+    def labels(self, numbers: Integers) -> list[Any]:
+        """The labels themselves."""
+
+    def names(self, numbers: Integers) -> list[str]:
+        """Their names, as of `named`."""
+
+    def ranks(self, numbers: Integers) -> npt.NDArray[Any]:
+        """Numbers that sort as `rank` sorts the labels."""
 
 
-def _named_wholes(wholes: Sequence[int]) -> Iterable[Named]:
-    return ((f"n{whole:x}/1", whole) for whole in wholes)
+class _Wholes:
+    """Whole numbers themselves."""
+
+    def labels(self, numbers: Integers) -> list[Any]:
+        return list(numbers.tolist())
+
+    def names(self, numbers: Integers) -> list[str]:
+        return [f"n{whole:x}/1" for whole in numbers.tolist()]
+
+    def ranks(self, numbers: Integers) -> npt.NDArray[Any]:
+        return numbers
 
 
-def _named_reals(bits: Sequence[int]) -> Iterable[Named]:
-    reals = np.array(bits, dtype=np.int64).view(np.float64).tolist()
-    return cast("Iterable[Named]", map(_named, map(number, reals)))  # every real has a label
+class _Reals:
+    """The bits of reals, each of which has a label."""
+
+    def labels(self, numbers: Integers) -> list[Any]:
+        return list(map(_label, self._cells(numbers)))
+
+    def names(self, numbers: Integers) -> list[str]:
+        return list(map(equality.name, self._cells(numbers)))
+
+    def ranks(self, numbers: Integers) -> npt.NDArray[Any]:
+        return numbers.view(np.float64)
+
+    def _cells(self, numbers: Integers) -> Iterable[Cell]:
+        return map(number, self.ranks(numbers).tolist())
 
 
-_WHOLES, _REALS = Decode(_named_wholes), Decode(_named_reals)
+class Listed:
+    """The positions of labels in a list."""
+
+    def __init__(self, labels: Sequence[Any], name: Callable[[int], str]) -> None:
+        self._labels = labels
+        self._name = name  # of the label at a position
+
+    @classmethod
+    def of(cls, labels: Sequence[Any]) -> Listed:
+        """A list of labels, whose names are made of themselves."""
+        return cls(labels, lambda at: cast(Named, named(labels[at]))[0])
+
+    def labels(self, numbers: Integers) -> list[Any]:
+        return list(map(self._labels.__getitem__, numbers.tolist()))
+
+    def names(self, numbers: Integers) -> list[str]:
+        return list(map(self._name, numbers.tolist()))
+
+    def ranks(self, numbers: Integers) -> npt.NDArray[Any]:
+        keys = ranks(self._labels)
+        at = {key: place for place, key in enumerate(sorted(set(keys)))}
+        return np.array([at[key] for key in keys], dtype=np.intp)[numbers]
 
 
-def coded(v: Vector) -> tuple[npt.NDArray[np.int64], Mask, Decode]:
+_WHOLES, _REALS = _Wholes(), _Reals()
+
+
+def coded(v: Vector) -> tuple[Integers, Mask, Decode]:
     """A whole number for the label of each element, which elements have a label, and what decodes
     the numbers. Equal labels have equal numbers; the order of numbers means nothing."""
     if isinstance(v, Numbers):
@@ -136,6 +185,10 @@ def coded(v: Vector) -> tuple[npt.NDArray[np.int64], Mask, Decode]:
 
 
 def _of_levels(levels: Levels) -> tuple[Codes, Decode]:
+    texts = None if levels.texts is None else levels.texts.tolist()
+    if texts is not None and len(set(texts)) == len(texts):
+        table = np.append(np.arange(len(texts)), -1)
+        return table, Listed(texts, lambda at: equality.name(("text", texts[at])))
     numbers: dict[str, int] = {}
     known: dict[str, Named] = {}
     table = np.full(len(levels) + 1, -1, dtype=np.intp)
@@ -143,5 +196,5 @@ def _of_levels(levels: Levels) -> tuple[Codes, Decode]:
         if (found := _named(cell)) is not None:
             known[found[0]] = found
             table[i] = numbers.setdefault(found[0], len(numbers))
-    listed = list(known.values())
-    return table, Decode(partial(map, listed.__getitem__))
+    names = list(known)
+    return table, Listed([label for _, label in known.values()], names.__getitem__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import repeat
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -31,6 +32,7 @@ class Labels:
         for i, label in enumerate(labels):
             for each in readings(label):
                 self._at.setdefault(each, i)
+        self._texts = {exact: i for (family, exact), i in self._at.items() if family == "text"}
         numbers = [(exact, i) for (family, exact), i in self._at.items() if family == "number"]
         whole = sorted((x, i) for x, i in numbers if type(x) is int and -(2**63) <= x < 2**63)
         self._integers = np.array([x for x, _ in whole], dtype=np.int64)
@@ -70,7 +72,10 @@ class Labels:
         return self._at.get(wanted, self._n)
 
     def _of_levels(self, levels: Levels) -> Codes:
-        found = map(self._of_cell, levels.cells)
+        if levels.texts is None:
+            found = map(self._of_cell, levels.cells)
+        else:
+            found = map(self._texts.get, levels.texts, repeat(self._n))
         return np.fromiter(found, dtype=np.intp, count=len(levels))
 
     def _of_cell(self, cell: Any) -> int:
@@ -156,7 +161,9 @@ def _simple(labels: tuple[Any, ...], types: tuple[type, ...]) -> Labels:
 
 def _made(labels: tuple[Any, ...]) -> Labels:
     types = tuple(map(type, labels))
-    return _simple(labels, types) if set(types) <= _SIMPLE else Labels(labels)
+    if len(alike := set(types)) == 1:
+        types = types[:1]
+    return _simple(labels, types) if alike <= _SIMPLE else Labels(labels)
 
 
 #: Labels ready for look-ups.

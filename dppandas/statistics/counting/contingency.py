@@ -65,7 +65,7 @@ class Contingency(Count):
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         if not self.share:
-            return [clamped(value) for value in self._visible(self._table(noisy))]
+            return clamped(self._visible(self._table(noisy)))
         table = self._table([max(0, value) for value in noisy])
         pairs = zip(self._visible(table), self._visible(self._whole(table)), strict=True)
         return [rounded(Fraction(own, all_)) if all_ else 0.0 for own, all_ in pairs]
@@ -82,10 +82,11 @@ class Contingency(Count):
 
     def _around(self, noisy: Sequence[int], wide: Sequence[int]) -> list[Interval]:
         values = self._visible(self._table(noisy))  # a count is never below 0
-        return [
-            (clamped(max(0, value - w)), clamped(max(0, value + w)))
-            for value, w in zip(values, wide, strict=True)
-        ]
+        low, high = (
+            clamped([max(0, value + sign * w) for value, w in zip(values, wide, strict=True)])
+            for sign in (-1, 1)
+        )
+        return list(zip(low, high, strict=True))
 
     def _terms(self) -> list[int]:
         """How many noisy cells each entry of the answer adds up."""

@@ -81,9 +81,7 @@ class Count(Statistic):
         return list(passed.T)
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
-        if not self.share_of:
-            return [clamped(value) for value in noisy]
-        return shares(noisy, self.share_of)
+        return shares(noisy, self.share_of) if self.share_of else clamped(noisy)
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
         w = half_width
@@ -144,6 +142,8 @@ def rounded(share: Fraction) -> float:
     return float(round(share / SHARE_STEP) * SHARE_STEP)
 
 
-def clamped(value: int) -> int:
-    """A noisy integer within int64: noise beyond is next to impossible, but must not raise."""
-    return max(-_LARGEST_INT, min(_LARGEST_INT, value))
+def clamped(noisy: Sequence[int]) -> list[float]:
+    """Noisy integers within int64: noise beyond is next to impossible, but must not raise."""
+    if max(noisy, default=0) <= _LARGEST_INT and min(noisy, default=0) >= -_LARGEST_INT:
+        return list(noisy)
+    return [max(-_LARGEST_INT, min(_LARGEST_INT, value)) for value in noisy]

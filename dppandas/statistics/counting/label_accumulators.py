@@ -2,38 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...rows.accumulators import ROWS_PER_FOLD
 from ...rows.values.forms import Codes, numbered
-from ...rows.values.labels import Decode
+from ...rows.values.labels import Decode, Listed
 
 Matrix = npt.NDArray[np.int64]
-#: The exact integers of labels, as in `thresholds.Found`.
-Entries = dict[str, tuple[tuple[Any, ...], tuple[int, ...]]]
+#: A label, with one value for each column, and its exact integers.
+Entry = tuple[tuple[Any, ...], tuple[int, ...]]
+#: Labels and their integers, by names of labels.
+Entries = dict[str, Entry]
 
 
-@dataclass
-class NumberedLabels:
-    """The labels of some rows, and the integers of each, a line for each label. Labels are the
-    numbers that `labels.coded` gives; their names are made once, at the end."""
+@dataclass(eq=False)
+class NumberedLabels(Mapping[str, Entry]):
+    """The labels of some rows, and the integers of each, a line for each label; int64 or Python's.
+
+    Labels are the numbers that `labels.coded` gives. They and their names are made when they are
+    asked for. By name it maps to `Entries`.
+    """
 
     decodes: tuple[Decode, ...]
     numbers: Matrix
-    integers: Matrix
+    integers: npt.NDArray[Any]
 
-    def named(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
-        """One name and one label from those of each column. Lengths keep different names apart."""
-        columns = zip(self.decodes, self.numbers.T, strict=True)
-        named = [list(decode.named(numbers.tolist())) for decode, numbers in columns]
-        names = zip(*([f"{len(name)}:{name}" for name, _ in each] for each in named), strict=True)
-        labels = zip(*([label for _, label in each] for each in named), strict=True)
-        return zip(map("".join, names), labels, strict=True)
+    @classmethod
+    def of(cls, entries: Entries, size: int) -> NumberedLabels:
+        """Labels and their integers, of which there are ``size`` for each."""
+        rows = np.array([row for _, row in entries.values()], dtype=object).reshape(-1, size)
+        columns = zip(*(label for label, _ in entries.values()), strict=True)
+        decodes = tuple(map(Listed.of, columns))
+        numbers = np.broadcast_to(np.arange(len(rows))[:, None], (len(rows), len(decodes)))
+        return cls(decodes, numbers, rows)
+
+    def in_order(self) -> NumberedLabels:
+        """The same in the order of `labels.rank`."""
+        if not len(self):
+            return self
+        order = np.lexsort([decode.ranks(own) for decode, own in self._columns()][::-1])
+        return NumberedLabels(self.decodes, self.numbers[order], self.integers[order])
+
+    def labels(self, places: Sequence[int] | slice = slice(None)) -> list[tuple[Any, ...]]:
+        """The labels at some places, with one value for each column."""
+        return list(zip(*(d.labels(own[places]) for d, own in self._columns()), strict=True))
+
+    def names(self) -> list[str]:
+        """One name from those of each column. Lengths keep different names apart."""
+        each = (decode.names(own) for decode, own in self._columns())
+        return ["".join(f"{len(x)}:{x}" for x in names) for names in zip(*each, strict=True)]
+
+    def _columns(self) -> Iterator[tuple[Decode, Matrix]]:
+        own = map(np.ascontiguousarray, self.numbers.T)  # whose bits can be read as reals
+        return zip(self.decodes, own, strict=True)
+
+    @cached_property
+    def _entries(self) -> Entries:
+        rows = map(tuple, self.integers.tolist())
+        return dict(zip(self.names(), zip(self.labels(), rows, strict=True), strict=True))
+
+    def __len__(self) -> int:
+        return len(self.integers)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __getitem__(self, name: str) -> Entry:
+        return self._entries[name]
 
 
 class EntryAccumulator:
@@ -82,36 +123,45 @@ class LabelAccumulator:
         self._entries.join(other._entries)
         self.add(other._unnamed, other._rows)
 
-    def result(self) -> Entries:
-        """The integers of each label, by name."""
+    def result(self) -> Mapping[str, Entry]:
+        """The integers of each label. If the numbers of all rows mean the same, and were few enough
+        to be added up at once, no name is made."""
+        alike = {found.decodes for found in self._unnamed}
+        if len(alike) == 1 and not self._entries.result():
+            return _summed(self._unnamed)
         self._fold()
         return self._entries.result()
 
     def _fold(self) -> None:
-        """Add up and name what isn't named yet: so few rows that no int64 wraps around."""
+        """Add up and name what isn't named yet."""
         alike: dict[tuple[Decode, ...], list[NumberedLabels]] = {}
         for found in self._unnamed:
             alike.setdefault(found.decodes, []).append(found)
-        for decodes, each in alike.items():
-            numbers = np.concatenate([found.numbers for found in each])
-            integers = np.concatenate([found.integers for found in each])
-            codes, example = combined(numbers.T)
-            total = np.zeros((len(example), integers.shape[1]), dtype=np.int64)
-            np.add.at(total, codes, integers)
-            named = NumberedLabels(decodes, numbers[example], total).named()
-            pairs = zip(named, map(tuple, total.tolist()), strict=True)
-            self._entries.add({name: (label, row) for (name, label), row in pairs}, 0)
+        for each in alike.values():
+            self._entries.add(dict(_summed(each)), 0)
         self._unnamed, self._rows = [], 0
 
 
-def combined(columns: Iterable[npt.NDArray[np.int64]]) -> tuple[Codes, Codes]:
-    """A number from 0 for each combination of whole numbers, and a row that has it."""
-    codes: Codes | None = None
-    for column in columns:
+def _summed(found: Sequence[NumberedLabels]) -> NumberedLabels:
+    """The sums of integers whose labels are numbered alike: of so few rows that no int64 wraps
+    around."""
+    numbers = np.concatenate([each.numbers for each in found])
+    integers = np.concatenate([each.integers for each in found])
+    codes, distinct = combined(list(numbers.T))
+    total = np.zeros((len(distinct), integers.shape[1]), dtype=np.int64)
+    np.add.at(total, codes, integers)
+    return NumberedLabels(found[0].decodes, distinct, total)
+
+
+def combined(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Codes, Matrix]:
+    """A number from 0 for each combination of whole numbers, and the combinations by number."""
+    codes, known = numbered(columns[0])
+    if len(columns) == 1:
+        return codes, known[:, None]
+    for column in columns[1:]:
         each, known = numbered(column)
         # both are at most the number of rows: no product overflows
-        codes = each if codes is None else numbered(codes * len(known) + each)[0]
-    codes = cast(Codes, codes)
+        codes = numbered(codes * len(known) + each)[0]
     example = np.empty(codes.max(initial=-1) + 1, dtype=np.intp)
-    example[codes[::-1]] = np.arange(len(codes))[::-1]
-    return codes, example
+    example[codes[::-1]] = np.arange(len(codes))[::-1]  # a row of each
+    return codes, np.stack([column[example] for column in columns], axis=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, ClassVar, cast
@@ -33,12 +33,15 @@ from .counts import Count, clamped
 from .distinct import units_of
 from .label_accumulators import (
     Entries,
+    Entry,
     EntryAccumulator,
     LabelAccumulator,
     NumberedLabels,
     combined,
 )  # fmt: skip
 
+#: What `NumberedLabels` says of each label.
+ByName = Mapping[str, Entry]
 #: Statistics that can be asked for undeclared keys: sums over the rows of each label.
 BY_LABEL = (Count, Sum, NormedSum, Mean, Variance)
 
@@ -72,20 +75,20 @@ class Sparse(Statistic, registered=False):
     def expressions(self) -> tuple[Expression, ...]:
         return self.by
 
-    def read(self, row_pass: RowPass, mechanism: Any = None) -> Entries:
-        """The integers of each label by its name, in the order of `labels.rank`: the order of the
-        rows would show in the released labels."""
-        found = cast(Entries, row_pass(self.over_branches, self.accumulator))
-        columns = zip(*(label for label, _ in found.values()), strict=True)
-        places = zip(*map(labels.ranks, columns), found, strict=True)
-        return {place[-1]: found[place[-1]] for place in sorted(places)}
+    def read(self, row_pass: RowPass, mechanism: Any = None) -> NumberedLabels:
+        """The integers of each label in the order of `labels.rank`: the order of the rows would
+        show in the released labels."""
+        found = row_pass(self.over_branches, self.accumulator)
+        if not isinstance(found, NumberedLabels):
+            found = NumberedLabels.of(found, self.size)
+        return found.in_order()
 
-    def exact_distance(self, one: Entries, other: Entries, selecting: bool) -> int:
+    def exact_distance(self, one: ByName, other: ByName, selecting: bool) -> int:
         """The distance over the labels of either; an absent label counts as zeros."""
         moves = [abs(b - a) for a, b in self.side_by_side(one, other)]
         return max(moves, default=0) if selecting else sum(moves)
 
-    def side_by_side(self, one: Entries, other: Entries) -> list[tuple[int, int]]:
+    def side_by_side(self, one: ByName, other: ByName) -> list[tuple[int, int]]:
         """The integers of both, label by label."""
         none: tuple[Any, tuple[int, ...]] = (), (0,) * self.size
         pairs = ((one.get(n, none)[1], other.get(n, none)[1]) for n in one.keys() | other.keys())
@@ -102,22 +105,17 @@ class Sparse(Statistic, registered=False):
         index = levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
         return replace(self.layout, index=index)
 
-    def _found(self, chunk: Chunk, keep: Mask | None) -> tuple[Codes, NumberedLabels]:
-        """The number of each row's label, and the labels by number. Rows without a label and rows
-        that aren't kept have the number of labels."""
+    def _found(self, chunk: Chunk, keep: Mask | None) -> tuple[Mask, Codes, NumberedLabels]:
+        """The rows that are kept and have a label, the number of each such row's label, and the
+        labels by number with how many rows have them."""
         coded = (labels.coded(expression.vector(chunk)) for expression in self.by)
         columns, known, decodes = zip(*coded, strict=True)
         there = np.logical_and.reduce(known)
         if keep is not None:
             there &= keep
-        numbers = [column[there] for column in columns]
-        inside, example = combined(numbers)
-        codes = np.full(chunk.rows, len(example), dtype=np.intp)
-        codes[there] = inside
-        rows = np.bincount(inside, minlength=len(example))[:, None]
-        return codes, NumberedLabels(
-            decodes, np.stack([each[example] for each in numbers], axis=1), rows
-        )
+        codes, numbers = combined(columns if there.all() else [each[there] for each in columns])
+        rows = np.bincount(codes, minlength=len(numbers))[:, None]
+        return there, codes, NumberedLabels(decodes, numbers, rows)
 
 
 @dataclass(frozen=True)
@@ -176,13 +174,13 @@ class UndeclaredKeys(Sparse):
         self, branches: Sequence[Chunk], where: Expression | None
     ) -> list[NumberedLabels]:
         found = [self._measured(chunk, keep) for chunk, keep in with_kept(branches, where)]
-        return [each for each in found if len(each.numbers)]
+        return [each for each in found if len(each)]
 
     def _measured(self, chunk: Chunk, keep: Mask | None) -> NumberedLabels:
-        codes, found = self._found(chunk, keep)
-        size = len(found.numbers)
+        there, codes, found = self._found(chunk, keep)
+        size = len(found)
         if self.inner is not None and size:
-            cells = Numbered(count=size, of_rows=codes)
+            cells = Numbered(count=size, of_rows=_of_all_rows(there, codes, size))
             flat = replace(self.inner, cells=cells).kernel(chunk, None)
             inner = _by_label(flat, size, self.inner)
             found.integers = np.concatenate([found.integers, inner], axis=1)
@@ -220,7 +218,7 @@ class UndeclaredKeys(Sparse):
 
     def estimate(self, noisy: Sequence[Any]) -> list[float]:
         if self.inner is None:
-            return [clamped(count) for _, (count,) in noisy]
+            return clamped([count for _, (count,) in noisy])
         inner, flat = self._inner_integers(noisy)
         return inner.estimate(flat)
 
@@ -235,7 +233,9 @@ class UndeclaredKeys(Sparse):
 
     def errors_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[float]:
         if self.inner is None:
-            return [law.passed.error(count, confidence) for _, (count,) in noisy]
+            counts = [count for _, (count,) in noisy]
+            error = {count: law.passed.error(count, confidence) for count in {*counts}}
+            return [error[count] for count in counts]
         pairs = self._one_by_one(noisy)
         return list(chain(*(one.errors_at(own, law.values, confidence) for one, own in pairs)))
 
@@ -285,13 +285,13 @@ class Unique(Sparse):
         pairs = []
         for chunk, keep in with_kept(branches, where):
             units = units_of(chunk)
-            codes, found_here = self._found(chunk, keep)
-            named = list(found_here.named())
-            for name, label in named:
+            there, codes, found_here = self._found(chunk, keep)
+            names = found_here.names()
+            for name, label in zip(names, found_here.labels(), strict=True):
                 found.setdefault(name, label)
             places = {name: place for place, name in enumerate(found)}
-            table = np.array([*(places[name] for name, _ in named), -1], dtype=np.intp)
-            label_of_row = table[codes]
+            table = np.array([*(places[name] for name in names), -1], dtype=np.intp)
+            label_of_row = table[_of_all_rows(there, codes, len(names))]
             inside = (label_of_row >= 0) & (units >= 0)
             pairs.append(np.stack([units[inside], label_of_row[inside]], axis=1))
         distinct = np.unique(np.concatenate(pairs), axis=0)
@@ -327,6 +327,13 @@ def _objects(values: Sequence[Any], name: Any) -> pd.Index:
     array = np.array([*values, None], dtype=object)[:-1]  # without None, tuples make a matrix
     index: pd.Index = pd.Index(array, dtype=object, name=name, tupleize_cols=False)
     return index
+
+
+def _of_all_rows(there: Mask, codes: Codes, size: int) -> Codes:
+    """The number of each row's label; ``size`` for rows without one."""
+    found = np.full(len(there), size, dtype=np.intp)
+    found[there] = codes
+    return found
 
 
 def _width(inner: Statistic) -> int:

@@ -18,6 +18,7 @@ from dppandas.privacy.accounting.losses import Delta
 from dppandas.privacy.mechanisms.conditional import ThresholdedNoise
 from dppandas.privacy.mechanisms.partition_selection import PartitionSelection
 from dppandas.privacy.mechanisms.thresholds import Threshold
+from dppandas.statistics.counting.label_accumulators import NumberedLabels
 
 DELTA = Delta("1e-6")
 DIGITS = Context(80)
@@ -215,9 +216,9 @@ def test_a_label_that_is_told_alone_is_there(keys: int) -> None:
     """Its interval, (1, 1), holds always: one that nobody has is never told. And from
     `released_from` on it is told with what is said."""
     law = PartitionSelection.calibrate(keys, Fraction(1), DELTA)
-    assert law.release({"a": (("a",), (0,))}) == []
+    assert law.release(NumberedLabels.of({"a": (("a",), (0,))}, 1)) == []
     units = law.released_from(0.95)
-    assert law.release({"a": (("a",), (10**6,))}) == [(("a",), (1,))]
+    assert law.release(NumberedLabels.of({"a": (("a",), (10**6,))}, 1)) == [(("a",), (1,))]
     with localcontext(DIGITS):
         e, d, p = Decimal(1) / Decimal(keys), Decimal("1e-6") / keys, Decimal(0)
         for _ in range(units):

@@ -228,7 +228,17 @@ def test_many_whole_numbers_have_the_text_of_each() -> None:
         assert canonical.text(mixed) == "(" + ",".join(map(canonical.text, mixed)) + ")"
 
 
-@pytest.mark.parametrize("twice", [[*range(200), 5], [*range(200), True], [*range(200), 5.0]])
+TEXTS = [str(i) for i in range(200)]
+
+
+@pytest.mark.parametrize("twice", [
+    [*range(200), 5], [*range(200), True], [*range(200), 5.0],
+    [*TEXTS, "5"], [*TEXTS, np.str_("5")], [*TEXTS, "a" * (2**20 + 1), "b" * (2**20 + 1)],
+], ids=range(6))  # fmt: skip
 def test_many_keys_are_checked_as_few_are(twice: list[Any]) -> None:
+    """Texts beyond the limit all mean the same: nothing."""
     refusal(lambda: Keys.parse(twice, ["g"]), "one label twice")
     assert Keys.parse(np.arange(200), ["g"]).labels == tuple(range(200))
+    found = Keys.parse(np.array(TEXTS), ["g"]).labels
+    assert found == tuple(TEXTS)
+    assert set(map(type, found)) == {str}

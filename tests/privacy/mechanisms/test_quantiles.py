@@ -28,7 +28,7 @@ from dppandas.privacy.mechanisms import quantile_plans, quantiles
 from dppandas.privacy.mechanisms.base import Sensitivity
 from dppandas.privacy.mechanisms.quantile_plans import Slots, Weights, plan
 from dppandas.privacy.mechanisms.quantiles import ExponentialQuantiles
-from dppandas.privacy.mechanisms.ranks import Ranks, losses
+from dppandas.privacy.mechanisms.ranks import Ranks, aimed, losses
 from dppandas.privacy.sampling import samplers
 from dppandas.release.context import watching
 from dppandas.rows.expressions import Column
@@ -103,6 +103,11 @@ def exactly(monkeypatch: pytest.MonkeyPatch, sample: Callable[[], Any]) -> dict[
 
         monkeypatch.setattr(samplers, "weighted_choice", choice)
         monkeypatch.setattr(samplers, "uniform", lambda n, choice=choice: choice([1] * n))
+        monkeypatch.setattr(
+            samplers,
+            "weighted_choices",
+            lambda floats, starts, exactly, choice=choice: np.array([choice(exactly(0))]),
+        )
         try:
             outcome = sample()
         except Enumerated:
@@ -238,8 +243,12 @@ def test_what_a_unit_moves_on_all_parts_of_a_level_is_no_more_than_its_rows(seed
     assert moved <= len(unit)
 
 
+@pytest.mark.parametrize("largest", [quantile_plans.LARGEST, 0], ids=["int64", "any integers"])
 @pytest.mark.parametrize("seed", range(30))
-def test_runs_hold_each_slot_once_with_its_capped_loss(seed: int) -> None:
+def test_runs_hold_each_slot_once_with_its_capped_loss(
+    seed: int, largest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quantile_plans, "LARGEST", largest)
     rng = random.Random(1000 + seed)
     parts, top = rng.choice([1, 8]), rng.randint(0, 9)
     rows = [rng.randint(0, top) for _ in range(rng.randint(0, 30))]
@@ -261,6 +270,85 @@ def test_runs_hold_each_slot_once_with_its_capped_loss(seed: int) -> None:
         loss = share.denominator * off(share, len(inside), below, up_to, parts)
         assert found.pop(slot) == min(loss, cap)
     assert not found
+
+
+def fine_slots(seed: int) -> Slots:
+    """Slots of the real grid: few rows or 2^29, shares that fit an int64 beside them or don't."""
+    rng = random.Random(2000 + seed)
+    top, b = 2**30, rng.choice([2, 5, 1000, 2**41 + 9])
+    values = np.unique([rng.randint(0, top) for _ in range(rng.randint(0, 12))])
+    counts = np.array([rng.choice([1, 3, 2**25]) for _ in values], dtype=np.int64)
+    parts, width = quantiles.PARTS, rng.choice([2, quantiles.PARTS])
+    low, high = sorted([2 * rng.randrange(top * parts // 2) + 1 for _ in "lh"])
+    cap = rng.choice([7 * parts * b, 2**30 * parts * b, 2**70])
+    held = Ranks(values.astype(np.int64), counts)
+    return Slots(held, low, high, Fraction(rng.randint(0, b), b), width, parts, cap)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_runs_on_the_real_grid_have_the_losses_of_the_definition(seed: int) -> None:
+    """The ends of all runs: none overflows, however many rows there are and whatever the share."""
+    slots = fine_slots(seed)
+    b, width = slots.share.denominator, slots.width
+    base = slots.ranks.mass(slots.low, slots.parts)
+    mass = slots.ranks.mass(slots.high, slots.parts) - base
+    least, most = aimed(mass, slots.share, slots.parts)
+    number = 0
+    for run in slots.runs():
+        number += run.count
+        for i in {0, run.count - 1}:
+            slot = run.slot + run.sign * i
+            ends = slot * width, (slot + 1) * width
+            below, up_to = (b * (slots.ranks.mass(end, slots.parts) - base) for end in ends)
+            assert min(max(0, below - most, least - up_to), slots.cap) == run.loss + run.step * i
+    assert number == (slots.high - 1) // width - slots.low // width + 1
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_weights_in_floats_are_those_of_decimals(seed: int) -> None:
+    """Within 2^-40 up to a common factor, as floats may choose a run only then: with arms, gaps,
+    and runs of capped loss, up to the exponents at which losses are capped."""
+    runs, cap = fine_slots(seed).runs(), fine_slots(seed).cap
+    rate = Fraction(random.Random(seed).choice([1, 40, 100])) / cap
+    exact = quantiles._exactly(rate, runs)
+    with decimal.localcontext(decimal.Context(60)):
+        for weight, near in zip(exact, runs.weights(rate).tolist(), strict=True):
+            off = Decimal(near).scaleb(quantile_plans.PLACES) / weight - 1
+            assert abs(off) < Decimal(2) ** -41
+
+
+def test_a_choice_beyond_floats_is_made_by_exact_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words next to a cut between two runs: floats can't tell, and the decimals do."""
+    slots, rate = Slots(ranks([1, 1, 2]), 0, 4, Fraction(1, 2), 1, 1, 10**6), Fraction(1, 3)
+    runs = list(slots.runs())
+    weights = quantiles._exactly(rate, runs)
+    asked = []
+    exactly, chosen = quantiles._exactly, samplers.weighted_choices
+    monkeypatch.setattr(quantiles, "_exactly", lambda *a: asked.append(1) or exactly(*a))
+    for i, cut in enumerate(itertools.accumulate(weights[:-1])):
+        for more, expected in ((-1, i), (1, i + 1)):
+            word = (cut << 64) // sum(weights) + more
+            bits = Words([word, 2**63])
+            monkeypatch.setattr(
+                samplers, "weighted_choices", lambda *a, bits=bits: chosen(*a, bits=bits)
+            )
+            slot = quantiles.choose(slots, rate)
+            own = runs[expected]
+            assert slot in range(own.slot, own.slot + own.count)
+    assert len(asked) == 2 * (len(runs) - 1)
+
+
+class Words:
+    """Random bits that are known."""
+
+    def __init__(self, words: list[int]) -> None:
+        self.left = words
+
+    def words(self, n: int) -> Any:
+        return np.array([self.left.pop(0) for _ in range(n)], dtype=np.uint64)
+
+    def below(self, n: int) -> int:
+        return 0
 
 
 def test_weights_are_right_to_thirty_digits() -> None:

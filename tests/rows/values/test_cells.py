@@ -261,9 +261,14 @@ def test_numbers_of_equal_cells_are_equal_and_of_others_are_not(values: list[Any
             assert (name(a) == name(b)) == (a == b)
             assert (order_of(a) == order_of(b)) == (a == b)
     known = np.flatnonzero(is_known)
-    for i, (named, label) in zip(known, decode.named(numbers[known].tolist()), strict=True):
+    named_labels = zip(decode.names(numbers[known]), decode.labels(numbers[known]), strict=True)
+    for i, (named, label) in zip(known, named_labels, strict=True):
         assert named == hashing.name_of(values[i])
         assert key(canonical(label)) == key(wanted[i])
+    said = decode.labels(numbers[known])
+    for one, a in zip(decode.ranks(numbers[known]), said, strict=True):
+        for other, b in zip(decode.ranks(numbers[known]), said, strict=True):
+            assert (one < other) == (labels.rank(a) < labels.rank(b))
 
 
 @given(CELLS)

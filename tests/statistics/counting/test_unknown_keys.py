@@ -1,5 +1,6 @@
 """Labels that nobody declared: thresholds by brute force, laws by enumeration, hostile labels."""
 
+import dataclasses
 import datetime
 import itertools
 import math
@@ -149,7 +150,12 @@ def test_a_threshold_one_lower_would_break_delta() -> None:
 
 
 def entries(**counts: int) -> Any:
-    return {f"s{name}": ((name,), (count,)) for name, count in counts.items()}
+    return held({name: ((name,), (count,)) for name, count in counts.items()})
+
+
+def held(entries: Any) -> Any:
+    """Labels with one integer each, as a mechanism is handed them."""
+    return label_accumulators.NumberedLabels.of(entries, 1)
 
 
 @pytest.mark.parametrize("noise", [-3, 0, 4])
@@ -158,14 +164,14 @@ def test_what_is_told_is_what_reaches_the_threshold(noise: int, frozen: Any) -> 
     frozen(noise)
     found = law.release(entries(a=14 - noise, b=12 - noise, c=13 - noise))
     assert found == [(("a",), (14,)), (("c",), (13,))]  # in the order given
-    assert law.release({}) == []
+    assert law.release(entries()) == []
 
 
 def test_each_label_has_noise_of_its_own() -> None:
     """A hundred labels of 50 rows at scale 1: two noises alike for all would have probability
     0.46^99."""
     law = Threshold.calibrate(1, Fraction(1), Delta("1e-5"))
-    noisy = law.release({str(i): ((i,), (50,)) for i in range(100)})
+    noisy = law.release(held({str(i): ((i,), (50,)) for i in range(100)}))
     assert len({count for _, (count,) in noisy}) > 1
 
 
@@ -175,7 +181,7 @@ def test_a_label_at_the_threshold_is_told_as_often_as_not() -> None:
     number lies within 5 standard deviations (222) of 7311 but with probability 6e-7. A threshold
     off by one would be off by 1,900 or more."""
     law = Threshold.calibrate(1, Fraction(1), Delta("1e-5"))
-    noisy = law.release({str(i): ((i,), (law.least,)) for i in range(10_000)})
+    noisy = law.release(held({str(i): ((i,), (law.least,)) for i in range(10_000)}))
     assert abs(len(noisy) - 7311) <= 222
 
 
@@ -368,7 +374,7 @@ def test_texts_that_agree_up_to_a_nul_are_not_one(dtype: Any) -> None:
 def test_coded_marks_what_has_no_label() -> None:
     codes, known, decode = coded(vector(np.array(["a", None, "a", {}, 2, 2.0, True], dtype=object)))
     assert known.tolist() == [True, False, True, False, True, True, True]
-    assert [label for _, label in decode.named(codes[known].tolist())] == ["a", "a", 2, 2, 1]
+    assert decode.labels(codes[known]) == ["a", "a", 2, 2, 1]
 
 
 @pytest.mark.parametrize("most", [1, 5, 2**22])
@@ -386,6 +392,39 @@ def test_numbers_are_one_label_whatever_holds_them(most: int, monkeypatch: Any) 
         assert dict(found.values()) == {(x,): (each.count(x),) for x in each if x == x}
         assert all(str(x) != "-0.0" for (x,), _ in found.values())
         assert list(found.values()) == sorted(found.values())
+
+
+#: Few values, of which some are equal.
+FEW = [2, 2.0, True, 1, -0.0, 0, "a", "2", "", None, math.nan, 0.5, Decimal("0.5"), (1, "a")]
+
+
+@pytest.mark.parametrize("kind", ["object", "int64", "float64", "str", "category", "Int64"])
+@pytest.mark.parametrize("names", [["x"], ["x", "y"]], ids=len)
+def test_labels_by_number_are_those_by_name(names: list[str], kind: str, monkeypatch: Any) -> None:
+    """Many tables of few values: the same names, labels, integers and order, and with the same
+    noise the same release, whether the numbers of all rows are added up or each row is named."""
+    rng = random.Random(f"{len(names)} {kind}")
+    few = {"int64": [3, -1, 10**18, 0], "Int64": [3, -1, None], "float64": [0.5, -0.0, -7, 1e300],
+           "str": ["b", "", "a", "aa", None]}.get(kind, FEW)  # fmt: skip
+    threshold = Threshold.calibrate(1, Fraction(1), Delta("1e-3"))
+    monkeypatch.setattr(samplers, "discrete_laplace_vector", lambda scale, n: np.arange(n) % 3)
+    for _ in range(40):
+        size = rng.randint(0, 9)
+        frame = pd.DataFrame({
+            name: pd.Series(rng.choices(few, k=size), dtype="object").astype(kind)
+            for name in names
+        })  # fmt: skip
+        asked = frame.dp.value_counts(names, delta=DELTA)
+        each = []
+        for most in (2**22, 1):
+            monkeypatch.setattr(label_accumulators, "ROWS_PER_FOLD", most)
+            found = integers(asked, PandasEngine(asked._table.engine.read, Unit(), KEY, 4))
+            told = threshold.release(dataclasses.replace(found, integers=found.integers + 11))
+            each.append([*map(repr, found.items()), repr(told)])
+        assert each[0] == each[1]
+        order = [tuple(map(rank, label)) for label, _ in found.values()]
+        assert order == sorted(order)
+        assert sum(count for _, (count,) in found.values()) <= size
 
 
 def test_sums_of_labels_never_wrap_around(monkeypatch: pytest.MonkeyPatch) -> None:
