@@ -2,12 +2,14 @@
 
 import ast
 import inspect
+import os
 import re
 import statistics
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -109,6 +111,63 @@ def test_tests_mirror_the_rooms() -> None:
     assert {*BELOW} - {folder.parts[0] for folder in folders} == {"errors"}
     names = Counter(path.name for path in TESTS.rglob("*.py"))
     assert names.most_common(1)[0][1] == 1  # pytest and mutants.py know them by these
+
+
+CLOCKS = {"perf_counter", "monotonic", "process_time", "thread_time", "time"}
+
+
+def hasty(tree: ast.AST) -> Iterator[str]:
+    """What a busy machine could make fail: readings of a clock, and short limits of waiting."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == "time":
+            yield ast.unparse(node)
+        elif isinstance(node, ast.Attribute) and node.attr.removesuffix("_ns") in CLOCKS:
+            if ast.unparse(node.value) == "time":
+                yield ast.unparse(node)
+        elif isinstance(node, ast.Call):
+            named = [each.value for each in node.keywords if each.arg == "timeout"]
+            waits = isinstance(node.func, ast.Attribute) and node.func.attr in ("join", "wait")
+            for limit in [*named, *(node.args if waits else ())]:
+                told = limit.value if isinstance(limit, ast.Constant) else None
+                if isinstance(told, int | float) and told < 120:
+                    yield ast.unparse(node)
+
+
+def test_no_test_looks_at_a_clock() -> None:
+    paths = {path.relative_to(TESTS): path for path in TESTS.rglob("*.py")}
+    trees = {name: ast.parse(path.read_text("utf-8")) for name, path in paths.items()}
+    found = {str(name): told for name, tree in trees.items() if (told := [*hasty(tree)])}
+    assert found.pop("waiting.py") == ["time.monotonic"] * 2
+    assert found == {}
+
+
+@pytest.mark.parametrize("source", [
+    "time.perf_counter()", "from time import monotonic", "time.time_ns()", "thread.join(20)",
+    "ran.communicate(timeout=60)", "event.wait(1.5)", "lock.acquire(timeout=2)",
+])  # fmt: skip
+def test_the_rule_of_clocks_has_teeth(source: str) -> None:
+    assert [*hasty(ast.parse(source))]
+
+
+def test_a_run_that_changes_the_checkout_fails(tmp_path: Path) -> None:
+    plugin = "import checkout\ndef pytest_configure(config):\n    "
+    plugin += "config.pluginmanager.register(checkout.Checkout(config.rootpath))"
+    (tmp_path / "conftest.py").write_text(plugin)
+    write = "def test_a():\n    open('made', 'w')\n    open('kept', 'w')\n"
+    (tmp_path / "test_a.py").write_text(write)
+    (tmp_path / "kept").touch()
+    environment = {**os.environ, "PYTHONPATH": str(TESTS), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir=."]
+    run = partial(
+        subprocess.run, command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
+    )
+    assert run().returncode == 0, "no checkout"
+    (tmp_path / "made").unlink()
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    first, second = run(), run()
+    assert (first.returncode, second.returncode) == (1, 0)
+    assert "?? made" in first.stdout
+    assert "?? kept" not in first.stdout
 
 
 def calls(tree: ast.AST) -> Iterator[ast.Call]:

@@ -33,6 +33,7 @@ import pytest
 from effort import counting, peak
 from ledgers import anew, hesitating
 from refusals import chain, raising, refusal
+from waiting import LIMIT
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
@@ -177,7 +178,7 @@ def test_an_interrupt_anywhere_leaves_all_sound(asked: str, frozen: Any, monkeyp
 
         other = threading.Thread(target=spend, daemon=True)
         other.start()
-        other.join(timeout=20)
+        other.join(timeout=LIMIT)
         assert not other.is_alive(), f"the ledger is locked after {watch.where}"
         assert len(granted) == left, watch.where
         assert session.spent == session.budget
@@ -498,7 +499,7 @@ def _run(folder: Path, cells: list[str], monkeypatch: pytest.MonkeyPatch) -> Any
     monkeypatch.setenv("IPYTHONDIR", str(folder / "ipython"))
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     client = nbclient.NotebookClient(
-        book, timeout=300, kernel_name="python3", allow_errors=True,
+        book, timeout=LIMIT, kernel_name="python3", allow_errors=True,
         resources={"metadata": {"path": str(folder)}},
     )  # fmt: skip
     client.execute()
