@@ -153,7 +153,7 @@ class Gate:
         def held(*args: Any, **more: Any) -> Any:
             self.scans += 1
             self.begun.release()
-            assert self.opened.wait(60)
+            assert self.opened.wait(LIMIT)
             return gather(*args, **more)
 
         monkeypatch.setattr(PandasEngine, "accumulate_rows", held)
@@ -302,12 +302,12 @@ def test_who_is_overtaken_shows_the_answer_of_the_other(running: Any, monkeypatc
     def held(*args: Any, **more: Any) -> Any:
         if not begun.is_set():
             begun.set()
-            assert go_on.wait(60)
+            assert go_on.wait(LIMIT)
         return gather(*args, **more)
 
     monkeypatch.setattr(PandasEngine, "accumulate_rows", held)
     with threads([lambda: p["a"].sum(epsilon="0.001")]) as got:
-        assert begun.wait(60)
+        assert begun.wait(LIMIT)
         answer = p["a"].sum(epsilon="0.001")
         go_on.set()
     assert (got, dp.record(got[0]).number) == ([answer], 2)

@@ -189,11 +189,11 @@ def test_the_lock_lasts_from_the_first_connection_to_the_last_of_any_thread(file
     def elsewhere() -> None:
         store.count()
         opened.set()
-        done.wait(60)
+        done.wait(LIMIT)
 
     thread = threading.Thread(target=elsewhere)
     thread.start()
-    opened.wait(60)
+    opened.wait(LIMIT)
     store.close()
     assert not is_free(file)  # the other thread's
     done.set()
