@@ -12,6 +12,9 @@ from collections.abc import Iterator
 from functools import partial
 from graphlib import TopologicalSorter
 from pathlib import Path
+from re._constants import MAXREPEAT
+from re._parser import SubPattern
+from re._parser import parse as parse_pattern
 from typing import Any
 
 import pytest
@@ -260,6 +263,35 @@ def test_only_the_audit_watches_releases() -> None:
 def test_nothing_is_checked_by_assert(module: str) -> None:
     # python -O drops them
     assert not [n.lineno for n in ast.walk(TREES[module]) if isinstance(n, ast.Assert)]
+
+
+def repeats(pattern: Any, within: bool = False) -> Iterator[bool]:
+    """Of each repeat without end in a parsed pattern: whether it stands within another."""
+    for part in pattern:
+        if isinstance(part, list | tuple | SubPattern):
+            yield from repeats(part, within)
+        elif part is MAXREPEAT:
+            yield within
+            within = True
+
+
+def nested(pattern: str, flags: int = 0) -> bool:
+    return any(repeats(parse_pattern(pattern, flags).data))
+
+
+def test_no_pattern_repeats_a_repeat() -> None:
+    """Such as (a+)+, which may take exponentially long to find nothing."""
+    patterns = [
+        (call.args[0].value, re.VERBOSE if "VERBOSE" in ast.unparse(call) else 0)
+        for tree in TREES.values()
+        for call in calls(tree)
+        if ast.unparse(call.func).startswith("re.") and isinstance(call.args[0], ast.Constant)
+    ]
+    assert len(patterns) > 5
+    assert not [pattern for pattern, flags in patterns if nested(pattern, flags)]
+    assert nested("(a+)+")
+    assert nested("x(?:a|b*c){2,}")
+    assert not nested(r"(?:a{1,3})*b+")
 
 
 def test_signatures_are_written_at_definition_and_read_by_nobody() -> None:
