@@ -79,9 +79,9 @@ def focus(book: Notebook) -> str:
     return str(book.page.evaluate(name))
 
 
-def told(book: Notebook) -> str:
-    book.page.wait_for_timeout(600)
-    return str(book.page.inner_text(".dppandas-live .dp-told"))
+def tells(book: Notebook, text: str) -> None:
+    """Until the slider's line says this."""
+    book.until(lambda: text in book.page.inner_text(".dppandas-live .dp-told"))
 
 
 def picture(book: Notebook, name: str) -> None:
@@ -121,24 +121,24 @@ def _slide(book: Notebook) -> None:
     press = book.page.keyboard.press
     press("Escape")
     book.page.locator(".dppandas-live select").focus()
-    assert told(book).startswith("± 30 (95 %) · costs ε = 0.1 · 12 such releases left")
+    tells(book, "± 30 (95 %) · costs ε = 0.1 · 12 such releases left")
     for expected in ("input", "slider"):
         press("Tab")
         assert focus(book) == expected
     press("ArrowRight")
-    assert told(book).startswith("± 20 (95 %) · costs ε = 0.15 · 8 such")
+    tells(book, "± 20 (95 %) · costs ε = 0.15 · 8 such")
     press("End")
-    assert "more than is left" in told(book)
+    tells(book, "more than is left")
     for _ in range(4):
         press("ArrowLeft")
-    assert told(book).startswith("± 6 (95 %) · answered already"), "from 2: 1.5, 1, 0.7, 0.5"
+    tells(book, "± 6 (95 %) · answered already")  # from 2: 1.5, 1, 0.7, 0.5
     assert "slider" in focus(book), "an update leaves the focus where it is"
     press("Shift+Tab")
     book.page.keyboard.press("Control+a")
     book.page.keyboard.type("0.123")
-    assert "costs ε = 0.123 · 10 such" in told(book)
+    tells(book, "costs ε = 0.123 · 10 such")
     book.page.locator(".dppandas-live select").select_option("survey: mean of age in (0, 60)")
-    assert "over 1,000 rows" in told(book)
+    tells(book, "over 1,000 rows")
     for expected in ("slider", "input", "region"):
         press("Tab")
         assert focus(book) == expected
