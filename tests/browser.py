@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import nbformat
+from waiting import LIMIT, until
 
 CHROMIUM_FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage",
@@ -34,16 +34,9 @@ def write_notebook(path: Path, cells: list[str]) -> None:
     nbformat.write(notebook, path)
 
 
-def _free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return int(s.getsockname()[1])
-
-
 @contextlib.contextmanager
 def server(root: Path, folder: Path, app: str = "lab") -> Iterator[str]:
     """`jupyter lab` (or `notebook`) on 127.0.0.1 with settings of its own; yields its address."""
-    port = _free_port()
     env = dict(os.environ)
     for kind in ("CONFIG", "DATA", "RUNTIME"):
         (folder / kind).mkdir(parents=True, exist_ok=True)
@@ -51,35 +44,37 @@ def server(root: Path, folder: Path, app: str = "lab") -> Iterator[str]:
     env["IPYTHONDIR"] = str(folder / "ipython")
     command = [
         sys.executable, "-m", f"jupyter{'lab' if app == 'lab' else '_server'}",
-        "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}",
+        "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1",
         "--IdentityProvider.token=t", f"--ServerApp.root_dir={root}",
-        "--ServerApp.port_retries=0",
+        "--ServerApp.port_retries=100",
     ]  # fmt: skip
     if app == "notebook":
         command[2] = "notebook"
     log = (folder / "server.log").open("w")
     process = subprocess.Popen(command, env=env, stdout=log, stderr=subprocess.STDOUT, cwd=root)
-    address = f"http://127.0.0.1:{port}"
     try:
-        _wait_for(f"{address}/api/status?token=t", process, folder / "server.log")
-        yield address
+        until(lambda: _address(folder, process), pause=lambda: time.sleep(0.25))
+        yield _address(folder, process)
     finally:
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(20)
+            process.wait(LIMIT)
         process.kill()
         log.close()
 
 
-def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    for _ in range(240):
-        if process.poll() is not None:
-            raise RuntimeError(f"the server ended: {log.read_text()[-2000:]}")
-        with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=2) as answer:
-            json.load(answer)
-            return
-        time.sleep(0.25)
-    raise RuntimeError(f"the server did not start: {log.read_text()[-2000:]}")
+def _address(folder: Path, process: subprocess.Popen[bytes]) -> str:
+    """Where the server answers: what it writes down, as another may have taken the port it tried
+    first. Empty until then."""
+    if process.poll() is not None:
+        raise RuntimeError(f"the server ended: {(folder / 'server.log').read_text()[-2000:]}")
+    for written in (folder / "RUNTIME").glob("jpserver-*.json"):
+        with contextlib.suppress(OSError, ValueError):  # it is being written, or not yet listening
+            address = json.loads(written.read_text())["url"].rstrip("/")
+            with urllib.request.urlopen(f"{address}/api/status?token=t", timeout=LIMIT) as answer:
+                json.load(answer)
+            return str(address)
+    return ""
 
 
 @dataclass
@@ -97,8 +92,10 @@ def browser(address: str) -> Iterator[Watched]:
     host = urlsplit(address).netloc
     with sync_playwright() as playwright:
         launch = playwright.chromium.launch
-        chrome = launch(executable_path=chromium(), args=CHROMIUM_FLAGS, headless=True)
+        flags = {"args": CHROMIUM_FLAGS, "headless": True, "timeout": 1000 * LIMIT}
+        chrome = launch(executable_path=chromium(), **flags)
         context = chrome.new_context(viewport={"width": 1200, "height": 1000})
+        context.set_default_timeout(1000 * LIMIT)
         watched = Watched(context.new_page())
 
         def route(route: Any) -> None:

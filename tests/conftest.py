@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import sizes
-from hypothesis import settings
+from checkout import Checkout
+from hypothesis import HealthCheck, settings
 from ledgers import limit
 from processor import Processor
 
@@ -22,8 +23,9 @@ from dppandas.ledger.storage.store import MemoryStore, Store
 from dppandas.privacy.sampling import samplers
 from dppandas.release.session import identities
 
-# The first look at Arrow or at a time zone takes longer than any deadline.
-settings.register_profile("dppandas", deadline=None)
+# The first look at Arrow or at a time zone takes longer than any deadline, and on a busy machine
+# making examples takes longer than Hypothesis calls healthy.
+settings.register_profile("dppandas", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("dppandas")
 
 
@@ -35,6 +37,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     sizes.is_deep = config.getoption("--deep")  # before the tests, and their sizes, are read
     config.pluginmanager.register(Processor(config))
+    if not hasattr(config, "workerinput"):  # xdist's first process looks for all
+        config.pluginmanager.register(Checkout(config.rootpath))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

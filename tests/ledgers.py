@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import LIMIT
 
 import dppandas as dp
 from dppandas.ledger.storage.store import Entry, MemoryStore
@@ -78,7 +79,7 @@ def threads(actions: Sequence[Callable[[], Any]]) -> Iterator[list[Any]]:
     started = [threading.Thread(target=act, args=(i,)) for i in range(len(actions))]
     [t.start() for t in started]
     yield got
-    [t.join(60) for t in started]
+    [t.join(LIMIT) for t in started]
     assert not any(t.is_alive() for t in started)
 
 
@@ -131,7 +132,7 @@ class Process:
         if self.ran.poll() is None:
             self.ran.send_signal(signal.SIGCONT)
             self.ran.kill()
-        self.ran.wait(timeout=60)
+        self.ran.wait(timeout=LIMIT)
         self.ran.stdin.close()
         self.ran.stdout.close()
 

@@ -2,14 +2,19 @@
 
 import ast
 import inspect
+import os
 import re
 import statistics
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from graphlib import TopologicalSorter
 from pathlib import Path
+from re._constants import MAXREPEAT
+from re._parser import SubPattern
+from re._parser import parse as parse_pattern
 from typing import Any
 
 import pytest
@@ -109,6 +114,63 @@ def test_tests_mirror_the_rooms() -> None:
     assert {*BELOW} - {folder.parts[0] for folder in folders} == {"errors"}
     names = Counter(path.name for path in TESTS.rglob("*.py"))
     assert names.most_common(1)[0][1] == 1  # pytest and mutants.py know them by these
+
+
+CLOCKS = {"perf_counter", "monotonic", "process_time", "thread_time", "time"}
+
+
+def hasty(tree: ast.AST) -> Iterator[str]:
+    """What a busy machine could make fail: readings of a clock, and short limits of waiting."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == "time":
+            yield ast.unparse(node)
+        elif isinstance(node, ast.Attribute) and node.attr.removesuffix("_ns") in CLOCKS:
+            if ast.unparse(node.value) == "time":
+                yield ast.unparse(node)
+        elif isinstance(node, ast.Call):
+            named = [each.value for each in node.keywords if each.arg == "timeout"]
+            waits = isinstance(node.func, ast.Attribute) and node.func.attr in ("join", "wait")
+            for limit in [*named, *(node.args if waits else ())]:
+                told = limit.value if isinstance(limit, ast.Constant) else None
+                if isinstance(told, int | float) and told < 120:
+                    yield ast.unparse(node)
+
+
+def test_no_test_looks_at_a_clock() -> None:
+    paths = {path.relative_to(TESTS): path for path in TESTS.rglob("*.py")}
+    trees = {name: ast.parse(path.read_text("utf-8")) for name, path in paths.items()}
+    found = {str(name): told for name, tree in trees.items() if (told := [*hasty(tree)])}
+    assert found.pop("waiting.py") == ["time.monotonic"] * 2
+    assert found == {}
+
+
+@pytest.mark.parametrize("source", [
+    "time.perf_counter()", "from time import monotonic", "time.time_ns()", "thread.join(20)",
+    "ran.communicate(timeout=60)", "event.wait(1.5)", "lock.acquire(timeout=2)",
+])  # fmt: skip
+def test_the_rule_of_clocks_has_teeth(source: str) -> None:
+    assert [*hasty(ast.parse(source))]
+
+
+def test_a_run_that_changes_the_checkout_fails(tmp_path: Path) -> None:
+    plugin = "import checkout\ndef pytest_configure(config):\n    "
+    plugin += "config.pluginmanager.register(checkout.Checkout(config.rootpath))"
+    (tmp_path / "conftest.py").write_text(plugin)
+    write = "def test_a():\n    open('made', 'w')\n    open('kept', 'w')\n"
+    (tmp_path / "test_a.py").write_text(write)
+    (tmp_path / "kept").touch()
+    environment = {**os.environ, "PYTHONPATH": str(TESTS), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir=."]
+    run = partial(
+        subprocess.run, command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
+    )
+    assert run().returncode == 0, "no checkout"
+    (tmp_path / "made").unlink()
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    first, second = run(), run()
+    assert (first.returncode, second.returncode) == (1, 0)
+    assert "?? made" in first.stdout
+    assert "?? kept" not in first.stdout
 
 
 def calls(tree: ast.AST) -> Iterator[ast.Call]:
@@ -225,6 +287,35 @@ def test_only_the_audit_watches_releases() -> None:
 def test_nothing_is_checked_by_assert(module: str) -> None:
     # python -O drops them
     assert not [n.lineno for n in ast.walk(TREES[module]) if isinstance(n, ast.Assert)]
+
+
+def repeats(pattern: Any, within: bool = False) -> Iterator[bool]:
+    """Of each repeat without end in a parsed pattern: whether it stands within another."""
+    for part in pattern:
+        if isinstance(part, list | tuple | SubPattern):
+            yield from repeats(part, within)
+        elif part is MAXREPEAT:
+            yield within
+            within = True
+
+
+def nested(pattern: str, flags: int = 0) -> bool:
+    return any(repeats(parse_pattern(pattern, flags).data))
+
+
+def test_no_pattern_repeats_a_repeat() -> None:
+    """Such as (a+)+, which may take exponentially long to find nothing."""
+    patterns = [
+        (call.args[0].value, re.VERBOSE if "VERBOSE" in ast.unparse(call) else 0)
+        for tree in TREES.values()
+        for call in calls(tree)
+        if ast.unparse(call.func).startswith("re.") and isinstance(call.args[0], ast.Constant)
+    ]
+    assert len(patterns) > 5
+    assert not [pattern for pattern, flags in patterns if nested(pattern, flags)]
+    assert nested("(a+)+")
+    assert nested("x(?:a|b*c){2,}")
+    assert not nested(r"(?:a{1,3})*b+")
 
 
 def test_signatures_are_written_at_definition_and_read_by_nobody() -> None:

@@ -30,6 +30,7 @@ import pytest
 from ledgers import hesitating
 from refusals import chain, raising, refusal
 from sizes import size
+from waiting import LIMIT
 
 import dppandas as dp
 from dppandas.engines.pandas import BLOCK, Block, PandasEngine, PerUnitEngine
@@ -428,7 +429,7 @@ def test_a_limit_set_while_others_release_counts_them(monkeypatch: pytest.Monkey
     hesitating(monkeypatch, lambda: (admitted.set(), time.sleep(0.05)))
     thread = threading.Thread(target=ledger._charge, args=(drafted("5"),))
     thread.start()
-    assert admitted.wait(timeout=20)
+    assert admitted.wait(timeout=LIMIT)
     with pytest.raises(dp.errors.SessionError, match="5 is spent already"):
         ledger._limit(PrivacyBudget(limit=Loss(Epsilon(1))))
     thread.join()

@@ -8,16 +8,19 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from once import once
 
 ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    out = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out)]
-    subprocess.run([*command, str(ROOT)], check=True, capture_output=True)
-    (path,) = out.glob("*.whl")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", str(ROOT), "--outdir"]
+
+    def make(folder: Path) -> None:
+        subprocess.run([*command, str(folder)], check=True, capture_output=True)
+
+    (path,) = once(tmp_path_factory, "wheel", make).glob("*.whl")
     return zipfile.ZipFile(path)
 
 

@@ -13,6 +13,7 @@ from types import ModuleType
 from urllib.parse import urlsplit
 
 import pytest
+from once import once
 
 import dppandas as dp
 
@@ -31,26 +32,32 @@ BROKEN = PAGE.replace("sums.md", "summs.md").replace("#what-is", "#what-was")
 BROKEN = BROKEN.replace("\\le", "\\lle")
 
 
-def build(source: Path) -> subprocess.CompletedProcess[str]:
-    """What ``make docs`` runs. Built again in one place, only what changed is read again."""
+def build(source: Path, page: str) -> subprocess.CompletedProcess[str]:
+    """What ``make docs`` runs, with one more page. Built again, only what changed is read again."""
+    (source / "docs" / "tomorrow.md").write_text(page, encoding="utf-8")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", ".", "out"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    options = {"capture_output": True, "text": True, "timeout": 300}
-    return subprocess.run(command, cwd=source, env=environment, **options)
+    return subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True)
+
+
+def make(folder: Path) -> None:
+    """A copy of the pages with its site in ``out``, built with warnings as errors; first with a
+    broken page, whose warnings are in ``broken``."""
+    for page in ROOT.glob("*.md"):
+        shutil.copy(page, folder)
+    for name in ("docs", "notebooks", "benchmarks"):
+        ignore = shutil.ignore_patterns("*.json")
+        shutil.copytree(ROOT / name, folder / name, ignore=ignore, dirs_exist_ok=True)
+    broken = build(folder, BROKEN)
+    assert broken.returncode == 1
+    (folder / "broken").write_text(broken.stderr, encoding="utf-8")
+    built = build(folder, PAGE)
+    assert built.returncode == 0, built.stderr
 
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the pages with its site in ``out``, built with warnings as errors."""
-    folder = tmp_path_factory.mktemp("site")
-    for page in ROOT.glob("*.md"):
-        shutil.copy(page, folder)
-    for name in ("docs", "notebooks", "benchmarks"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.json"))
-    (folder / "docs" / "tomorrow.md").write_text(PAGE, encoding="utf-8")
-    built = build(folder)
-    assert built.returncode == 0, built.stderr
-    return folder
+    return once(tmp_path_factory, "site", make)
 
 
 def html(source: Path, page: str) -> str:
@@ -153,13 +160,8 @@ def test_a_formula_is_drawn_without_a_script(source: Path) -> None:
 
 def test_what_is_broken_fails(source: Path) -> None:
     """The negative control: one page with a link, an anchor and a formula that lead nowhere."""
-    page = source / "docs" / "tomorrow.md"
-    page.write_text(BROKEN, encoding="utf-8")
-    built = build(source)
-    page.write_text(PAGE, encoding="utf-8")
-    assert built.returncode == 1
-    warnings = [line for line in built.stderr.splitlines() if "WARNING" in line]
-    assert len(warnings) == 3, built.stderr
+    told = (source / "broken").read_text(encoding="utf-8")
+    warnings = [line for line in told.splitlines() if "WARNING" in line]
+    assert len(warnings) == 3, told
     for each in ("proofs/summs.md", "what-was-promised", "\\lle"):
-        assert any(each in line and "tomorrow.md" in line for line in warnings), built.stderr
-    assert build(source).returncode == 0, "and mended it is built again"
+        assert any(each in line and "tomorrow.md" in line for line in warnings), told

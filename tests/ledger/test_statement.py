@@ -5,7 +5,6 @@ import json
 import math
 import os
 import re
-import time
 from fractions import Fraction
 from html.parser import HTMLParser
 from io import StringIO
@@ -14,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from effort import calls
 from ledgers import DRAFT, agreed, change, limit
 from refusals import raising, refusal
 
@@ -398,10 +398,8 @@ def test_the_table_has_the_same_columns_and_types_with_and_without_releases(sess
     assert {type(value) for value in full.drop(columns=typed).to_numpy().ravel()} == {str}
 
 
-def test_the_table_of_a_long_ledger_is_made_in_a_moment() -> None:
+def test_the_table_of_a_long_ledger_reads_each_entry_once() -> None:
     ledger = dp.ledger()
     draft = DRAFT._replace(loss=Loss(Epsilon("0.001")), kernel="k" * 16)
-    ledger._store.add([draft] * 20_000, agreed)
-    start = time.process_time()
-    assert len(ledger.to_frame()) == 20_000
-    assert time.process_time() - start < 5  # 0.1 s; an order of magnitude would be noticed
+    ledger._store.add([draft] * 2000, agreed)
+    assert calls(lambda: len(ledger.to_frame()) == 2000) < 150 * 2000  # 40

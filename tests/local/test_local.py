@@ -6,7 +6,6 @@ Three tests draw real noise; each says how rarely it would fail by chance. All o
 import itertools
 import math
 import pickle
-import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from effort import calls
 from exact import Script, exp, law
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -207,12 +207,9 @@ def test_respondents_are_independent_of_each_other() -> None:
     assert abs(pairs - q**2) < 6.2 * sd
 
 
-def test_a_hundred_thousand_responses_take_well_under_a_second() -> None:
+def test_a_hundred_thousand_responses_are_no_loop() -> None:
     answers = pd.Series(np.arange(100_000) % 3 == 0)
-    local.randomized_response(answers, epsilon=1)
-    started = time.perf_counter()
-    local.randomized_response(answers, epsilon=1)
-    assert time.perf_counter() - started < 0.7  # 0.02 s where it was measured
+    assert calls(lambda: local.randomized_response(answers, epsilon=1)) < 10_000  # 700
 
 
 # --- estimates ------------------------------------------------------------------------------------

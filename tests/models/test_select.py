@@ -3,7 +3,6 @@
 import itertools
 import math
 import pickle
-import time
 import warnings
 from fractions import Fraction
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from effort import calls
 from exact import selection_law
 from refusals import refusal
 
@@ -189,16 +189,11 @@ def test_large_spreads_have_the_exact_law(epsilon: Fraction) -> None:
 
 @pytest.mark.parametrize("spread", [1, 30, 1000, 10**6, 10**15, 10**30])
 @pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(1, 10)])
-def test_ten_thousand_candidates_take_milliseconds(spread: int, epsilon: Fraction) -> None:
-    """5 ms when nothing else runs; 40 are allowed here, for machines are shared."""
+def test_ten_thousand_candidates_are_no_loop(spread: int, epsilon: Fraction) -> None:
+    """Some 70 calls, a few more where chance wants more bits."""
     scores = [spread * i // 10_000 for i in range(10_000)]
     mechanism = PermuteAndFlip.calibrate(1, epsilon, monotone=True)
-    times = []
-    for _ in range(7):
-        start = time.perf_counter()
-        mechanism.release(scores)
-        times.append(time.perf_counter() - start)
-    assert min(times) < 0.04
+    assert calls(lambda: mechanism.release(scores)) < 1000
 
 
 @pytest.mark.parametrize("epsilon", [1, "0.1"])

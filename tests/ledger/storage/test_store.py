@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from ledgers import PRELUDE, agreed, anew, change, disagreed, elsewhere, limit, threads
 from refusals import raising, refusal
+from waiting import LIMIT
 
 import dppandas as dp
 from dppandas.errors import ReleaseFailed, SessionError, SourceError, StoreError
@@ -346,7 +347,7 @@ def test_no_acknowledged_charge_is_lost_when_processes_are_killed(tmp_path: Path
         """,
         file,
     )
-    told, _ = parent.communicate(timeout=300)
+    told, _ = parent.communicate(timeout=LIMIT)
     assert parent.returncode == 0
     acknowledged = [int(line) for line in told.split()]
     assert len(set(acknowledged)) == len(acknowledged) >= 200
@@ -372,7 +373,7 @@ def test_eight_processes_are_granted_exactly_what_is_affordable(tmp_path: Path) 
             print(granted)
     """
     running = [run(body, file) for _ in range(8)]
-    assert sum([int(each.communicate(timeout=120)[0]) for each in running]) == 100
+    assert sum([int(each.communicate(timeout=LIMIT)[0]) for each in running]) == 100
     assert SqliteStore(file).spending.total == Loss(Epsilon(1))
 
 
@@ -391,7 +392,7 @@ def test_a_connection_is_opened_again_after_a_fork(tmp_path: Path) -> None:
             mine._charge(entry("1/100"))
         print(mine.spent)
     """
-    assert run(body, file).communicate(timeout=60)[0] == "0.07\n"
+    assert run(body, file).communicate(timeout=LIMIT)[0] == "0.07\n"
 
 
 def test_another_kernels_charges_are_seen(tmp_path: Path) -> None:
@@ -400,7 +401,7 @@ def test_another_kernels_charges_are_seen(tmp_path: Path) -> None:
     running.ledger._observe(lambda ledger: seen.append(ledger.spent))
     running.ledger._poll()
     assert seen == []
-    assert run("ledger()._charge(entry('1/100'))", tmp_path / "a.ledger").wait(timeout=60) == 0
+    assert run("ledger()._charge(entry('1/100'))", tmp_path / "a.ledger").wait(timeout=LIMIT) == 0
     running.ledger._poll()
     running.ledger._poll()
     assert seen == [Fraction(1, 100)]
@@ -414,7 +415,7 @@ def test_others_wait_while_somebody_charges(tmp_path: Path) -> None:
     process = run("ledger()._charge(entry('1/100')); print('done')", file)
 
     store.add([DRAFT], lambda before, after: time.sleep(3))
-    assert process.communicate(timeout=60)[0] == "done\n"
+    assert process.communicate(timeout=LIMIT)[0] == "done\n"
     assert store.count() == 2
 
 
@@ -425,7 +426,7 @@ def test_two_kernels_may_open_a_new_file_at_once(tmp_path: Path) -> None:
         Ledger(store.terms, store)._charge(entry())
     """
     running = [run(body, tmp_path / "a.ledger") for _ in range(6)]
-    assert [each.wait(timeout=60) for each in running] == [0] * 6
+    assert [each.wait(timeout=LIMIT) for each in running] == [0] * 6
     assert SqliteStore(tmp_path / "a.ledger").count() == 6
 
 

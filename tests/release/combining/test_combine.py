@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ledgers import anew
 from refusals import refusal
+from waiting import LIMIT
 
 import dppandas as dp
 from dppandas.errors import QueryError, RecordError, SourceError
@@ -563,7 +564,7 @@ def test_kernels_that_refine_at_once_pay_each_and_agree_afterwards(tmp_path: Pat
     def run() -> list[str]:
         command = [sys.executable, "-c", textwrap.dedent(code), str(file)]
         started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-        return [each.communicate(timeout=120)[0] for each in started]
+        return [each.communicate(timeout=LIMIT)[0] for each in started]
 
     assert all(run())
     paid = ops.spent()
