@@ -209,13 +209,9 @@ def test_numbers_of_points_are_rounded_as_fractions_are(bounds: tuple[float, flo
     limits = Bounds(*map(float, bounds))
     for grid in (Grid.anchored(limits), Grid(limits.lower, 0.25, 0, 8), Grid(0.125, 0.25, 0, 8)):
         points = np.unique(np.linspace(0, grid.high, 50).astype(np.int64))
-        expected = [
-            min(
-                max(grid.number(Fraction(grid.origin) + point * Fraction(grid.step)), limits.lower),
-                limits.upper,
-            )
-            for point in points.tolist()
-        ]
+        exact = [Fraction(grid.origin) + x * Fraction(grid.step) for x in points.tolist()]
+        rounded = [grid.number(*each.as_integer_ratio()) for each in exact]
+        expected = [min(max(each, limits.lower), limits.upper) for each in rounded]
         assert _numbers(points, grid, limits).tolist() == expected
 
 

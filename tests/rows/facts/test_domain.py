@@ -120,7 +120,7 @@ def test_several_columns_can_share_a_step() -> None:
 def test_a_released_number_is_a_multiple_of_the_step(within: Bounds, steps: Fraction) -> None:
     """No low bit of a float tells anything: what is released lies on the public grid."""
     grid = Grid.centred(within)
-    released = grid.number(steps * Fraction(grid.step))
+    released = grid.number(*(steps * Fraction(grid.step)).as_integer_ratio())
     assert (Fraction(released) / Fraction(grid.step)).denominator == 1
     assert abs(Fraction(released) / Fraction(grid.step) - steps) <= Fraction(1, 2)
 
