@@ -78,7 +78,7 @@ MUTANTS = [
            "test_neighbours.py::test_every_operation_keeps_its_sensitivity_on_its_neigh"),
     Mutant(1, "a unit counted once in all", "statistics/counting/distinct.py",
            "return min(rows, len(self.cells))", "return 1",
-           "test_neighbours.py::test_one_unit_moves_the_integers_by_no_more_than_the_sens"),
+           "test_neighbours.py::test_a_unit_counts_once_in_each_cell_that_its_rows_reach"),
     Mutant(1, "units of branches counted apart", "statistics/counting/distinct.py",
            "found = np.unique(np.concatenate(pairs))", "found = np.concatenate(pairs)",
            "test_neighbours.py::test_one_unit_moves_the_integers_by_no_more_than_the_sens"),

@@ -4,6 +4,7 @@ Whatever the rows hold, the integers of two tables that differ by one unit diffe
 the statistic says; and which rows of a unit count depends on the rows of that unit alone.
 """
 
+import itertools
 import math
 import random
 from collections.abc import Callable, Sequence
@@ -42,7 +43,7 @@ from dppandas.statistics.distances import Measurer, Valuer
 from dppandas.statistics.scores import Scorer
 
 KEY = b"0123456789abcdef"
-PAIRS = size(quick=150, deep=800)  # for each statistic
+PAIRS = size(quick=400, deep=800)  # for each statistic
 
 
 # --- random rows ----------------------------------------------------------------------------------
@@ -448,7 +449,7 @@ ASKED: list[tuple[list[str], str | None, int]] = [
     ),
 ]
 #: Of each, and each operation twice.
-PAIRS_EACH = size(quick=32, deep=1000)
+PAIRS_EACH = size(quick=64, deep=1000)
 
 
 @pytest.mark.sized
@@ -543,6 +544,19 @@ def test_sensitivities_add_up_over_columns_and_not_over_cells() -> None:
     # and one row does move them by that much: no noise is wasted
     for asked in (three.sum(), three.count(), three.mean(bounds=(0, 1))):
         assert sum(ops.integers(asked, asked._table.engine)) == asked._statistic.l1
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4])
+def test_a_unit_counts_once_in_each_cell_that_its_rows_reach(rows: int) -> None:
+    """For all labels that the rows of a unit can have: the sensitivity holds, and is reached."""
+    group = stats.Cells((Column("group"),), Keys.parse(ops.GROUPS, ["group"]))
+    statistic, unit = stats.Distinct(group, COUNTED), Unit("owner", rows)
+    moved = set()
+    for labels in itertools.combinations_with_replacement(["a", "b", "c", "x"], rows):
+        frame = pd.DataFrame({"group": ["a", *labels], "owner": [1, *[2] * rows]})
+        before, after = (found(statistic, None, each, unit) for each in (frame[:1], frame))
+        moved.add(statistic.exact_distance(before, after, selecting=False))
+    assert max(moved) == statistic.l1_sensitivity(rows) == min(rows, 3)
 
 
 @pytest.mark.parametrize("max_rows", [1, 5])
