@@ -82,7 +82,7 @@ test-oldest: $(OLD)/test
 	$(OLD)/bin/python -m pytest $(SHARED) -m "not browser and not statistical"
 
 test-full: $(VENV)/dev
-	$(BIN)/python -m pytest $(SHARED) --deep -m "deep or sized"
+	$(BIN)/python -m pytest $(SHARED) --deep -m "deep or sized or hypothesis"
 
 timing: $(VENV)/dev
 	$(BIN)/python benchmarks/timing.py

@@ -25,8 +25,8 @@ from dppandas.release.session import identities
 
 # The first look at Arrow or at a time zone takes longer than any deadline, and on a busy machine
 # making examples takes longer than Hypothesis calls healthy.
-settings.register_profile("dppandas", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("dppandas")
+settings.register_profile("quick", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("deep", settings.get_profile("quick"), max_examples=500)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,6 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     sizes.is_deep = config.getoption("--deep")  # before the tests, and their sizes, are read
+    settings.load_profile("deep" if sizes.is_deep else "quick")
     config.pluginmanager.register(Processor(config))
     if not hasattr(config, "workerinput"):  # xdist's first process looks for all
         config.pluginmanager.register(Checkout(config.rootpath))
@@ -43,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Without ``--deep`` what is marked deep is left out, and said to be."""
-    if not sizes.is_deep and config.getoption("-m") != "deep":
+    if not sizes.is_deep:
         left_out = [item for item in items if item.get_closest_marker("deep")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from ledgers import PRELUDE, agreed, anew, change, disagreed, elsewhere, limit, threads
 from refusals import raising, refusal
+from sizes import size
 from waiting import LIMIT
 
 import dppandas as dp
@@ -319,14 +320,20 @@ def run(body: str, file: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
+#: Children that are killed.
+CHILDREN = size(quick=200, deep=1000)
+
+
+@pytest.mark.sized
 def test_no_acknowledged_charge_is_lost_when_processes_are_killed(tmp_path: Path) -> None:
-    """200 children, forked after the import, each killed while it charges."""
+    """Many children, forked after the import, each killed while it charges."""
     file = tmp_path / "a.ledger"
     SqliteStore(file, limit(10**6)).close()
     parent = run(
+        f"\n        CHILDREN = {CHILDREN}"
         """
         import random, signal, time
-        for child in range(200):
+        for child in range(CHILDREN):
             reader, writer = os.pipe()
             pid = os.fork()
             if pid == 0:
@@ -350,12 +357,12 @@ def test_no_acknowledged_charge_is_lost_when_processes_are_killed(tmp_path: Path
     told, _ = parent.communicate(timeout=LIMIT)
     assert parent.returncode == 0
     acknowledged = [int(line) for line in told.split()]
-    assert len(set(acknowledged)) == len(acknowledged) >= 200
+    assert len(set(acknowledged)) == len(acknowledged) >= CHILDREN
     store = SqliteStore(file)
     entries = store.entries()
     assert [e.number for e in entries] == list(range(1, len(entries) + 1))
     assert set(acknowledged) <= {e.number for e in entries}
-    assert len(entries) - len(acknowledged) <= 200  # at most one each that wasn't told any more
+    assert len(entries) - len(acknowledged) <= CHILDREN  # one each that wasn't told any more
     assert store.spending.total == Loss(Epsilon(len(entries), 100))
     assert store._connection().execute("PRAGMA integrity_check").fetchone()[0] == "ok"
 
