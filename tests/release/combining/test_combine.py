@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ledgers import anew
 from refusals import refusal
+from sizes import size
 from waiting import LIMIT
 
 import dppandas as dp
@@ -74,7 +75,8 @@ def covered(law: CombinedNoise, w: float | Fraction) -> float:
     return math.fsum(p for x, p in known if abs(x) <= w)
 
 
-@settings(max_examples=100)
+@pytest.mark.sized
+@settings(max_examples=size(quick=30, deep=200))
 @given(
     st.lists(st.sampled_from(LAWS), min_size=2, max_size=2), st.booleans(),
     st.sampled_from([0.5, 0.8, 0.95, 0.999]), st.sampled_from([1, 7]),
