@@ -9,13 +9,16 @@ import pandas as pd
 from .errors import hide_internals
 
 
-@hide_internals
-def _private(df: Any) -> Any:
-    """Differentially private answers about these rows."""
+def _imported(rows: Any, named: Any) -> tuple[Any, dict[str, Any]]:
+    """What is called in place of `_private`. Where the import fails, no frame shows rows."""
     from .frames.protect import private  # most of dppandas: imported with the first use
 
     _register(private)
-    return private(df)
+    return private, named
+
+
+def _private(df: Any) -> Any:
+    """Differentially private answers about these rows."""
 
 
 def _register(getter: Any) -> None:
@@ -24,4 +27,4 @@ def _register(getter: Any) -> None:
 
 # Properties rather than pandas' register_…_accessor: pandas 2 keeps the first accessor of a frame
 # for good, and it would miss columns that are added, and calls of dp.protect and dp.reset.
-_register(_private)
+_register(hide_internals(_private, _imported))

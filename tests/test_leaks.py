@@ -14,6 +14,7 @@ import re
 import select
 import signal
 import struct
+import subprocess
 import sys
 import threading
 import time
@@ -1024,3 +1025,29 @@ def test_a_list_too_long_to_work_with_is_never_made(listed: Any, monkeypatch: An
     private = private["x"] if isinstance(listed, range) else private[["x", "y"]]
     asked = partial(private.value_counts, keys=listed)
     assert peak(lambda: refusal(asked, "more than 1,000")) < 10**6  # bytes
+
+
+#: What shows rows where the first question can't be asked, for want of a module.
+BROKEN = """
+import sys, traceback
+import pandas as pd
+import dppandas
+
+sys.modules["dppandas.frames.protect"] = None
+
+def ask():
+    return pd.DataFrame({"x": ["CANARY"]}).dp
+
+try:
+    ask()
+except ImportError as error:
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    assert len(frames) > 3
+    assert "CANARY" not in repr([frame.f_locals for frame in frames[1:]])
+else:
+    raise AssertionError
+"""
+
+
+def test_a_first_import_that_fails_shows_no_rows() -> None:
+    subprocess.run([sys.executable, "-c", BROKEN], check=True)

@@ -95,12 +95,17 @@ def register_families(*kinds: type) -> None:
     for kind in _families(kinds):
         if issubclass(kind, Enum):
             register(kind, partial(getattr, kind))
+        elif is_dataclass(kind):
+            register(kind, partial(_filled, kind))
         else:
-            register(kind, partial(_filled, kind) if is_dataclass(kind) else kind)
+            register(kind, partial(_of_fields, kind) if hasattr(kind, "_fields") else kind)
 
 
 def _families(kinds: Iterable[type]) -> Iterator[type]:
+    """Ours: what a caller derived from them before this module was imported stays outside."""
     for kind in kinds:
+        if kind.__module__.partition(".")[0] != __name__.partition(".")[0]:
+            continue
         if not inspect.isabstract(kind):
             yield kind
         yield from _families(kind.__subclasses__())
@@ -122,14 +127,25 @@ def _filled(kind: Any, said: dict[str, Any]) -> Any:
     """An instance with its fields set, and nothing else that the pickle may hold."""
     needed = {e.name for e in fields(kind) if e.default is e.default_factory is MISSING}
     if needed - set(said):
-        raise RecordError(
-            f"this pickle is of another version of dppandas: its {kind.__name__} lacks "
-            f"{min(needed - set(said))!r}. Load it with that version."
-        )
+        raise _other_version(kind, f"lacks {min(needed - set(said))!r}")
     value = object.__new__(kind)
     for name in {each.name for each in fields(kind)} & set(said):
         object.__setattr__(value, name, said[name])
     return value
+
+
+def _of_fields(kind: Any, *said: Any) -> Any:
+    """A named tuple."""
+    if len(said) != len(kind._fields):
+        raise _other_version(kind, f"has {len(said)} fields in place of {len(kind._fields)}")
+    return kind(*said)
+
+
+def _other_version(kind: type, why: str) -> RecordError:
+    return RecordError(
+        f"this pickle is of another version of dppandas: its {kind.__name__} {why}. Load it with "
+        "that version."
+    )
 
 
 register(Token, token)

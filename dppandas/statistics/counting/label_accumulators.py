@@ -160,7 +160,7 @@ def combined(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Codes, Matrix]:
         return codes, known[:, None]
     for column in columns[1:]:
         each, known = numbered(column)
-        # both are at most the number of rows: no product overflows
+        # neither is more than the number of rows, and 2^31 fit no memory: no product overflows
         codes = numbered(codes * len(known) + each)[0]
     example = np.empty(codes.max(initial=-1) + 1, dtype=np.intp)
     example[codes[::-1]] = np.arange(len(codes))[::-1]  # a row of each

@@ -284,6 +284,29 @@ def test_classes_of_later_modules_are_registered() -> None:
     subprocess.run([sys.executable, "-c", EVERYTHING], check=True)
 
 
+#: A caller's own law, of the name of ours, before anything was asked.
+FOREIGN = """
+import pickle
+import pandas as pd
+import dppandas as dp
+from dppandas.privacy.mechanisms import noise
+
+class DiscreteLaplace(noise.DiscreteLaplace):
+    pass
+
+record = dp.record(pd.DataFrame({"x": [1]}).dp.count(epsilon=1))
+assert type(pickle.loads(pickle.dumps(record))._law) is noise.DiscreteLaplace
+"""
+
+
+def test_a_class_of_the_caller_takes_no_place_in_the_registry() -> None:
+    subprocess.run([sys.executable, "-c", FOREIGN], check=True)
+
+
+def test_an_entry_of_other_fields_is_of_another_version() -> None:
+    refusal(lambda: pickles.restored("Entry", 1, 2), "another version", error=RecordError)
+
+
 def test_a_renamed_class_is_read_and_keeps_its_keys() -> None:
     @dataclass(frozen=True)
     class Everybody:
