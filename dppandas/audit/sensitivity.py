@@ -11,7 +11,6 @@ from typing import Any
 
 import pandas as pd
 
-from ..engines.pandas import BLOCK
 from ..errors import QueryError, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.protect import protect
@@ -28,7 +27,7 @@ from ..statistics.scores import CallerFunction
 from .pairs import described
 
 #: Rows of a chunk; pairs take turns.
-BLOCKS = (1, 3, 8, BLOCK)
+BLOCKS = (1, 3, 8, 2**18)
 
 #: The most problems that a report lists.
 MOST = 12
