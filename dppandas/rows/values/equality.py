@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -98,7 +98,8 @@ def time_of(text: str) -> pd.Timestamp | None:
     """The time that a public text reads as; None if it isn't a time, or is incomplete.
 
     A text such as "10:00" or "May", which pandas completes from today's date, isn't a time: it
-    would mean another one tomorrow.
+    would mean another one tomorrow. Nor is one in a zone like "EST", which not every pandas and
+    every machine reads alike, and which makes parsers warn.
     """
     text = text.strip()
     if not _SHORT.fullmatch(text) and not _is_whole(text):
@@ -111,17 +112,23 @@ def time_of(text: str) -> pd.Timestamp | None:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether a text gives the year, month and day."""
+    """Whether a text gives the year, month and day, and its zone, if any, as an offset."""
     from dateutil import parser  # type: ignore[import-untyped]
 
     if not any(letter.isdigit() for letter in text):
         return False
     days = (datetime(2000, 1, 1), datetime(1999, 2, 2))
     try:
-        one, other = (parser.parse(text, default=day) for day in days)
+        one, other = (parser.parse(text, default=day, tzinfos=_by_offset) for day in days)
     except (ValueError, OverflowError):
         return False
     return bool(one == other)
+
+
+def _by_offset(zone: str | None, seconds: int | None) -> timezone | None:
+    if zone is not None and seconds is None:
+        raise ValueError(zone)
+    return None if seconds is None else timezone(timedelta(seconds=seconds))
 
 
 def readings(value: Any) -> list[tuple[str, Any]]:

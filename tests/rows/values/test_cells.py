@@ -10,6 +10,7 @@ import datetime as dt
 import math
 import sys
 import threading
+import time
 import uuid
 import warnings
 import zoneinfo
@@ -32,7 +33,9 @@ import dppandas as dp
 from dppandas.engines import truncation
 from dppandas.engines.readers import Columns
 from dppandas.ledger import canonical as canonical_text
-from dppandas.rows.values import MISSING, Cell, canonical, hashing, key, labels, name, vectors
+from dppandas.rows.values import (
+    MISSING, Cell, canonical, equality, hashing, key, labels, name, vectors,
+)  # fmt: skip
 from dppandas.rows.values.comparisons import COMPARE, cells
 from dppandas.rows.values.families import FAMILIES, MOST_BITS, MOST_CHARACTERS, MOST_DEPTH, OPAQUE
 from dppandas.rows.values.families import order as order_of
@@ -428,6 +431,34 @@ def test_public_texts_read_as_times_only_if_they_say_a_day() -> None:
         assert vectors.timestamp(text) is not None
     for text in ("now", "today", "10:00", "May", "31", "", "a", "2020-02-30", "January 31"):
         assert vectors.timestamp(text) is None
+
+
+@pytest.mark.parametrize("machine", ["UTC", "Europe/Berlin"])
+def test_public_texts_read_as_times_only_in_zones_that_mean_the_same_everywhere(
+    machine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", machine)
+    time.tzset()
+    try:
+        equality.time_of.cache_clear()
+        for zone, hour in (("UTC", 10), ("GMT", 10), ("Z", 10), ("+01:00", 9), ("-0330", 13.5)):
+            found = vectors.timestamp(f"31 January 2020 10:00 {zone}")
+            assert found == pd.Timestamp(2020, 1, 31, tz="UTC") + pd.Timedelta(hour, "h")
+        for zone in ("EST", "CET", "ASS"):
+            assert vectors.timestamp(f"2020-01-31 10:00 {zone}") is None
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@given(st.text("0123456789 -:/.,+abDMnoTWUTCZÉß", max_size=20))
+@example("11a 1 ASS")
+@example("2020-01-31 10:00+99:00")
+def test_reading_a_public_text_never_warns_or_fails(text: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read = equality.time_of.__wrapped__(text)
+    assert read is None or isinstance(read, pd.Timestamp)
 
 
 def test_nothing_private_meets_a_table_of_pandas() -> None:
