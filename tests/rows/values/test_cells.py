@@ -34,7 +34,15 @@ from dppandas.engines import truncation
 from dppandas.engines.readers import Columns
 from dppandas.ledger import canonical as canonical_text
 from dppandas.rows.values import (
-    MISSING, Cell, canonical, equality, hashing, key, labels, name, vectors,
+    MISSING,
+    Cell,
+    canonical,
+    equality,
+    hashing,
+    key,
+    labels,
+    name,
+    vectors,
 )  # fmt: skip
 from dppandas.rows.values.comparisons import COMPARE, cells
 from dppandas.rows.values.families import FAMILIES, MOST_BITS, MOST_CHARACTERS, MOST_DEPTH, OPAQUE
