@@ -43,7 +43,7 @@ from dppandas.rows.values import (
     labels,
     name,
     vectors,
-)  # fmt: skip
+)
 from dppandas.rows.values.comparisons import COMPARE, cells
 from dppandas.rows.values.families import FAMILIES, MOST_BITS, MOST_CHARACTERS, MOST_DEPTH, OPAQUE
 from dppandas.rows.values.families import order as order_of
