@@ -8,6 +8,7 @@ import difflib
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
@@ -18,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import MissingArgument, QueryError, UnknownColumn, quoted
-from ..values import are_simple, are_small, canonical, key
+from ..values import are_simple, canonical, key
 
 #: The entry of a frame's attrs that holds the token of its source.
 SOURCE_ATTR = "dppandas.source"
@@ -104,8 +105,9 @@ class Keys:
         if self.width > 1:
             return pd.MultiIndex.from_tuples(list(self.labels), names=list(names))
         labels: Any = list(self.labels)
-        if are_small(labels):  # as pandas would find out more slowly
-            labels = np.array(labels, dtype=np.int64)
+        if set(map(type, labels)) == {int}:  # as pandas would find out more slowly
+            with suppress(OverflowError):
+                labels = np.array(labels, dtype=np.int64)
         flat: pd.Index = pd.Index(labels, name=names[0], tupleize_cols=False)
         return flat
 

@@ -2,11 +2,11 @@
 and the closed forms in which whole columns of them are kept.
 """
 
-from .cells import are_simple, are_small, canonical
+from .cells import are_simple, canonical
 from .equality import distinct, key, name, readings, time_of
 from .families import FAMILIES, MISSING, Cell, order
 
 __all__ = [
-    "FAMILIES", "MISSING", "Cell", "are_simple", "are_small", "canonical", "distinct", "key",
+    "FAMILIES", "MISSING", "Cell", "are_simple", "canonical", "distinct", "key",
     "name", "order", "readings", "time_of",
 ]  # fmt: skip

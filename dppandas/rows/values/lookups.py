@@ -160,10 +160,10 @@ def _simple(labels: tuple[Any, ...], types: tuple[type, ...]) -> Labels:
 
 
 def _made(labels: tuple[Any, ...]) -> Labels:
-    types = tuple(map(type, labels))
-    if len(alike := set(types)) == 1:
-        types = types[:1]
-    return _simple(labels, types) if alike <= _SIMPLE else Labels(labels)
+    alike = set(map(type, labels))
+    if not alike <= _SIMPLE:
+        return Labels(labels)
+    return _simple(labels, tuple(alike if len(alike) == 1 else map(type, labels)))
 
 
 #: Labels ready for look-ups.
