@@ -61,7 +61,7 @@ def cases() -> Iterator[tuple[str, str]]:
     return ((session, name) for session in SESSIONS for name in NAMES)
 
 
-@pytest.mark.parametrize(("session", "name"), cases())
+@pytest.mark.parametrize(("session", "name"), list(cases()))
 def test_a_query_keeps_its_key(session: str, name: str) -> None:
     assert keys(name, session) == golden()[session][name]
 

@@ -604,7 +604,7 @@ LOSSES = st.builds(lambda e, d: Loss(Epsilon(e), Delta(d)), st.integers(0, 4), s
 def charges(draw: Any, rows: st.SearchStrategy[int] | None) -> list[tuple[Place, Loss]]:
     def path() -> Any:
         names = draw(st.lists(st.sampled_from("pq"), max_size=2))
-        keys, most = st.sampled_from("xyz"), rows or st.just(None)
+        keys, most = st.sampled_from("xyz"), st.just(None) if rows is None else rows
         return tuple(Part(name, draw(keys), draw(most) or 1 + (name == "q")) for name in names)
 
     count = draw(st.integers(0, 8))
