@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
@@ -44,8 +45,39 @@ def workers() -> int:
     return min(8, len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1)
 
 
+class Progress:
+    """Tells of work that takes a while how far it is, and at last that it is over."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._start = time.monotonic()
+        self._told = False
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def tell(self, share: float, step: str = "") -> None:
+        if time.monotonic() - self._start > PATIENCE:
+            self._told = True
+            _reporter(self._label + step, share)
+
+    def __exit__(self, *raised: object) -> None:
+        if self._told:
+            _reporter(self._label, None)
+
+
+def started(thread: threading.Thread) -> bool:
+    """Start a thread, if threads can be started here: not in a browser's Python."""
+    try:
+        thread.start()
+    except RuntimeError:
+        return False
+    return True
+
+
 def run(tasks: Sequence[Callable[[Tell], T]], label: str) -> list[T]:
-    """Run tasks side by side; each gets a function to call with the share that it has done.
+    """Run tasks side by side, or in turn where threads can't be started; each gets a function to
+    call with the share that it has done.
 
     If one raises or is interrupted, the others stop at their next report.
     """
@@ -58,37 +90,40 @@ def run(tasks: Sequence[Callable[[Tell], T]], label: str) -> list[T]:
             raise InterruptedError("another task of this work was stopped")
 
     with ThreadPoolExecutor(max_workers=max(1, len(tasks))) as pool:
-        futures = [pool.submit(task, partial(tell, i)) for i, task in enumerate(tasks)]
+        futures: list[Future[T]] = []
         try:
-            _watch(futures, done, label)
-            return [future.result() for future in futures]
+            with suppress(RuntimeError):  # of a thread that can't be started
+                futures = [pool.submit(task, partial(tell, i)) for i, task in enumerate(tasks)]
+            if futures:
+                _watch(futures, done, label)
+                return [future.result() for future in futures]
         finally:
             stopped.set()
+    return _in_turn(tasks, label)
 
 
 def _watch(futures: Sequence[Future[T]], done: Sequence[float], label: str) -> None:
-    start, told = time.monotonic(), False
     pending: set[Future[T]] = set(futures)
-    while pending:
-        finished, pending = wait(pending, timeout=0.25, return_when=FIRST_EXCEPTION)
-        if any(future.exception() for future in finished):
-            break
-        if pending and time.monotonic() - start > PATIENCE:
-            told = True
-            _reporter(label, sum(done) / len(done))
-    if told:
-        _reporter(label, None)
+    with Progress(label) as progress:
+        while pending:
+            finished, pending = wait(pending, timeout=0.25, return_when=FIRST_EXCEPTION)
+            if any(future.exception() for future in finished):
+                break
+            if pending:
+                progress.tell(sum(done) / len(done))
+
+
+def _in_turn(tasks: Sequence[Callable[[Tell], T]], label: str) -> list[T]:
+    found: list[T] = []
+    with Progress(label) as progress:
+        for task in tasks:
+            found.append(task(lambda share: progress.tell((len(found) + share) / len(tasks))))
+    return found
 
 
 def rounds(number: int, label: str) -> Iterator[int]:
     """The numbers of public rounds; after a while, the one that runs is reported."""
-    start, told = time.monotonic(), False
-    try:
+    with Progress(label) as progress:
         for i in range(number):
-            if time.monotonic() - start > PATIENCE:
-                told = True
-                _reporter(f"{label}, round {i + 1} of {number}", i / number)
+            progress.tell(i / number, f", round {i + 1} of {number}")
             yield i
-    finally:
-        if told:
-            _reporter(label, None)

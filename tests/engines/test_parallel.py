@@ -1,5 +1,6 @@
 """Long work says how far it is, in shares only, and stops when it is interrupted."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -9,6 +10,7 @@ import pytest
 from refusals import raising, refusal
 from waiting import LIMIT, until
 
+import dppandas as dp
 from dppandas.engines import parallel
 
 Told = list[tuple[str, float | None]]
@@ -76,3 +78,29 @@ def test_an_interrupt_of_the_one_who_waits_stops_the_work(
 def test_a_large_frame_is_counted_in_parts_and_the_same(told: Told, exact: None) -> None:
     frame = pd.DataFrame({"x": np.arange(1_000_000)})
     assert frame.dp.query("x % 3 == 0").count(epsilon=1) == 333_334
+
+
+@pytest.mark.parametrize("possible", [0, 1])
+def test_without_threads_rows_are_read_in_turn(
+    possible: int, told: Told, exact: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a browser's Python, where none can be started, or under a limit, where some can."""
+    start, started = threading.Thread.start, []
+
+    def limited(thread: threading.Thread) -> None:
+        if len(started) == possible:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    monkeypatch.setattr(parallel, "workers", lambda: 3)
+    frame = pd.DataFrame({"x": np.arange(3_000_000) % 10})
+    assert frame.dp["x"].mean(bounds=(0, 10), epsilon=1) == 4.5
+    assert len(started) == possible
+    shares = [share for _, share in told[:-1]]
+    assert len(shares) == 12  # blocks
+    assert shares == sorted(shares)  # type: ignore[type-var]
+    assert told[-1][1] is None
+    spent = dp.ledger().to_frame()
+    assert list(spent["epsilon"]) == [1]

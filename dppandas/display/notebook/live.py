@@ -16,6 +16,7 @@ from typing import Any
 
 from IPython.display import HTML, DisplayHandle
 
+from ...engines.parallel import started
 from ...errors import DPError
 from ...ledger.ledger import Ledger
 from .view import View
@@ -70,8 +71,9 @@ class Live:
             ledger._observe(self._changed)
             if ledger._store.identity and not ledger._closed:  # a file that others may write to
                 ledger._poll()  # what is there now is shown already
-                watch = self._watches[id(ledger)] = Watch(ledger)
-                watch.start()
+                watch = Watch(ledger)
+                if started(watch):
+                    self._watches[id(ledger)] = watch
         else:
             view.update()
         view.show()
@@ -80,13 +82,17 @@ class Live:
         with self._lock:
             self._stale.add(id(ledger))
             wait = PAUSE - (time.monotonic() - self._pushed)
-            if wait > 0:
-                if self._timer is None:
-                    self._timer = threading.Timer(wait, self._flush_late)
-                    self._timer.daemon = True
-                    self._timer.start()
+            if wait > 0 and self._will_flush(wait):
                 return
         self.flush()
+
+    def _will_flush(self, wait: float) -> bool:
+        """Whether a timer flushes soon. Where none can be started, each change is shown at once."""
+        if self._timer is None:
+            timer = threading.Timer(wait, self._flush_late)
+            timer.daemon = True
+            self._timer = timer if started(timer) else None
+        return self._timer is not None
 
     def _flush_late(self) -> None:
         """Flush in the timer's thread, and close the connections that this opens in it."""

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ledgers import DRAFT, agreed, limit
 from operations import EVERY, UNKNOWN, people, released, schema
-from refusals import refusal
+from refusals import raising, refusal
 from waiting import LIMIT, until
 
 import dppandas as dp
@@ -484,6 +484,21 @@ def test_many_releases_in_a_moment_are_shown_together(pushed: list[str], monkeyp
     assert len(pushed) <= shown + 1
     live.stop()
     assert "ε spent 1 of 2" in pushed[-1]
+
+
+def test_without_threads_each_change_is_shown_at_once(
+    tmp_path: Path, pushed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dppandas.display.notebook.live.PAUSE", LIMIT)
+    monkeypatch.setattr(threading.Thread, "start", raising(RuntimeError))
+    dp.session(epsilon=2, store=tmp_path / "a.ledger")
+    live = Live(Kernelled())
+    live.show(dp.ledger())
+    frame = pd.DataFrame({"x": [1]})
+    for spent in ("0.5", "1", "1.5"):
+        frame.dp.count(epsilon=0.5)
+        assert f"ε spent {spent} of 2" in pushed[-1]
+    live.stop()
 
 
 def test_a_ledger_in_memory_is_not_watched(pushed: list[str]) -> None:
