@@ -14,10 +14,11 @@ from ...privacy.accounting.losses import Epsilon, Loss
 from ...statistics.layout import between
 from ..accuracy import units
 from ..accuracy.expected import CONFIDENCE, parse_confidence
+from . import shown
 from .records import Record
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RecordBundle:
     """The records of an answer that is made of several releases, as by `agg`, `describe` and
     `synthesize`.
@@ -114,8 +115,8 @@ class RecordBundle:
         parts = (f"{name}:\n{record}" for name, record in self.components.items())
         return "\n".join([f"{len(self.components)} releases, {self.loss.in_short}", *parts])
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(str(self))
+    def __repr__(self) -> str:
+        return shown.short(shown.text_of_several(self), "print this record")
 
     def _repr_html_(self) -> str:
         return "".join(record._repr_html_() for record in self.components.values())

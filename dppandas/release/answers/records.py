@@ -38,7 +38,7 @@ def by_id(name: str) -> Record | None:
     return _records.get(name)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Record(ABC):
     """The release record of a result: the query, the mechanism and the loss.
 
@@ -329,8 +329,8 @@ class Record(ABC):
     def __str__(self) -> str:
         return shown.text(self)
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(str(self))
+    def __repr__(self) -> str:
+        return shown.short(str(self), "print this record")
 
     def _repr_html_(self) -> str:
         return shown.html(self)

@@ -13,12 +13,32 @@ from ..accuracy.expected import CONFIDENCE
 
 #: The note beside a number that is mostly noise.
 DROWNED = "noise-dominated"
+#: Of the `repr` of a record.
+MOST_LINES = 10
 
 
 def text(record: Any) -> str:
     """The facts, and a line for each number."""
     lines = (f"  {name}: {value} ({ends})" for name, value, ends in _lines(record))
     return "\n".join([*_facts(record), *lines])
+
+
+def short(text: str, rest: str) -> str:
+    """The first lines of a text, and where the rest is."""
+    lines = text.split("\n")
+    more = len(lines) - MOST_LINES + 1
+    return text if more <= 1 else "\n".join([*lines[:-more], f"… and {more:,} more lines: {rest}"])
+
+
+def text_of_several(bundle: Any) -> str:
+    """What all cost, and a line for each release."""
+    each = (f"  {name}: {_told(record)}" for name, record in bundle.components.items())
+    return "\n".join([f"{len(bundle.components)} releases, {bundle.loss.in_short}", *each])
+
+
+def _told(record: Any) -> str:
+    error = f", {said} (95 %)" if (said := record._answered) else ""
+    return f"{record.loss.in_short}{error}"
 
 
 def html(record: Any) -> str:
@@ -36,12 +56,10 @@ def html(record: Any) -> str:
 
 
 def _facts(record: Any) -> list[str]:
-    answered = record._answered
-    error = f", {answered} (95 %)" if answered else ""
     return [
         f"{'preview, no answer: ' if record.preview else ''}{record.query}",
         f"source {record.source} ({record.lineage}), protecting {record.unit}",
-        f"{record.mechanism}, scale {units.in_words(record.scale)}, {record.loss.in_short}{error}",
+        f"{record.mechanism}, scale {units.in_words(record.scale)}, {_told(record)}",
         *([record._law.holds] if isinstance(record._law, CombinedNoise) else []),
     ]
 

@@ -209,6 +209,33 @@ def test_a_notebook_shows_the_error_too(frozen: Callable[[int], None]) -> None:
     assert pretty(df.dp["x"].mean(bounds=(0, 6), epsilon=1)).endswith(" (95 %)")
 
 
+def test_the_repr_of_a_record_is_short_and_print_tells_all() -> None:
+    keys = [f"key {i:04}" for i in range(2000)]
+    people = dp.protect(pd.DataFrame({"k": keys, "x": range(2000)}), name="long")
+    record = dp.record(people["k"].value_counts(keys=keys, epsilon=1))
+    assert len(repr(record).split("\n")) == 10
+    assert repr(record).endswith("\n… and 1,994 more lines: print this record")
+    assert str(record).startswith(repr(record)[: repr(record).index("…")])
+    assert len(str(record).split("\n")) == 2003
+    seven = dp.record(people["k"].value_counts(keys=keys[:7], epsilon=1))
+    assert repr(seven) == str(seven)
+    assert len(repr(seven).split("\n")) == 10
+
+
+def test_the_repr_of_several_records_has_a_line_for_each() -> None:
+    people = dp.protect(pd.DataFrame({c: range(99) for c in "abcdefghijkl"}), name="wide")
+    record = dp.record(people.describe(bounds=dict.fromkeys("abcdefghijkl", (0, 99)), epsilon=50))
+    first, *lines = repr(record).split("\n")
+    assert first == f"{len(record.components)} releases, ε = 50"
+    assert len(lines) <= 9
+    for line, (name, each) in zip(lines, record.components.items(), strict=False):
+        if not line.startswith("…"):
+            assert line.startswith(f"  {name}: {each.loss.in_short}, ")
+    assert str(record) == "\n".join(
+        [first, *(f"{name}:\n{each}" for name, each in record.components.items())]
+    )
+
+
 @pytest.mark.parametrize(("value", "text"), [
     (3, "3"), (1234, "1,234"), (0.12345, "0.1235"), (1234.5, "1,234"), (math.nan, "nan"),
     (2.0, "2"),
