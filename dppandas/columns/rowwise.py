@@ -32,7 +32,7 @@ def truth(expression: Expression) -> Expression:
     """The expression, if it is true or false, or a column that may be."""
     if expressions.can_filter(expression):
         return expression
-    raise QueryError(f"{expression} isn't true or false. Compare it: p['age'] > 30.")
+    raise QueryError(f"{expression} isn't true or false. Compare it: p['age'] > 30, or == True.")
 
 
 def cast(expression: Expression, dtype: Any) -> Expression:

@@ -44,7 +44,8 @@ def _kept(file: Path, first: Callable[[], str]) -> str:
     """The contents of a file, which is created the first time. It is complete once it exists."""
     if not file.exists():
         draft = file.with_name(f"{file.name}.{entropy.identifier()}")
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as out:
             out.write(first())
         try:
             os.link(draft, file)  # unlike a rename, a link never replaces another process' file
@@ -52,4 +53,4 @@ def _kept(file: Path, first: Callable[[], str]) -> str:
             pass
         finally:
             draft.unlink()
-    return file.read_text()
+    return file.read_text(encoding="utf-8")

@@ -252,7 +252,7 @@ class UnknownGroups(PrivateGroupBy):
         *Guarantee*: (epsilon, delta)-differential privacy of the unit, with the delta of groupby
         (docs/proofs/thresholds.md).
         """
-        layout = Layout(integer=True, index=self._shape(integer=True).index)
+        layout = Layout(integer=True, index=index(self._groups, self._names))
         return self._over_found_keys(layout, None, self._by_group("size"))
 
     @hide_internals

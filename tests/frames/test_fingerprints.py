@@ -1,6 +1,9 @@
 """Data that change under one version are told to their holder, and to nobody else."""
 
 import os
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -125,3 +128,16 @@ def test_what_another_process_made_first_counts(folder: Path, monkeypatch: Any) 
     monkeypatch.setattr(os, "link", late)
     assert fingerprints._kept(folder / "x", lambda: "mine") == "theirs"
     assert [file.name for file in folder.iterdir()] == ["x"]
+
+
+def test_no_file_depends_on_the_encoding_of_the_machine(tmp_path: Path) -> None:
+    program = """
+        import sys, pandas as pd, dppandas as dp
+        dp.session(epsilon=9, store=sys.argv[1])
+        people = dp.protect(pd.DataFrame({"a": [1]}), name="Zoë", version="1")
+        people.count(epsilon=1)
+        dp.ledger().export(sys.argv[1] + ".html")
+    """
+    strict = [sys.executable, "-X", "warn_default_encoding", "-W", "error::EncodingWarning"]
+    command = [*strict, "-c", textwrap.dedent(program), str(tmp_path / "a.ledger")]
+    subprocess.run(command, check=True)

@@ -682,3 +682,11 @@ def test_the_delta_of_groups_counts_once() -> None:
     assert dp.ledger()._entries() == []
     groups.size(epsilon=1)
     assert dp.ledger().loss.delta == Fraction(1, 10**5)
+
+
+def test_groups_of_a_frame_with_no_other_column_have_a_size(exact: None) -> None:
+    dp.session(epsilon=9, delta="1e-2")
+    people = pd.DataFrame({"x": ["a"] * 500 + ["b"] * 400}).dp
+    found = people.groupby("x", delta="1e-5").size(epsilon=1)
+    assert found.to_dict() == {"a": 500, "b": 400}
+    assert found.index.name == "x"
