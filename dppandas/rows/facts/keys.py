@@ -101,7 +101,18 @@ class Keys:
         return self.labels if self.width == 1 else tuple(label[position] for label in self.labels)
 
     def index(self, names: Sequence[str]) -> pd.Index:
-        """The labels as a pandas index."""
+        """The labels as a pandas index: of objects, if a text has a lone surrogate, which Arrow's
+        texts can't hold."""
+        try:
+            return self._index(names)
+        except UnicodeEncodeError:
+            columns = (list(self.column(i)) for i in range(self.width))
+            levels = [pd.Index(c, dtype=object, tupleize_cols=False) for c in columns]
+            if self.width > 1:
+                return pd.MultiIndex.from_arrays(levels, names=list(names))
+            return levels[0].rename(names[0])
+
+    def _index(self, names: Sequence[str]) -> pd.Index:
         if self.width > 1:
             return pd.MultiIndex.from_tuples(list(self.labels), names=list(names))
         labels: Any = list(self.labels)

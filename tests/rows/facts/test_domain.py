@@ -193,6 +193,16 @@ def test_what_labels_nothing_is_refused(keys: Any) -> None:
     refusal(lambda: Keys.parse(keys, ["educ"]), "'educ'")
 
 
+def test_keys_with_a_lone_surrogate_make_an_index_of_objects() -> None:
+    """pandas would make one of Arrow's texts, which can't hold them."""
+    half = "\ud800x"
+    flat = Keys((half, "b")).index(["k"])
+    assert (flat.dtype, flat.name, flat.tolist()) == (object, "k", [half, "b"])
+    pairs = Keys(((half, 1), ("b", 2)), 2).index(["k", "n"])
+    assert pairs.tolist() == [(half, 1), ("b", 2)]
+    assert list(pairs.names) == ["k", "n"]
+
+
 def test_keys_of_several_columns() -> None:
     product = Keys.parse({"b": ["x", "y"], "a": [1, 2]}, ["a", "b"])
     assert product.labels == ((1, "x"), (1, "y"), (2, "x"), (2, "y"))
