@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -69,7 +69,7 @@ def text(value: Any, memo: Memo | None = None) -> str:
         return f"z{text(str(value))}"
     if isinstance(value, tuple | list):
         if len(value) >= MANY and are_small(value):
-            return "(" + ",".join(map(_small, value)) + ")"
+            return f"({_small(value)})"
         return "(" + ",".join(text(part, memo) for part in value) + ")"
     if isinstance(value, Mapping):
         return "{" + ",".join(sorted(f"{text(k)}:{text(v)}" for k, v in value.items())) + "}"
@@ -116,10 +116,14 @@ _CELLS = (
 )  # fmt: skip
 
 
-def _small(value: int) -> str:
-    """The text of a whole number of 63 bits, the same as that of `_cell`."""
-    said = f"n{value:x}/1"
-    return f"{len(said)}:{said}"
+#: What stands before so many hexadecimal digits, with their sign, in the text of a whole number.
+_HEADS = [f"{digits + len('n/1')}:n" for digits in range(18)]
+
+
+def _small(values: Sequence[int]) -> str:
+    """The texts of whole numbers of 64 bits, the same as those of `_cell`, but all at once."""
+    each = ("%x " * len(values) % tuple(values)).split()
+    return "/1,".join([_HEADS[len(digits)] + digits for digits in each]) + "/1"
 
 
 def _cell(value: Any) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import operations as ops
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from ledgers import anew
 from refusals import refusal
@@ -260,6 +260,14 @@ def test_the_order_of_and_and_or_means_nothing_and_their_brackets_do() -> None:
     assert canonical.text(Or(A, B)) == canonical.text(Or(B, A))
     assert canonical.text(Or(And(A, B), C)) != canonical.text(And(Or(A, B), C))
     assert canonical.text(Compare(">", A, B)) != canonical.text(Compare(">", B, A))
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=canonical.MANY, max_size=120))
+@example([*range(-8, canonical.MANY), -(2**63), 2**63 - 1])
+def test_many_whole_numbers_have_the_text_that_few_have(values: list[int]) -> None:
+    few = values[: canonical.MANY - 1]
+    assert canonical.text(few) == f"({','.join(map(canonical.text, few))})"
+    assert canonical.text(values) == f"({','.join(map(canonical.text, values))})"
 
 
 def test_a_value_without_a_text_makes_a_query_that_is_never_answered_again() -> None:
