@@ -1,6 +1,7 @@
 """The same query of the same version is answered once, and given again for nothing."""
 
 import datetime
+import math
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -216,7 +217,7 @@ NESTED = st.recursive(PLAIN, lambda inner: st.tuples(inner, inner))
 
 
 def _told_apart(value: Any) -> Any:
-    """What must be told apart: 1, 1.0, True and '1' are four."""
+    """What is kept apart in an answer: 1, 1.0, True and '1' are four."""
     if isinstance(value, tuple):
         return tuple(map(_told_apart, value))
     if isinstance(value, float):
@@ -226,9 +227,26 @@ def _told_apart(value: Any) -> Any:
     return type(value).__name__, repr(value)
 
 
+def _meant(value: Any) -> Any:
+    """What a question means by a value: 1 and 1.0 are one number, but neither True nor '1' is."""
+    if isinstance(value, tuple):
+        return tuple(map(_meant, value))
+    is_number = isinstance(value, int | float | Decimal | Fraction) and type(value) is not bool
+    if is_number and not (isinstance(value, float) and math.isinf(value)):
+        return "number", Fraction(value)
+    return type(value).__name__, repr(value)
+
+
 @given(NESTED, NESTED)
+@example(0, 0.0)
+@example(0, -0.0)
+@example(Decimal("0.50"), Fraction(1, 2))
+@example(Decimal("0.1"), 0.1)
+@example(1, True)
+@example(1, "1")
+@example((1, (2,)), ((1.0, 2),))
 def test_texts_are_equal_for_equal_values_only(one: Any, other: Any) -> None:
-    same = _told_apart(one) == _told_apart(other)
+    same = _meant(one) == _meant(other)
     assert (canonical.text(one) == canonical.text(other)) == same
 
 
