@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from .models.propose_test_release import distance_to_property, propose_test_release
     from .models.select import select
     from .models.synthetic.synthesize import synthesize
+    from .release.answers.intervals import intervals
     from .release.answers.results import record
     from .release.blocks.batch import batch
     from .release.blocks.preview import preview
@@ -64,6 +65,7 @@ _HOMES = {
     "crosstab": "frames.frame",
     "cut": "frames.series",
     "distance_to_property": "models.propose_test_release",
+    "intervals": "release.answers.intervals",
     "ledger": "release.session",
     "make_consistent": "release.combining.consistency",
     "plot": "display.plots.plot",
@@ -92,6 +94,7 @@ __all__ = [
     "cut",
     "distance_to_property",
     "errors",
+    "intervals",
     "ledger",
     "local",
     "make_consistent",

@@ -26,11 +26,15 @@ from .privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from .release.answers.record_bundle import RecordBundle
 from .release.answers.results import (
     ReleasedDuration,
+    ReleasedDurationLabel,
     ReleasedFloat,
     ReleasedInt,
     ReleasedLabel,
+    ReleasedLabels,
+    ReleasedNumberLabel,
     ReleasedText,
     ReleasedTime,
+    ReleasedTimeLabel,
     TestedValue,
 )
 from .release.blocks.batch import Batch, PendingRelease
@@ -73,11 +77,15 @@ __all__ = [
     "RecordBundle",
     "ReleaseBundle",
     "ReleasedDuration",
+    "ReleasedDurationLabel",
     "ReleasedFloat",
     "ReleasedInt",
     "ReleasedLabel",
+    "ReleasedLabels",
+    "ReleasedNumberLabel",
     "ReleasedText",
     "ReleasedTime",
+    "ReleasedTimeLabel",
     "Releases",
     "Responses",
     "Rho",

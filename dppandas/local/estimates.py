@@ -79,6 +79,16 @@ HALF_WIDTHS: dict[str, Callable[[int, Rate, float], float]] = {
 }
 
 
+def _tidy(values: Any, errors: Any, ends: Any, index: pd.Index, shares: bool) -> pd.DataFrame:
+    """The table of `dppandas.intervals`. The noise dominates what may be none."""
+    columns = {
+        "value": values, "error": errors, "low": ends[0], "high": ends[1],
+        "unit": "share" if shares else "respondents",
+        "noise_dominated": pd.array(np.asarray(ends[0]) <= 0, dtype="boolean"),
+    }  # fmt: skip
+    return pd.DataFrame(columns, index=index).astype({"unit": object})
+
+
 class EstimatedSeries(pd.Series):  # type: ignore[misc,type-arg,unused-ignore]
     """Estimated counts or shares: a Series that knows its error. What pandas computes from it is a
     plain Series."""
@@ -116,6 +126,12 @@ class EstimatedSeries(pd.Series):  # type: ignore[misc,type-arg,unused-ignore]
         errors = self._estimated.error(confidence, method, self._shares)
         return pd.Series(errors, index=self.index, name="error")
 
+    def _tidy_intervals(self, confidence: float) -> pd.DataFrame:
+        ends = self.interval(confidence)
+        both = ends["lower"].to_numpy(), ends["upper"].to_numpy()
+        errors = self.error(confidence).to_numpy()
+        return _tidy(self.to_numpy(), errors, both, self.index, self._shares)
+
 
 class EstimatedFloat(float):
     """An estimated share: a float that knows its error."""
@@ -134,6 +150,11 @@ class EstimatedFloat(float):
     def error(self, confidence: float = CONFIDENCE, method: str = EXACT) -> float:
         """The distance to the further end of `interval`."""
         return float(self._estimated.error(confidence, method, shares=True)[1])
+
+    def _tidy_intervals(self, confidence: float) -> pd.DataFrame:
+        low, high = self.interval(confidence)
+        one = [float(self)], [self.error(confidence)], ([low], [high])
+        return _tidy(*one, pd.Index(["estimate"]), True)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return mean_of, (self._estimated,)

@@ -23,7 +23,8 @@ from ..rows.accumulators import Accumulator
 from ..rows.expressions import Chunk
 from ..statistics.base import BranchKernel
 from .accuracy import expected, units
-from .answers.records import Record, record_of
+from .answers.making import record_of
+from .answers.records import Record
 from .blocks import preview
 from .context import here
 from .query import Query

@@ -12,7 +12,8 @@ from ..rows import expressions
 from ..rows.expressions import Expression
 from ..statistics import Statistic
 from .accuracy import target_error
-from .answers.records import Record, among
+from .answers.making import among
+from .answers.records import Record
 from .blocks import split
 from .combining import refinable
 from .private import Table

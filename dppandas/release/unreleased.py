@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, NoReturn, Unpack
 
 import numpy as np
-import pandas as pd
 
 from ..errors import (
     PrivateValueError,
@@ -196,8 +195,8 @@ class Unreleased(Private):
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= entries:
             raise QueryError(f"n={quoted(n)} must be a whole number from 1 to {entries}.")
         if statistic.cells.keys is None:
-            largest = self._selecting(int(n), f"nlargest({n})").record(Ways.read(epsilon, more))
-            return pd.Index(largest.estimate())
+            asked = self._selecting(int(n), f"nlargest({n})")
+            return results.largest(asked.record(Ways.read(epsilon, more)))
         if statistic.layout.columns is not None:
             raise QueryError("nlargest needs a Series of entries. Select one column first.")
         return self.release(epsilon=epsilon, **more).nlargest(int(n))

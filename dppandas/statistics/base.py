@@ -163,6 +163,10 @@ class Statistic(ABC):
         """The units of errors, given the kinds of the columns."""
         return self.measured_in
 
+    def unit(self, entry: int, schema: Schema) -> str:
+        """The unit of one number's error, as in `units`."""
+        return self.units(schema)[0]
+
     def says(self, entry: int) -> str:
         """What a number of the answer is for a column of times: a time ("value"), a duration
         ("spread"), or neither ("number")."""

@@ -17,6 +17,7 @@ from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.noise import DiscreteLaplace
 from ..rows.expressions import Chunk, Expression
 from ..rows.facts import kinds
+from ..rows.facts.kinds import Schema
 from ..rows.values.vectors import Mask, as_numbers
 from .base import Partial, Statistic
 from .counting.counts import SHARE_STEP
@@ -78,6 +79,9 @@ class BoundsHistogram(Statistic):
         if keep is not None:
             there &= keep
         return np.bincount(cell_of(values[there]), minlength=CELLS).astype(np.int64)
+
+    def unit(self, entry: int, schema: Schema) -> str:
+        return self.measured_in[entry // 2]
 
     def _range(self, noisy: Sequence[int]) -> tuple[int, int] | None:
         """The first and the last cell that surely have rows."""

@@ -69,13 +69,9 @@ def placed(record: Record, result: Any) -> pd.DataFrame:
     if result is None:
         order = layout.places(record._estimated)
         return whole if order is None or layout.columns is not None else whole.iloc[order]
-    frame = result.to_frame() if isinstance(result, pd.Series) else result
-    row_at = {results._comparable(row): i for i, row in enumerate(whole.index)}
-    column_at = {results._comparable(column): i for i, column in enumerate(columns)}
-    rows = [row_at[results._comparable(row)] for row in frame.index]
-    if layout.columns is None:
-        return whole.iloc[rows]
-    return whole.iloc[rows, [column_at[results._comparable(column)] for column in frame.columns]]
+    shown = results.shown_in(result)
+    across = columns if shown.columns is None else shown.columns
+    return pd.DataFrame(shown.places, index=shown.index, columns=across)
 
 
 @dataclass(frozen=True)

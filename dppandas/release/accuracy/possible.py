@@ -20,7 +20,8 @@ from typing import Any
 from ...rows.facts.bounds import Bounds
 from ...statistics import Count, Mean, Moments, Quantiles, Statistic, Variance
 from ...statistics.layout import Interval
-from ..answers.records import Record, with_figures
+from ..answers.making import with_figures
+from ..answers.records import Record
 from . import expected
 
 Rounding = Callable[[Fraction], int]

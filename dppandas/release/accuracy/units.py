@@ -61,6 +61,22 @@ def units_of(statistic: Statistic, law: Any, schema: Schema) -> list[str]:
     return list(dict.fromkeys(unit for kind in kinds for unit in _units(kind, statistic)))
 
 
+def unit_of_each(statistic: Statistic, schema: Schema, numbers: int) -> list[str]:
+    """The unit of the error of each number, as in `units_of`; "time" where it is a Timedelta."""
+    rulers = statistic.layout.rulers or (None,)
+    names = statistic.asked_columns
+    found = []
+    for i in range(numbers):
+        kind = "ranks" if statistic.in_ranks else statistic.unit(i, schema)
+        if kind not in ("column", "square"):
+            found.append(_COUNTED.get(kind, kind))
+        elif rulers[i % len(rulers)] is not None:
+            found.append("time")
+        else:
+            found.append(_named(names[i % len(names)], kind))
+    return found
+
+
 def largest(errors: Sequence[Any], in_units: Sequence[str]) -> float:
     """The largest of some errors in one unit; for times in seconds."""
     found = [e / pd.Timedelta("1s") if isinstance(e, pd.Timedelta) else float(e) for e in errors]
@@ -78,13 +94,21 @@ def largest(errors: Sequence[Any], in_units: Sequence[str]) -> float:
     return max(found)
 
 
+#: Units that aren't a column's own, by their short name.
+_COUNTED = {"product": "product of columns"}
+
+
+def _named(name: Any, kind: str) -> str:
+    """The unit of a column, by its name."""
+    return f"{'value' if name is None else name}{'²' if kind == 'square' else ''}"
+
+
 def _units(kind: str, statistic: Statistic) -> Iterable[str]:
     if kind not in ("column", "square"):
-        return ["product of columns" if kind == "product" else kind]
+        return [_COUNTED.get(kind, kind)]
     rulers = statistic.layout.rulers or (None,) * len(statistic.asked_columns)
-    square = "²" if kind == "square" else ""
     return [
-        f"{'value' if name is None else name}{square}" if ruler is None else "seconds"
+        _named(name, kind) if ruler is None else "seconds"
         for name, ruler in zip(statistic.asked_columns, rulers, strict=True)
     ]
 

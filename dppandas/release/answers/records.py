@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Unpack, cast
 from weakref import WeakValueDictionary
@@ -13,14 +13,12 @@ from weakref import WeakValueDictionary
 import pandas as pd
 
 from ...errors import RecordError, hide_internals
-from ...ledger.storage.store import Entry, StoredRelease
 from ...privacy.accounting.losses import Epsilon, Loss, ReleaseOptions, with_options_named
 from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.mechanisms.base import Mechanism
 from ...privacy.mechanisms.selection import Selection
-from ...privacy.sampling import entropy
 from ...statistics import Layout, Statistic
-from ...statistics.layout import between, format_number
+from ...statistics.layout import Codes, between, format_number
 from ..accuracy import units
 from ..accuracy.expected import CONFIDENCE, in_words, parse_confidence, parse_rows
 from ..query import Query
@@ -144,6 +142,11 @@ class Record(ABC):
 
     def estimate(self) -> Any:
         """The answer, as it was released."""
+        released = self._released
+        return released if self._layout.is_scalar else released.copy()
+
+    @cached_property
+    def _released(self) -> Any:
         if isinstance(self._law, Selection):
             labels = cast(pd.Index, self._layout.index).tolist()
             return [labels[i] for i in self._noisy]
@@ -198,8 +201,7 @@ class Record(ABC):
         if isinstance(self._law, Selection):
             return None
         said = self._dominated()
-        places = self._layout.places(self._estimated)
-        return said[0] if self._layout.is_scalar else self._layout.flags(said, places)
+        return said[0] if self._layout.is_scalar else self._layout.flags(said, self._order)
 
     def _dominated(self) -> list[bool | None]:
         if self._statistic.in_ranks:
@@ -323,8 +325,13 @@ class Record(ABC):
         typed = self._statistic.typed
         return typed(lower, math.floor), typed(upper, math.ceil)
 
+    @cached_property
+    def _order(self) -> Codes | None:
+        """The order of the numbers in a sorted answer; None if it isn't sorted."""
+        return self._layout.places(self._estimated)
+
     def _table(self, values: Sequence[Any]) -> Any:
-        return self._layout.table(values, self._layout.places(self._estimated))
+        return self._layout.table(values, self._order)
 
     def __str__(self) -> str:
         return shown.text(self)
@@ -334,64 +341,6 @@ class Record(ABC):
 
     def _repr_html_(self) -> str:
         return shown.html(self)
-
-
-def with_figures(record: Record, shown: Sequence[float], rows: Sequence[float] | None) -> Record:
-    """A record with numbers that other releases moved, or with the number of their rows."""
-    is_moved = list(shown) != record._values()
-    kept = tuple(shown) if is_moved else record._shown
-    known_rows = None if rows is None else tuple(rows)
-    return registered(replace(record, _shown=kept, _beside=known_rows))
-
-
-def record_of(
-    kind: type[Record],
-    query: Query,
-    mechanism: Mechanism,
-    scale: Any,
-    draft: Entry,
-    answer: StoredRelease,
-    ledger: str,
-) -> Record:
-    """The record of a release. ``draft`` describes the query as it was asked this time."""
-    entry = answer.entry
-    return registered(kind(
-        id=entropy.identifier(),
-        number=entry.number,
-        query=draft.what,
-        source=draft.source,
-        lineage=draft.lineage,
-        unit=draft.unit,
-        where="" if query.where is None else str(query.where),
-        mechanism=mechanism.name,
-        scale=scale,
-        loss=entry.loss,
-        cell=entry.cell,
-        time=entry.time,
-        _statistic=query.statistic,
-        _law=mechanism,
-        draw=answer.draw,
-        ledger=ledger,
-        _noisy=tuple(answer.noisy),
-        preview=entry.status == PREVIEW,
-        _query=query,
-    ))  # fmt: skip
-
-
-def among(record: Record, rows: float | None) -> Record:
-    """A record of quantiles, with the most rows that there are."""
-    knows = rows is not None and record._statistic.in_ranks
-    return registered(replace(record, _rows=rows)) if knows else record
-
-
-def counted(record: Record, beside: Record) -> Record:
-    """A record of quantiles, with another release that counts the same rows."""
-    if record.preview or not record._statistic.in_ranks:
-        return record
-    most = beside._statistic.rows_at_most(beside._noisy, beside._law, CONFIDENCE)
-    if most is None or len(most) != record._statistic.places:
-        return record
-    return registered(replace(record, _counts=beside))
 
 
 def registered(record: Record) -> Record:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any, Unpack, cast
 
+import numpy as np
 import pandas as pd
 
 from ...errors import RecordError, hide_internals
 from ...privacy.accounting.losses import ReleaseOptions, with_options_named
 from ...privacy.mechanisms.selection import Selection
 from ...privacy.sampling import entropy
-from ...rows.facts.keys import is_missing
 from ...rows.values import canonical
 from ...rows.values.objects import value_of
 from ...statistics.layout import format_value
 from ..accuracy.expected import CONFIDENCE, with_error
 from ..pickles import register
 from ..query import Token, token
+from .figures import ShownFigures
+from .matching import located
 from .record_bundle import RecordBundle
 from .records import Record, by_id
 from .shown import DROWNED
@@ -25,6 +28,8 @@ from .shown import DROWNED
 #: The keys of tokens in pandas' `attrs`. Saved frames hold them: never rename them.
 _ATTR = "dppandas.release"
 _PARTS = "dppandas.releases"
+#: The attribute of an Index, which has no `attrs`.
+_OF_INDEX = "_dppandas_release"
 
 
 class _Released:
@@ -60,7 +65,7 @@ class _Released:
 
     def _plainly(self) -> Any:
         """The value alone."""
-        plain: Any = next(kind for kind in (int, float, str) if isinstance(self, kind))
+        plain: Any = next(kind for kind in (int, float, str, tuple) if isinstance(self, kind))
         return plain(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -104,20 +109,36 @@ class ReleasedDuration(_ReleasedSpan, pd.Timedelta):
     """A released duration."""
 
 
-class ReleasedText(_Released, str):
+class _ReleasedLabel(_Released):
+    """A selected label."""
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        said = "preview, no answer" if self._record.preview else repr(self._plainly())
+        printer.text(f"{said} ({self._record.expected}, 95 %)")
+
+
+class ReleasedText(_ReleasedLabel, str):
     """A released label."""
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        said = "preview, no answer" if self._record.preview else str.__repr__(self)
-        printer.text(f"{said} ({self._record.expected}, 95 %)")
 
-
-class ReleasedLabel(ReleasedInt):
+class ReleasedLabel(_ReleasedLabel, ReleasedInt):
     """A released label that is a whole number."""
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        said = "preview, no answer" if self._record.preview else str(int(self))
-        printer.text(f"{said} ({self._record.expected}, 95 %)")
+
+class ReleasedNumberLabel(_ReleasedLabel, ReleasedFloat):
+    """A released label that is another number."""
+
+
+class ReleasedLabels(_ReleasedLabel, tuple[Any, ...]):
+    """A released label of several columns."""
+
+
+class ReleasedTimeLabel(_ReleasedLabel, ReleasedTime):
+    """A released label that is a time."""
+
+
+class ReleasedDurationLabel(_ReleasedLabel, ReleasedDuration):
+    """A released label that is a duration."""
 
 
 class TestedValue:
@@ -159,9 +180,14 @@ def _carrying(kind: Any, value: Any, record: Record) -> Any:
     return result
 
 
-for _kind in (
-    ReleasedInt, ReleasedFloat, ReleasedTime, ReleasedDuration, ReleasedText, ReleasedLabel,
-):  # fmt: skip
+#: The classes of labels, by the types of what is selected: no class can be derived from bool.
+_LABELS: tuple[tuple[type, type], ...] = (
+    (str, ReleasedText), (int, ReleasedLabel), (float, ReleasedNumberLabel),
+    (tuple, ReleasedLabels), (pd.Timestamp, ReleasedTimeLabel),
+    (pd.Timedelta, ReleasedDurationLabel),
+)  # fmt: skip
+
+for _kind in (ReleasedInt, ReleasedFloat, ReleasedTime, ReleasedDuration, *dict(_LABELS).values()):
     register(_kind, partial(_carrying, _kind))
 register(TestedValue, tested)
 
@@ -182,8 +208,19 @@ def selected(record: Record) -> pd.Series[Any]:
 
 
 def found(record: Record) -> pd.Index:
-    """The labels that are shown. An Index can't hold a record; the ledger lists the release."""
-    return cast(pd.Index, record._layout.index)
+    """The labels that are shown, with their record."""
+    return _index(cast(pd.Index, record._layout.index), record)
+
+
+def largest(record: Record) -> pd.Index:
+    """The labels that were selected, the largest first, with their record."""
+    return _index(pd.Index(record.estimate()), record)
+
+
+def _index(labels: pd.Index, record: Record) -> pd.Index:
+    own = labels.rename(labels.name)  # a new object: others that have these labels are no answers
+    setattr(own, _OF_INDEX, record)
+    return own
 
 
 def _selection(record: Record) -> pd.Series[Any]:
@@ -203,19 +240,11 @@ def gathered(value: Any, records: dict[str, Record], places: Any = None) -> Any:
     return value
 
 
-def _parts_of(result: Any) -> Any:
-    """The token of a result of several releases."""
-    is_table = isinstance(result, pd.Series | pd.DataFrame)
-    return result.attrs.get(_PARTS) if is_table else None
-
-
 def label(record: Record, value: Any) -> Any:
     """A selected label, with its record if its type allows one."""
-    if isinstance(value, str):
-        return _carrying(ReleasedText, value, record)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return _carrying(ReleasedLabel, value, record)
-    return value
+    kinds = [of for plain, of in _LABELS if isinstance(value, plain)]
+    is_plain = not kinds or isinstance(value, bool) or value is pd.NaT
+    return value if is_plain else _carrying(kinds[0], value, record)
 
 
 @hide_internals
@@ -226,8 +255,9 @@ def record(result: Any) -> Any:
     ``.components`` has the record of each release by what was asked.
 
     A Series or DataFrame is recognised as long as its (label, value) pairs were released: after
-    sort_index, head or a selection, but not after arithmetic. Raises `RecordError` (a LookupError)
-    if the object has no record.
+    sort_index, head or a selection, but not after arithmetic. An Index of labels is recognised
+    itself, and copies of it aren't. Raises `RecordError` (a LookupError) if the object has no
+    record.
 
     >>> import pandas as pd, dppandas as dp
     >>> x = pd.Series([1, 2, 3], name="x").dp
@@ -237,71 +267,95 @@ def record(result: Any) -> Any:
     >>> list(both.components), both.components["count"].epsilon
     (['count', 'mean'], 0.5)
     """
-    bundle = _bundle(result)
-    return record_of_one(result) if bundle is None else bundle
-
-
-def _bundle(result: Any) -> RecordBundle | None:
-    """The record of a result of several releases, or None."""
-    kept = _parts_of(result)
-    if not isinstance(kept, Token) or not isinstance(kept.payload, RecordBundle):
-        return None
-    released = kept.payload._answer
-    if not (type(released) is type(result) and released.equals(result)):
-        raise RecordError(
-            "this was computed from an answer. Call dp.record with the answer itself."
-        )
-    return kept.payload
+    return shown_in(result).record
 
 
 def record_of_one(result: Any) -> Record:
     """The record of a result of one release."""
-    if isinstance(result, _Released | TestedValue):
-        return result._record
-    found = _found(result)
-    if found is None and isinstance(_parts_of(result), Token):
+    found = shown_in(result).record
+    if isinstance(found, RecordBundle):
         raise RecordError(
             "this answer is made of several releases, each with a record of its own. Use one of "
             "them: dp.record(result).components."
         )
-    if getattr(result, "_is_answer", False):
-        raise RecordError("this isn't released yet, so it has no record: .release(epsilon=…).")
-    if found is None:
-        raise RecordError(
-            f"no release record belongs to this {type(result).__name__}. Results of releases have "
-            "one; numbers and labels computed from them don't. dp.ledger() lists every release."
-        )
-    is_selection = isinstance(found._law, Selection)
-    released = _selection(found) if is_selection else found.estimate()
-    if not _pairs(result, found) <= _pairs(released, found):
+    return found
+
+
+def shown_in(result: Any) -> ShownFigures:
+    """The record of a result, with the place of each number that it shows; of a record all."""
+    if isinstance(result, _Released | TestedValue):
+        return ShownFigures(result._record, np.zeros((1, 1)), None, None)
+    if isinstance(result, Record | RecordBundle):
+        return _whole(result)
+    found = claimed(result)
+    if found is not None:
+        shown = _matched(result, found)
+        if shown is not None:
+            return shown
         raise RecordError(
             "this was computed from a release, but its values are not those released. Call "
             "dp.record with the result itself, before arithmetic or renaming."
         )
-    return found
+    if getattr(result, "_is_answer", False):
+        raise RecordError("this isn't released yet, so it has no record: .release(epsilon=…).")
+    if isinstance(result, bool | np.bool_):
+        raise RecordError(
+            "True and False can't hold a record, in Python: dp.ledger() lists the release, if it "
+            "is one."
+        )
+    raise RecordError(
+        f"no release record belongs to this {type(result).__name__}. Results of releases have "
+        "one; numbers and labels computed from them don't. dp.ledger() lists every release."
+    )
 
 
-def _found(result: Any) -> Record | None:
+def claimed(result: Any) -> Record | RecordBundle | None:
+    """The record that an object came with, which its values may not have any more; else None."""
+    if isinstance(result, pd.Index):
+        return getattr(result, _OF_INDEX, None)
     if not isinstance(result, pd.Series | pd.DataFrame):
         return None
+    for kind, name in ((Record, _ATTR), (RecordBundle, _PARTS)):
+        kept = result.attrs.get(name)
+        if isinstance(kept, Token) and isinstance(kept.payload, kind):
+            return kept.payload
     kept = result.attrs.get(_ATTR)
-    if isinstance(kept, Token) and isinstance(kept.payload, Record):
-        return kept.payload
     return by_id(kept) if isinstance(kept, str) else None
 
 
-def _pairs(table: pd.Series | pd.DataFrame, record: Record) -> set[tuple[Any, ...]]:
-    """(row, column, value) for each number; a released Series has one column, of any name."""
-    frame = table.to_frame() if isinstance(table, pd.Series) else table
-    one_column = record._layout.columns is None
-    return {
-        (_comparable(row), "" if one_column else _comparable(column), _comparable(value))
-        for column in frame.columns
-        for row, value in zip(frame.index, frame[column].tolist(), strict=True)
-    }
+def _matched(result: Any, record: Record | RecordBundle) -> ShownFigures | None:
+    """What a result shows of its record; None if it has a number that wasn't released."""
+    if isinstance(result, pd.Index):
+        return ShownFigures(record, np.arange(len(result))[:, None], result, None)
+    if isinstance(record, RecordBundle):
+        released, places = record._answer, record._places
+        one_column = isinstance(released, pd.Series)
+    else:
+        released, places = _released(record)
+        one_column = record._layout.columns is None
+    found = located(result, released, one_column)
+    if found is None:
+        return None
+    rows, columns = found
+    wide = 1 if one_column else released.shape[1]
+    each = np.full((len(released), wide), math.nan) if places is None else np.asarray(places)
+    shown = each.reshape(len(released), wide)[np.ix_(rows, columns)]
+    across = result.columns if isinstance(result, pd.DataFrame) else None
+    return ShownFigures(record, shown, result.index, across)
 
 
-def _comparable(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return tuple(_comparable(part) for part in value)
-    return None if is_missing(value) else value
+def _whole(record: Record | RecordBundle) -> ShownFigures:
+    """All that a record answers."""
+    if isinstance(record, Record) and record._layout.is_scalar:
+        return ShownFigures(record, np.zeros((1, 1)), None, None)
+    released = record._answer if isinstance(record, RecordBundle) else _released(record)[0]
+    return cast(ShownFigures, _matched(released, record))
+
+
+def _released(record: Record) -> tuple[Any, Any]:
+    """The released table, and the place of each of its numbers in declared order."""
+    if isinstance(record._law, Selection):
+        released = _selection(record)
+        return released, np.arange(len(released))
+    order, released = record._order, record._released
+    return released, np.arange(released.size) if order is None else order

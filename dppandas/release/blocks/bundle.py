@@ -22,8 +22,9 @@ from ...privacy.accounting.measures import LossRequest
 from ...privacy.accounting.shares import SharedLoss
 from ..accuracy import possible
 from ..answers import results
+from ..answers.making import counted
 from ..answers.record_bundle import places_of
-from ..answers.records import Record, counted
+from ..answers.records import Record
 from ..private import Private
 from ..release import release_all
 from ..request import Request

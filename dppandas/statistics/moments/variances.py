@@ -151,6 +151,9 @@ class Moments(Variance):
     def units(self, schema: Schema) -> tuple[str, ...]:
         return "rows", "column"
 
+    def unit(self, entry: int, schema: Schema) -> str:
+        return "rows" if self.says(entry) == "number" else "column"
+
     def possible(self, entry: int) -> Interval | None:
         bounds = self.bounds[entry % len(self.bounds)]
         return (bounds.lower, bounds.upper) if self.says(entry) == "value" else (0, math.inf)

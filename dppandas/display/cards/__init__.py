@@ -1,0 +1,1 @@
+"""Answers with their errors, as notebooks and terminals show them."""

@@ -1,0 +1,167 @@
+"""What a card says of an answer: each number rounded to its error, and how the errors hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from ...errors import RecordError
+from ...release.answers import results
+from ...release.answers.figures import Figures, ShownFigures
+from ...release.answers.record_bundle import RecordBundle
+from ...release.answers.records import Record
+from ...statistics.moments.covariance_tables import CovarianceTable
+from ..labels import cut, names_of, text_of
+from .rounding import rounded
+from .strips import Axis, axis_of
+
+#: Longer labels are cut.
+LONGEST = 60
+#: What has cards. Classes derived from these have displays of their own.
+PLAIN: tuple[type, ...] = (pd.Series, pd.DataFrame)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number: its text, its error, and whether noise dominates it or its interval includes 0."""
+
+    value: str
+    error: str = ""
+    is_dominated: bool = False
+    includes_zero: bool = False
+
+    @property
+    def text(self) -> str:
+        """The number and its error in a line."""
+        return f"{self.value} {self.error}".rstrip()
+
+
+@dataclass(frozen=True)
+class Row:
+    """A label with its numbers, and for a single one its interval (low, value, high)."""
+
+    label: str
+    cells: Sequence[Cell]
+    interval: tuple[float, float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Card:
+    """An answer for people. A row of None stands for rows that aren't shown."""
+
+    names: str  # of the index
+    columns: Sequence[str]
+    rows: Sequence[Row | None]
+    axis: Axis | None
+    foot: str
+    is_under: bool  # whether errors are written below the numbers
+
+
+def card_of(answer: Any) -> Card | None:
+    """The card of a released Series or DataFrame; None for all that isn't one, or not any more."""
+    if type(answer) not in PLAIN or results.claimed(answer) is None:
+        return None
+    try:
+        shown = results.shown_in(answer)
+    except RecordError:
+        return None
+    record = shown.record
+    if isinstance(record, RecordBundle) and record._places is None:
+        return None  # synthetic rows have no errors
+    return _drawn(answer, shown)
+
+
+def _drawn(answer: Any, shown: ShownFigures) -> Card:
+    rows = _kept(shown.places.shape[0], "display.max_rows", "display.min_rows")
+    columns = _kept(shown.places.shape[1], "display.max_columns", "display.max_columns")
+    high, wide = ([at for at in each if at is not None] for each in (rows, columns))
+    figures = shown.part(high, wide)
+    axis = axis_of(figures) if len(wide) == 1 else None
+    is_under = shown.columns is not None and _is_covariance(shown.record)
+    cells = _cells(figures, shown.record, is_under)
+    made = {
+        row: Row(
+            cut(text_of(answer.index[row]), LONGEST),
+            _with_gaps(cells[i * len(wide) : (i + 1) * len(wide)], columns),
+            None if axis is None else axis.place(figures, i),
+        )
+        for i, row in enumerate(high)
+    }
+    return Card(
+        names_of(answer.index), _heads(answer, columns),
+        [None if row is None else made[row] for row in rows], axis,
+        foot_of(shown, figures, type(answer).__name__), is_under,
+    )  # fmt: skip
+
+
+def _is_covariance(record: Any) -> bool:
+    return isinstance(record, Record) and isinstance(record._statistic, CovarianceTable)
+
+
+def _kept(number: int, most: str, fewest: str) -> list[int | None]:
+    """The positions that are shown, as pandas' options have it; None for those left out."""
+    limit = pd.get_option(most) or number
+    if number <= limit:
+        return list(range(number))
+    half = max(1, min(pd.get_option(fewest) or limit, limit) // 2)
+    return [*range(half), None, *range(number - half, number)]
+
+
+def _with_gaps(cells: Sequence[Cell], columns: Sequence[int | None]) -> list[Cell]:
+    """The cells of a row, with "…" for columns that aren't shown."""
+    each = iter(cells)
+    return [Cell("…") if column is None else next(each) for column in columns]
+
+
+def _heads(answer: Any, columns: Sequence[int | None]) -> list[str]:
+    """The names of the columns; of a Series its own."""
+    if isinstance(answer, pd.Series):
+        return ["" if answer.name is None else cut(text_of(answer.name), LONGEST)]
+    return ["…" if at is None else cut(text_of(answer.columns[at]), LONGEST) for at in columns]
+
+
+def _cells(figures: Figures, record: Any, marks_zero: bool) -> list[Cell]:
+    if record.preview:
+        return [Cell("no answer")] * len(figures.values)
+    columns = zip(*vars(figures).values(), strict=True)
+    return [_cell(*each, marks_zero=marks_zero) for each in columns]
+
+
+def _cell(
+    value: Any, error: Any, low: Any, high: Any, unit: str, dominated: Any, *, marks_zero: bool
+) -> Cell:
+    text, off = rounded(value, error)
+    if unit == "utility":
+        return Cell(cut(text_of(value), LONGEST), f"gap ≤ {off}" if off else "")
+    said = {"": "", "ranks": f"± {off} ranks"}.get(unit, f"± {off}") if off else ""
+    includes = bool(marks_zero and low <= 0 <= high)
+    return Cell(text, said, bool(dominated), includes)
+
+
+def foot_of(shown: ShownFigures, figures: Figures, kind: str) -> str:
+    """The loss, how the errors hold, and what the answer is."""
+    record = shown.record
+    said = [record.loss.in_short]
+    if record.preview:
+        said = [f"preview: would cost {record.loss.in_short}, nothing was computed or charged"]
+    elif isinstance(record, RecordBundle):
+        said.append(f"95 %: the errors of each of {len(record.components)} releases hold together")
+    else:
+        said.append(_held(shown, figures, record))
+    return " · ".join([*filter(None, said), f"a plain pandas {kind}"])
+
+
+def _held(shown: ShownFigures, figures: Figures, record: Record) -> str:
+    """How the errors of one release hold."""
+    number = len(record._values())
+    if not any(figures.units):
+        return "no error is known"
+    if record._statistic.each:
+        return "95 %: each given that it is told"
+    if number == 1 or figures.units[0] == "utility":
+        return "95 %"
+    some = "" if shown.places.size == number else f", {shown.places.size:,} shown"
+    return f"95 %: all {number:,} hold together{some}"

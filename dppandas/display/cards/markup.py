@@ -1,0 +1,103 @@
+"""A card as HTML, by inline styles alone: a notebook that isn't trusted shows it, too."""
+
+from __future__ import annotations
+
+from html import escape
+
+from ...release.answers.shown import DROWNED
+from .card import Card, Cell, Row
+
+#: Told from white and from the dark ground by 3 : 1 at least (docs/adr/0036-cards.md).
+MARK, QUIET = "#1b7f79", "#767676"
+_CELL = "border:none;padding:2px 8px;vertical-align:middle;white-space:nowrap;"
+_HATCHED = (
+    "background-image:linear-gradient(135deg,rgba(128,128,128,.3) 25%,transparent 25%,"
+    "transparent 50%,rgba(128,128,128,.3) 50%,rgba(128,128,128,.3) 75%,transparent 75%);"
+    "background-size:8px 8px;"
+)
+_STRIP = 180  # pixels
+
+
+def html(card: Card) -> str:
+    """The card: a table, and a foot that says how the errors hold."""
+    rows = "".join(_row(row, card) for row in card.rows)
+    return (
+        '<div class="dppandas-card"><table style="border-collapse:collapse;border:none;margin:0">'
+        f"<thead><tr>{_head(card)}</tr></thead><tbody>{rows}</tbody></table>"
+        f'<div style="opacity:.75;font-size:12px;margin:4px 8px">{escape(_foot(card))}</div></div>'
+    )
+
+
+def _foot(card: Card) -> str:
+    hatched = any(cell.includes_zero for row in card.rows if row for cell in row.cells)
+    return f"{card.foot} · hatched: the interval includes 0" if hatched else card.foot
+
+
+def _head(card: Card) -> str:
+    columns = "".join(
+        f'<th style="{_CELL}text-align:right" colspan="{1 if card.is_under else 2}">'
+        f"{escape(name)}</th>"
+        for name in card.columns
+    )
+    axis = ""
+    if card.axis is not None:
+        low, high = map(escape, card.axis.ends)
+        axis = (
+            f'<th style="{_CELL}font-weight:normal;opacity:.75"><div style="display:flex;'
+            f'justify-content:space-between;width:{_STRIP}px"><span>{low}</span>'
+            f"<span>{high}</span></div></th>"
+        )
+    return f'<th style="{_CELL}text-align:left">{escape(card.names)}</th>{columns}{axis}'
+
+
+def _row(row: Row | None, card: Card) -> str:
+    if row is None:
+        wide = 1 + len(card.columns) * (1 if card.is_under else 2) + (card.axis is not None)
+        return f'<tr><td style="{_CELL}text-align:left" colspan="{wide}">…</td></tr>'
+    write = _under if card.is_under else _beside
+    cells = "".join(map(write, row.cells))
+    strip = "" if row.interval is None else _strip(row, card)
+    return f'<tr><th style="{_CELL}text-align:left">{escape(row.label)}</th>{cells}{strip}</tr>'
+
+
+def _beside(cell: Cell) -> str:
+    """A number, and its error beside it."""
+    quiet = "opacity:.75;" if cell.is_dominated else ""
+    said = escape(f"{cell.error}, {DROWNED}" if cell.is_dominated else cell.error)
+    return (
+        f'<td class="dp-noisy" style="{_CELL}{quiet}text-align:right">{escape(cell.value)}</td>'
+        f'<td class="dp-noisy" style="{_CELL}{quiet}text-align:left;padding-left:0">{said}</td>'
+    )
+
+
+def _under(cell: Cell) -> str:
+    """A number, and its error under it."""
+    style = _CELL + (_HATCHED if cell.includes_zero else "")
+    said = escape(f"{cell.error}, {DROWNED}" if cell.is_dominated else cell.error)
+    return (
+        f'<td class="dp-noisy" style="{style}text-align:right">{escape(cell.value)}'
+        f'<br><span style="opacity:.75;font-size:11px">{said}</span></td>'
+    )
+
+
+def _strip(row: Row, card: Card) -> str:
+    """The interval as a line, with a tick at the answer."""
+    low, value, high = row.interval or (0, 0, 0)
+    colour = QUIET if any(cell.is_dominated for cell in row.cells) else MARK
+    zero = card.axis.share(0) if card.axis is not None else 0
+    marks = [_mark(zero, "1px", 0, 14, "rgba(128,128,128,.5)")] if 0 < zero < 100 else []
+    marks += [
+        _mark(low, f"{max(high - low, 0.5):.2f}%", 6, 2, colour),
+        _mark(value, "4px", 2, 10, colour),
+    ]
+    return (
+        f'<td style="{_CELL}"><div style="position:relative;height:14px;width:{_STRIP}px">'
+        f"{''.join(marks)}</div></td>"
+    )
+
+
+def _mark(left: float, width: str, top: int, height: int, colour: str) -> str:
+    return (
+        f'<div style="position:absolute;left:{left:.2f}%;width:{width};top:{top}px;'
+        f'height:{height}px;background-color:{colour}"></div>'
+    )

@@ -1,0 +1,111 @@
+"""The numbers that an answer shows, each with its error: what tables and cards of answers are of.
+
+All follow from public facts and noisy integers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ...errors import RecordError
+from ...privacy.mechanisms.selection import Selection
+from ...statistics import Unique
+from ..accuracy import units
+from ..accuracy.expected import CONFIDENCE
+from .record_bundle import RecordBundle
+from .records import Record
+
+UNKNOWN = math.nan
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Numbers in order, and of each its error, the ends of its interval, the unit of its error,
+    and whether noise dominates it; NaN or None where it isn't known."""
+
+    values: Sequence[Any]
+    errors: Sequence[Any]
+    lows: Sequence[Any]
+    highs: Sequence[Any]
+    units: Sequence[str]
+    dominated: Sequence[bool | None]
+
+    def at(self, places: npt.NDArray[Any]) -> Figures:
+        """The numbers at some places, in order; NaN is the place of none."""
+        kept = [None if place != place else int(place) for place in places.reshape(-1).tolist()]
+
+        def of(column: Sequence[Any], nothing: Any) -> list[Any]:
+            return [nothing if place is None else column[place] for place in kept]
+
+        return Figures(
+            of(self.values, UNKNOWN), of(self.errors, UNKNOWN), of(self.lows, UNKNOWN),
+            of(self.highs, UNKNOWN), of(self.units, ""), of(self.dominated, None),
+        )  # fmt: skip
+
+    def __add__(self, other: Figures) -> Figures:
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return Figures(*([*mine, *others] for mine, others in pairs))
+
+
+NONE = Figures((), (), (), (), (), ())
+
+
+def figures_of(record: Record | RecordBundle, confidence: float = CONFIDENCE) -> Figures:
+    """All figures of an answer, in the order of its releases and their declared labels."""
+    if isinstance(record, RecordBundle):
+        return sum((figures_of(each, confidence) for each in record.components.values()), NONE)
+    if isinstance(record._law, Selection):
+        return _of_selection(record, confidence)
+    if isinstance(record._statistic, Unique):
+        return _of_labels(record)
+    statistic, values = record._statistic, record._values()
+    schema, size = record._query.source.schema, len(values)
+    nothing = [UNKNOWN] * size
+    lows, highs = (nothing, nothing) if statistic.no_interval else record._ends(confidence)
+    each = units.unit_of_each(statistic, schema, size)
+    try:
+        errors = record._typed_errors(confidence)
+    except RecordError:  # the width of this noise is private
+        errors, each = nothing, [""] * size
+    return Figures(statistic.typed(values), errors, lows, highs, each, record._dominated())
+
+
+def _of_selection(record: Record, confidence: float) -> Figures:
+    """The labels that were selected. Each may be as far below the best as the gap says."""
+    labels = record.estimate()
+    size, (gap,) = len(labels), record._typed_errors(confidence)
+    nothing = [UNKNOWN] * size
+    return Figures(labels, [gap] * size, nothing, nothing, ["utility"] * size, [None] * size)
+
+
+def _of_labels(record: Record) -> Figures:
+    """The labels that were found: no number of them was released."""
+    labels = cast(pd.Index, record._layout.index).tolist()
+    nothing = [UNKNOWN] * len(labels)
+    none: list[bool | None] = [None] * len(labels)
+    return Figures(labels, nothing, nothing, nothing, [""] * len(labels), none)
+
+
+@dataclass(frozen=True)
+class ShownFigures:
+    """What an object shows of a release: the place of each of its numbers among `figures_of`."""
+
+    record: Record | RecordBundle
+    places: npt.NDArray[Any]  # a row for each label; NaN where a number belongs to no release
+    index: pd.Index | None  # None for a single number
+    columns: pd.Index | None  # None for a Series
+
+    def figures(self, confidence: float = CONFIDENCE) -> Figures:
+        """The figures in the order shown, row by row."""
+        return figures_of(self.record, confidence).at(self.places)
+
+    def part(self, rows: Sequence[int], columns: Sequence[int]) -> Figures:
+        """The figures of some rows and columns, by position."""
+        return figures_of(self.record).at(self.places[np.ix_(rows, columns)])

@@ -1,0 +1,83 @@
+"""A tidy table of an answer, to join and to plot: each number with its error and its interval."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, cast, runtime_checkable
+
+import numpy as np
+import pandas as pd
+
+from ...errors import hide_internals
+from ..accuracy.expected import CONFIDENCE, parse_confidence
+from .figures import ShownFigures
+from .record_bundle import RecordBundle
+from .records import Record
+from .results import shown_in
+
+
+@runtime_checkable
+class TidyIntervals(Protocol):
+    """An answer that makes the table of `intervals` itself, as it has no record."""
+
+    def _tidy_intervals(self, confidence: float) -> pd.DataFrame: ...
+
+
+@hide_internals
+def intervals(answer: Any, confidence: float = CONFIDENCE) -> pd.DataFrame:
+    """Each number of an answer with its error: a DataFrame with a row for each number, and with the
+    columns value, error, low, high, unit and noise_dominated.
+
+    answer : a released number, label, Series, DataFrame or Index, or what is left of one after
+        sort_index, head or a selection; or a record. Answers of `agg`, `describe` and
+        ``quantile`` count, too.
+    confidence : the probability with which the intervals of one release hold together; for labels
+        found with a δ, with which each holds by itself, given that it is shown.
+
+    The index has the labels of the answer, of a DataFrame its rows and columns, and for a single
+    number the question. ``error`` is how far the number may be off, in ``unit``: "rows", "ranks"
+    for quantiles, "utility" for selected labels (how far one may lie below the best), "share",
+    "time" where errors are Timedeltas, or the name of a column for its own unit. ``low`` and
+    ``high`` are the ends of the interval, and NaN for quantiles and labels, which have none.
+    ``noise_dominated`` says whether noise dominates the number, <NA> if that can't be known: see
+    `Record.noise_dominated`. Errors and intervals are those of the noise, and don't include what
+    clipping and max_rows change.
+
+    Raises `RecordError` for an object without a record, and `QueryError` for other confidences.
+
+    *Guarantee*: post-processing. Only the record is used: no row is read, and nothing is charged.
+
+    >>> import pandas as pd, dppandas as dp
+    >>> pets = pd.Series(["cat"] * 500 + ["dog"] * 300, name="pet")
+    >>> counts = pets.dp.value_counts(keys=["cat", "dog"], epsilon=1)
+    >>> found = dp.intervals(counts)
+    >>> found.columns.tolist(), found.loc["cat", "unit"], bool(found.loc["cat", "low"] < 500)
+    (['value', 'error', 'low', 'high', 'unit', 'noise_dominated'], 'rows', True)
+    >>> counts.to_frame().join(found[["low", "high"]]).shape
+    (2, 3)
+    """
+    confidence = parse_confidence(confidence)
+    if isinstance(answer, TidyIntervals):
+        return answer._tidy_intervals(confidence)
+    shown = shown_in(answer)
+    if isinstance(shown.record, RecordBundle):
+        shown.record._checked(confidence)
+    found = shown.figures(confidence)
+    columns = {
+        "value": list(found.values), "error": list(found.errors), "low": list(found.lows),
+        "high": list(found.highs), "unit": pd.array(list(found.units), dtype=object),
+        "noise_dominated": pd.array(list(found.dominated), dtype="boolean"),
+    }  # fmt: skip
+    return pd.DataFrame(columns).set_axis(labels_of(shown), axis=0)
+
+
+def labels_of(shown: ShownFigures) -> pd.Index:
+    """A label for each number shown, row by row."""
+    if shown.index is None:
+        return pd.Index([cast(Record, shown.record).query])
+    if shown.columns is None:
+        return shown.index
+    high, wide = len(shown.index), len(shown.columns)
+    rows = [shown.index.get_level_values(i).repeat(wide) for i in range(shown.index.nlevels)]
+    across = [shown.columns.get_level_values(i) for i in range(shown.columns.nlevels)]
+    tiled = [level.take(np.tile(np.arange(wide), high)) for level in across]
+    return pd.MultiIndex.from_arrays(rows + tiled)
