@@ -13,9 +13,10 @@ from ...release.answers import results
 from ...release.answers.figures import Figures, ShownFigures
 from ...release.answers.record_bundle import RecordBundle
 from ...release.answers.records import Record
+from ...rows.facts.keys import is_missing
 from ...statistics.moments.covariance_tables import CovarianceTable
 from ..labels import cut, names_of, text_of
-from .rounding import rounded
+from .rounding import rounded, short
 from .strips import Axis, axis_of
 
 #: Longer labels are cut.
@@ -133,10 +134,13 @@ def _cells(figures: Figures, record: Any, marks_zero: bool) -> list[Cell]:
 def _cell(
     value: Any, error: Any, low: Any, high: Any, unit: str, dominated: Any, *, marks_zero: bool
 ) -> Cell:
+    if unit in ("utility", "ranks"):
+        off = "" if is_missing(error) else short(error)
+        if unit == "utility":
+            return Cell(cut(text_of(value), LONGEST), f"gap ≤ {off}" if off else "")
+        return Cell(rounded(value, None)[0], off and f"± {off} ranks", bool(dominated))
     text, off = rounded(value, error)
-    if unit == "utility":
-        return Cell(cut(text_of(value), LONGEST), f"gap ≤ {off}" if off else "")
-    said = {"": "", "ranks": f"± {off} ranks"}.get(unit, f"± {off}") if off else ""
+    said = off and f"± {off}"
     includes = bool(marks_zero and low <= 0 <= high)
     return Cell(text, said, bool(dominated), includes)
 

@@ -43,7 +43,8 @@ def _head(card: Card) -> str:
     if card.axis is not None:
         low, high = map(escape, card.axis.ends)
         axis = (
-            f'<th style="{_CELL}font-weight:normal;opacity:.75"><div style="display:flex;'
+            f'<th style="{_CELL}font-weight:normal;font-size:11px;opacity:.75">'
+            '<div style="display:flex;'
             f'justify-content:space-between;width:{_STRIP}px"><span>{low}</span>'
             f"<span>{high}</span></div></th>"
         )

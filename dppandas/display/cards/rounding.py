@@ -13,8 +13,8 @@ from ...statistics.layout import format_number
 
 #: How many digits of an error are shown. The answer is rounded to the last of them.
 DIGITS = 2
-#: Errors of whole numbers up to this one are shown as they are.
-WHOLE = 999
+#: Whole errors up to this one are shown as they are.
+WHOLE = 99
 _UNITS = ("days", "h", "min", "s", "ms", "µs", "ns")
 _LENGTHS = [pd.Timedelta(1, unit) for unit in ("D", "h", "min", "s", "ms", "us", "ns")]
 

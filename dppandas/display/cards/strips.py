@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 import pandas as pd
@@ -45,23 +46,34 @@ def axis_of(figures: Figures) -> Axis | None:
     named = [*figures.lows, *figures.values, *figures.highs]
     if any(map(is_missing, named)):
         return None
-    pairs = sorted(((_number(x), x) for x in named), key=lambda pair: pair[0])
-    (low, first), (high, last) = pairs[0], pairs[-1]
-    if figures.units[0] in COUNTED and low > 0:
-        low, first = 0.0, 0
+    low, high = (pick(map(_number, named)) for pick in (min, max))
+    if figures.units[0] in COUNTED:
+        low = min(low, 0.0)
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         return None
-    return Axis(low, high, (_text(first), _text(last)))
+    first = figures.values[0]
+    if isinstance(first, pd.Timestamp | pd.Timedelta):
+        return Axis(low, high, (_time(low, first), _time(high, first)))
+    step = Decimal(1).scaleb(math.floor(math.log10(high - low)) - 1)
+    left = (Decimal(low) / step).to_integral_value(ROUND_FLOOR) * step
+    right = (Decimal(high) / step).to_integral_value(ROUND_CEILING) * step
+    return Axis(float(left), float(right), (_text(left, step), _text(right, step)))
+
+
+def _text(end: Decimal, step: Decimal) -> str:
+    digits = max(0, -int(step.as_tuple().exponent))
+    return f"{end:,.{digits}f}"
+
+
+def _time(nanos: float, like: Any) -> str:
+    """An end of an axis of times or durations."""
+    if isinstance(like, pd.Timedelta):
+        length = pd.Timedelta(abs(int(nanos)))
+        return f"{'-' if nanos < 0 else ''}{short(length) if length else 0}"
+    return text_of(pd.Timestamp(int(nanos), tz=like.tz).normalize())
 
 
 def _number(value: Any) -> float:
     if isinstance(value, pd.Timestamp | pd.Timedelta):
         return float(value.value)
     return float(value)
-
-
-def _text(value: Any) -> str:
-    """An end of the axis."""
-    if isinstance(value, pd.Timestamp | pd.Timedelta):
-        return text_of(value.round("s") if isinstance(value, pd.Timedelta) else value.floor("D"))
-    return f"-{short(-value)}" if value < 0 else short(value)

@@ -1,4 +1,4 @@
-"""The IPython extension: the %dp magic, the live ledger, and the cells of charges.
+"""The IPython extension: the %dp magic, the live ledger, cards of answers, and cells of charges.
 
 Only ``%load_ext dppandas`` loads it; importing dppandas alone imports nothing from here.
 """
@@ -11,12 +11,13 @@ from typing import Any
 from ...engines import parallel
 from ...ledger.ledger import attribute_to
 from ...release.session import Session
+from .answers import Cards
 from .cells import Cells
 from .guard import Guard
 from .live import Live
 from .magics import DpMagics, complete
 
-_loaded: tuple[Live, Guard, Cells] | None = None
+_loaded: tuple[Live, Guard, Cells, Cards] | None = None
 
 
 def load(shell: Any) -> None:
@@ -24,7 +25,8 @@ def load(shell: Any) -> None:
     global _loaded
     if _loaded is not None:
         return
-    _loaded = live, guard, cells = Live(shell), Guard(shell), Cells(shell)
+    _loaded = live, guard, cells, cards = Live(shell), Guard(shell), Cells(shell), Cards(shell)
+    cards.on()
     shell.register_magics(DpMagics(shell, live, guard))
     shell.set_hook("complete_command", complete, str_key="%dp")
     shell.set_hook("complete_command", complete, str_key="dp")
@@ -44,7 +46,8 @@ def unload(shell: Any) -> None:
     global _loaded
     if _loaded is None:
         return
-    (live, guard, cells), _loaded = _loaded, None
+    (live, guard, cells, cards), _loaded = _loaded, None
+    cards.off()
     shell.events.unregister("pre_run_cell", cells.started)
     guard.off()
     live.stop()
