@@ -20,6 +20,8 @@ from .ranges import bounds_of, range_of
 from .rowwise import edges_of
 
 MOST_BINS = 1_000_000
+#: Of the edges of equal bins, as far as bins stay apart.
+DIGITS = 12
 
 
 def binned(
@@ -83,6 +85,15 @@ def _number(bins: int | np.integer[Any]) -> int:
     return int(bins)
 
 
+def _equal(bounds: Bounds, number: int) -> tuple[float, ...]:
+    """The edges of equal bins, to 12 digits: 73.7 in place of 73.69999999999999."""
+    low, high = bounds.lower, bounds.upper
+    exact: list[float] = np.linspace(low, high, number + 1).tolist()
+    digits = DIGITS - math.ceil(math.log10(max(abs(low), abs(high))))
+    edges = (low, *(round(edge, digits) for edge in exact[1:-1]), high)
+    return edges if all(a < b for a, b in itertools.pairwise(edges)) else tuple(exact)
+
+
 def _edges(
     table: Table, name: Any, expression: Expression, bins: Any, within: Any
 ) -> tuple[float, ...]:
@@ -101,7 +112,7 @@ def _edges(
                 f"range= is needed for bins={number} of {name!r}, because dppandas never reads it "
                 "from the data. Write range=(lower, upper), or a list of edges as bins=."
             ) from None
-        edges = tuple(np.linspace(bounds.lower, bounds.upper, number + 1).tolist())
+        edges = _equal(bounds, number)
         if any(a >= b for a, b in itertools.pairwise(edges)):
             raise QueryError(f"{bounds} is too narrow for {number} bins.")
     if not all(map(math.isfinite, edges)):

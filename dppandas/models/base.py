@@ -20,6 +20,7 @@ from ..columns.ranges import bounds_of
 from ..errors import LineageError, MissingArgument, QueryError, hide_internals, parameters, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
+from ..privacy.accounting.losses import Loss
 from ..release.answers import results
 from ..release.answers.records import Record
 from ..release.blocks import preview, split
@@ -134,6 +135,10 @@ def matrix_of(rows: Any, width: int, which: str = "", what: str = "rows") -> Mat
     return found
 
 
+#: Longer questions are cut where releases are listed.
+LONGEST = 100
+
+
 class ProgramAnswers:
     """The answers of a program, in order. It is called with each of them, and returns it."""
 
@@ -167,11 +172,17 @@ class Releases(tuple[Record, ...]):
     """The records of a model's releases, in order: a tuple that shows one line for each."""
 
     def __repr__(self) -> str:
-        lines = [f"{each.query}: {each.loss}" for each in self]
-        return "\n".join(line if len(line) < 200 else f"{line[:199]}…" for line in lines)
+        return "\n".join(map(told, self))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(repr(self))
+
+
+def told(record: Record) -> str:
+    """A release, its loss and its error, in a line."""
+    error = f", {record._answered} (95 %)" if record._answered else ""
+    asked = record.query if len(record.query) < LONGEST else f"{record.query[: LONGEST - 1]}…"
+    return f"{asked}: {record.loss}{error}"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -274,6 +285,15 @@ class Model(ABC):
         given = self.get_params().items()
         changed = [f"{name}={value!r}" for name, value in given if value is not defaults[name]]
         return f"{type(self).__name__}({', '.join(changed)})"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        lines = [repr(self)]
+        if hasattr(self, "releases_"):
+            paid = sum((each.loss for each in self.releases_), Loss()).in_short
+            number = len(self.releases_)
+            lines.append(f"fitted by {number} release{'s' * (number > 1)}, {paid}:")
+            lines += [f"  {line}" for line in repr(self.releases_).splitlines()]
+        printer.text("\n".join(lines))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "releases_")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import BudgetExceeded, LineageError, QueryError
-from ..privacy.accounting.measures import LossRequest
+from ..privacy.accounting.measures import LossRequest, PrivacyBudget
 from ..rows import expressions
 from ..rows.expressions import Expression
 from ..statistics import Statistic
@@ -57,6 +58,11 @@ class Request:
             table.source, self.where, statistic, asked, self.what, self.select,
             table.branches, table.path,
         )  # fmt: skip
+
+    def query_at(self, terms: PrivacyBudget, loss: Mapping[str, object]) -> Query:
+        """The query at a loss by its name, as a session's terms allow it."""
+        delta = getattr(self.statistic, "delta", None)
+        return self.query(terms.asked(loss.get("epsilon"), rho=loss.get("rho"), delta=delta))
 
     def completed(self, ways: Ways) -> Ways:
         """The options, with the δ that the request was made with."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, ClassVar, NoReturn, Unpack
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..privacy.accounting.losses import LossOptions, ReleaseOptions, with_option
 from ..rows.expressions import Expression
 from ..statistics import Statistic
 from .accuracy import expected
+from .accuracy.forecast import forecasts
 from .answers import results
 from .answers.records import Record
 from .blocks import split
@@ -209,6 +211,10 @@ class Unreleased(Private):
             f"<unreleased {asked}, from {self._table.source.name} ({self._table.source.lineage}): "
             f"nothing computed or charged; ask {', '.join(self._menu())}>"
         )
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        told = forecasts([("", self._request.query_at, Fraction(1))])
+        printer.text("\n".join([repr(self), *told]))
 
     def _menu(self) -> list[str]:
         more = [".idxmax(epsilon=…)", ".nlargest(n, epsilon=…)"] if self._can_select else []

@@ -140,7 +140,8 @@ class Frequencies(PrivateColumn, Summaries):
     def hist(self, bins: Any = 10, range: Any = None, **ways: Unpack[AskOptions]) -> Any:
         """How many values lie in each of some public bins: an int Series by interval.
 
-        bins : a list of rising edges, or a number of equal bins over a range.
+        bins : a list of rising edges, or a number of equal bins over a range, with edges of 12
+            digits.
         range : (lower, upper), a public fact; else the declared bounds. It is never read from the
             data.
 

@@ -24,6 +24,9 @@ MOST, OF_CUT_OFF = 1 / 2, 1 / 10
 NEAR = 2.0**-20
 
 
+#: Units that are counted one by one.
+_WHOLE = ("rows", "units", "keys")
+
 # --- units ----------------------------------------------------------------------------------------
 
 
@@ -41,6 +44,21 @@ def in_words(scale: Any) -> str:
     """A scale in a few characters."""
     each = scale if isinstance(scale, dict) else {None: scale}
     return by_name(list(each), [format_value(value) for value in each.values()])
+
+
+def of_noise(statistic: Statistic, law: Any, schema: Schema) -> str:
+    """What the scale of the noise is counted in; "" for a selection, whose scale has no unit, for
+    times, whose scale says it, and for several columns."""
+    scale = scale_of(statistic, law)
+    if isinstance(law, Selection) or not isinstance(scale, int | float):
+        return ""
+    if statistic.in_ranks:
+        return "ranks"
+    if not statistic.noise_in_columns:
+        unit = statistic.units(schema)[0]
+        return unit if unit in _WHOLE else "rows"
+    names = statistic.asked_columns
+    return f"(in {_named(names[0], 'column')})" if len(names) == 1 else ""
 
 
 def _scales(statistic: Statistic, law: Any) -> list[Any]:

@@ -116,7 +116,7 @@ class RecordBundle:
         return "\n".join([f"{len(self.components)} releases, {self.loss.in_short}", *parts])
 
     def __repr__(self) -> str:
-        return shown.short(shown.text_of_several(self), "print this record")
+        return shown.short(shown.text_of_several(self))
 
     def _repr_html_(self) -> str:
         return "".join(record._repr_html_() for record in self.components.values())

@@ -337,7 +337,7 @@ class Record(ABC):
         return shown.text(self)
 
     def __repr__(self) -> str:
-        return shown.short(str(self), "print this record")
+        return shown.short(str(self))
 
     def _repr_html_(self) -> str:
         return shown.html(self)

@@ -23,11 +23,15 @@ def text(record: Any) -> str:
     return "\n".join([*_facts(record), *lines])
 
 
-def short(text: str, rest: str) -> str:
-    """The first lines of a text, and where the rest is."""
+def short(text: str) -> str:
+    """The first lines of a record's text."""
     lines = text.split("\n")
     more = len(lines) - MOST_LINES + 1
-    return text if more <= 1 else "\n".join([*lines[:-more], f"… and {more:,} more lines: {rest}"])
+    return (
+        text
+        if more <= 1
+        else "\n".join([*lines[:-more], f"… and {more:,} more lines: print this record"])
+    )
 
 
 def text_of_several(bundle: Any) -> str:
@@ -43,7 +47,7 @@ def _told(record: Any) -> str:
 
 def html(record: Any) -> str:
     """`text` as HTML. Each number is marked, so that a notebook test can find it."""
-    facts = "<br>".join(escape(line) for line in _facts(record))
+    first, *details = map(escape, _facts(record))
     rows = "".join(
         f'<tr><th>{escape(name)}</th><td class="dp-noisy">{value}</td>'
         f'<td class="dp-noisy">{interval}</td></tr>'
@@ -52,16 +56,23 @@ def html(record: Any) -> str:
     each = " of each label" if record._statistic.each else ""
     head = f"<tr><th></th><th>answer</th><th>95 % interval{each}</th></tr>"
     table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>" if rows else ""
-    return f'<div class="dppandas-record"><p>{facts}</p>{table}</div>'
+    folded = f"<details><summary>{_told(record)}</summary>{'<br>'.join(details)}</details>"
+    return f'<div class="dppandas-record"><p><b>{first}</b></p>{folded}{table}</div>'
 
 
 def _facts(record: Any) -> list[str]:
     return [
         f"{'preview, no answer: ' if record.preview else ''}{record.query}",
         f"source {record.source} ({record.lineage}), protecting {record.unit}",
-        f"{record.mechanism}, scale {units.in_words(record.scale)}, {_told(record)}",
+        f"{record.mechanism}, scale {_scale(record)}, {_told(record)}",
         *([record._law.holds] if isinstance(record._law, CombinedNoise) else []),
     ]
+
+
+def _scale(record: Any) -> str:
+    """The scale of the noise, with its unit."""
+    unit = units.of_noise(record._statistic, record._law, record._query.source.schema)
+    return f"{units.in_words(record.scale)} {unit}".rstrip()
 
 
 def _lines(record: Any) -> list[tuple[str, str, str]]:

@@ -21,6 +21,7 @@ from ...privacy.accounting.losses import ReleaseOptions, parse_budget, with_opti
 from ...privacy.accounting.measures import LossRequest
 from ...privacy.accounting.shares import SharedLoss
 from ..accuracy import possible
+from ..accuracy.forecast import forecasts
 from ..answers import results
 from ..answers.making import counted
 from ..answers.record_bundle import places_of
@@ -89,6 +90,11 @@ class ReleaseBundle(Private):
     def __repr__(self) -> str:
         asked = ", ".join(request.what for request in self._requests.values())
         return f"<unreleased {asked}: nothing computed or charged; ask .release(epsilon=…)>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        titles = zip(_titles(self._requests), self._requests.items(), strict=True)
+        parts = [(title, each.query_at, self._shares[name]) for title, (name, each) in titles]
+        printer.text("\n".join([repr(self), *forecasts(parts)]))
 
 
 def _counted(records: dict[Name, Record]) -> dict[Name, Record]:
