@@ -90,7 +90,7 @@ def _equal(bounds: Bounds, number: int) -> tuple[float, ...]:
     low, high = bounds.lower, bounds.upper
     exact: list[float] = np.linspace(low, high, number + 1).tolist()
     digits = DIGITS - math.ceil(math.log10(max(abs(low), abs(high))))
-    edges = (low, *(round(edge, digits) for edge in exact[1:-1]), high)
+    edges = (exact[0], *(round(edge, digits) for edge in exact[1:-1]), exact[-1])
     return edges if all(a < b for a, b in itertools.pairwise(edges)) else tuple(exact)
 
 

@@ -119,7 +119,7 @@ def _reduced(value: Any) -> tuple[Any, ...]:
     elif isinstance(value, Enum):
         said = (value.name,)
     else:
-        said = tuple(value) if isinstance(value, tuple) else value.__reduce__()[1]
+        said = tuple(value) if hasattr(kind, "_fields") else value.__reduce__()[1]
     return restored, (canonical_name(kind), *said)
 
 

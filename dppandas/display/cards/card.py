@@ -76,8 +76,8 @@ def card_of(answer: Any) -> Card | None:
 
 
 def _drawn(answer: Any, shown: ShownFigures) -> Card:
-    rows = _kept(shown.places.shape[0], "display.max_rows", "display.min_rows")
-    columns = _kept(shown.places.shape[1], "display.max_columns", "display.max_columns")
+    rows = _kept(shown.places.shape[0], "display.max_rows", 60, "display.min_rows")
+    columns = _kept(shown.places.shape[1], "display.max_columns", 20, "display.max_columns")
     high, wide = ([at for at in each if at is not None] for each in (rows, columns))
     figures = shown.part(high, wide)
     axis = axis_of(figures) if len(wide) == 1 else None
@@ -102,9 +102,11 @@ def _is_covariance(record: Any) -> bool:
     return isinstance(record, Record) and isinstance(record._statistic, CovarianceTable)
 
 
-def _kept(number: int, most: str, fewest: str) -> list[int | None]:
-    """The positions that are shown, as pandas' options have it; None for those left out."""
-    limit = pd.get_option(most) or number
+def _kept(number: int, most: str, usual: int, fewest: str) -> list[int | None]:
+    """The positions that are shown, as pandas' options have it (None for no limit, 0 for one that
+    fits); None for those left out."""
+    option = pd.get_option(most)
+    limit = number if option is None else option or usual
     if number <= limit:
         return list(range(number))
     half = max(1, min(pd.get_option(fewest) or limit, limit) // 2)

@@ -22,12 +22,14 @@ _LENGTHS = [pd.Timedelta(1, unit) for unit in ("D", "h", "min", "s", "ms", "us",
 def rounded(value: Any, error: Any) -> tuple[str, str]:
     """An answer and its error in short form, rounded to `DIGITS` digits of the error; "" for an
     error that isn't known."""
+    if is_missing(value):
+        return "unknown", ""
     if isinstance(value, pd.Timestamp | pd.Timedelta):
         return _time(value, error)
     if isinstance(value, str) or not isinstance(value, int | float):
         return str(value), short(error) if _is_known(error) else ""
-    if is_missing(value) or math.isinf(value):
-        return "unknown" if is_missing(value) else format_number(value), ""
+    if math.isinf(value):
+        return format_number(value), ""
     if not _is_known(error) or not 0 < error < math.inf:
         return format_number(value), "0" if error == 0 else "∞" if error == math.inf else ""
     last = _last_digit(error)
@@ -91,8 +93,6 @@ def _length(length: pd.Timedelta, unit: str, one: pd.Timedelta) -> str:
 
 def _time(value: Any, error: Any) -> tuple[str, str]:
     """A time or duration, and its error in one unit."""
-    if is_missing(value):
-        return "unknown", ""
     if not isinstance(error, pd.Timedelta) or is_missing(error) or not error:
         return str(value), "" if is_missing(error) else short(error)
     unit, one = _unit_of(error)

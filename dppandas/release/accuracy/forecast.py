@@ -50,5 +50,5 @@ def in_words(query: Query) -> str:
     error = expected.in_words(query.statistic, query.mechanism())
     if not error:
         return UNDECIDED
-    told = error.replace("≈ ", "about ± ") + " of n rows" * ("/n" in error)
+    told = error.replace("≈ ", "about ± ") + " over n rows" * ("/n" in error)
     return f"{told} (95 %)"

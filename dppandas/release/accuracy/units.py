@@ -54,8 +54,8 @@ def of_noise(statistic: Statistic, law: Any, schema: Schema) -> str:
         return ""
     if statistic.in_ranks:
         return "ranks"
-    if not statistic.noise_in_columns:
-        unit = statistic.units(schema)[0]
+    unit = statistic.units(schema)[0]
+    if unit == "share" or not statistic.noise_in_columns:
         return unit if unit in _WHOLE else "rows"
     names = statistic.asked_columns
     return f"(in {_named(names[0], 'column')})" if len(names) == 1 else ""

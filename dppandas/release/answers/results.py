@@ -194,9 +194,9 @@ register(TestedValue, tested)
 
 def released_value(record: Record) -> Any:
     """The released value, with its record."""
-    value = record.estimate()
+    value = record._released
     if isinstance(value, pd.Series | pd.DataFrame):
-        return _marked(value, record)
+        return _marked(value.copy(), record)
     kinds = {pd.Timestamp: ReleasedTime, pd.Timedelta: ReleasedDuration, int: ReleasedInt}
     return _carrying(kinds.get(type(value), ReleasedFloat), value, record)
 

@@ -220,7 +220,10 @@ def test_noise_and_errors_are_in_the_unit_of_the_column(name: str) -> None:
     else:
         assert record.scale == (scale if name == "sums" else pytest.approx(scale, rel=1e-6))
     words = units.in_words(record.scale)
-    assert f", scale {words}, " in str(record)
+    within = {"sum": " (in age)", "mean": " (in age)", "groups": " (in age)", "sums": ""}
+    unit = within.get(name, " ranks" if "median" in name else " rows")
+    unit = "" if name in ("mode", "mean of times") else unit
+    assert f", scale {words}{unit}, " in str(record)
     assert dp.ledger()._charges()[-1].scale == words
 
 

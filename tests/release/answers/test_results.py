@@ -63,7 +63,8 @@ def test_every_result_has_the_record_of_its_release(name: str) -> None:
     assert (record.source, record.lineage, record.unit) == ("unnamed", "asserted", "each row")
     assert record.mechanism == entry.mechanism
     line = str(record).splitlines()[2]
-    assert line.startswith(f"{entry.mechanism}, scale {entry.scale}, {entry.loss}")
+    assert line.startswith(f"{entry.mechanism}, scale {entry.scale}")
+    assert f", {entry.loss}" in line
     assert (record.cell, record.time) == (entry.cell, entry.time)
     again = record.estimate()
     assert again.equals(result) if isinstance(again, pd.Series | pd.DataFrame) else again == result
@@ -222,15 +223,16 @@ def test_the_repr_of_a_record_is_short_and_print_tells_all() -> None:
     assert len(repr(seven).split("\n")) == 10
 
 
-def test_the_repr_of_several_records_has_a_line_for_each() -> None:
-    people = dp.protect(pd.DataFrame({c: range(99) for c in "abcdefghijkl"}), name="wide")
-    record = dp.record(people.describe(bounds=dict.fromkeys("abcdefghijkl", (0, 99)), epsilon=50))
-    first, *lines = repr(record).split("\n")
-    assert first == f"{len(record.components)} releases, ε = 50"
-    assert len(lines) <= 9
+def test_the_repr_of_several_records_has_a_line_for_each_of_the_first_ones() -> None:
+    people = dp.protect(pd.DataFrame({c: range(99) for c in "ab"}), name="wide")
+    each = ["count", "sum", "mean", "var", "std", "median"]
+    record = dp.record(people.agg({"a": each, "b": each}, bounds=(0, 99), epsilon=50))
+    assert len(record.components) == 12
+    first, *lines, last = repr(record).split("\n")
+    assert first == "12 releases, ε = 50"
     for line, (name, each) in zip(lines, record.components.items(), strict=False):
-        if not line.startswith("…"):
-            assert line.startswith(f"  {name}: {each.loss.in_short}, ")
+        assert line.startswith(f"  {name}: {each.loss.in_short}, ")
+    assert (len(lines), last) == (8, "… and 4 more lines: print this record")
     assert str(record) == "\n".join(
         [first, *(f"{name}:\n{each}" for name, each in record.components.items())]
     )
@@ -388,9 +390,42 @@ def test_intervals_of_counts_never_go_below_zero(frozen: Callable[[int], None]) 
     assert dp.record(shares).intervals().to_numpy().tolist() == [[0.0, 1.0]] * 3
 
 
-def test_selections_without_a_record_say_so() -> None:
+def test_every_selected_label_has_its_record() -> None:
     index = ops.SELECTIONS["nlargest columns"](rows().dp, 1)
-    refusal(lambda: dp.record(index), "Index", RecordError)
+    assert dp.record(index).query.startswith("nlargest(2) of sum of True")
+    assert type(index) is type(pd.Index(index.tolist()))
+    refusal(lambda: dp.record(index.copy()), "Index", RecordError)
+    refusal(lambda: dp.record(index.union(["x"])), "Index", RecordError)
+    for labels in (
+        [1.5, 2.5],
+        [1, 2],
+        ["a", "b"],
+        list(pd.to_datetime(["2020-01-01", "2021-01-01"])),
+        list(pd.to_timedelta(["1D", "2D"])),
+    ):
+        counts = pd.Series(labels * 50, name="x").dp.value_counts(keys=labels)
+        label = counts.idxmax(epsilon=1)
+        assert label in labels
+        assert isinstance(label, type(labels[0]))
+        assert dp.record(label).query.startswith("idxmax of value_counts")
+        assert dp.record(pickle.loads(pickle.dumps(label))).query == dp.record(label).query
+        assert label.error() == dp.record(label).error()
+    pair = rows().dp[["group", "code"]].value_counts(keys={"group": KEYS, "code": [1, 2]})
+    both = pair.idxmax(epsilon=1)
+    assert isinstance(both, tuple)
+    assert dp.record(pickle.loads(pickle.dumps(both))).query == dp.record(both).query
+    truth = rows().dp["yes"].value_counts(keys=[True, False]).idxmax(epsilon=1)
+    refusal(lambda: dp.record(truth), "True and False", RecordError)
+
+
+def test_labels_that_were_found_have_their_record() -> None:
+    dp.session(epsilon=4, delta="0.01")
+    p = dp.protect(pd.DataFrame({"x": ["a", "b"] * 500}), "found")
+    labels = p["x"].unique(epsilon=1, delta="0.001")
+    assert dp.record(labels).query == "unique of x"
+    assert dp.intervals(labels)["value"].tolist() == labels.tolist()
+    counts = p.groupby("x", delta="0.001").size().release(epsilon=1)
+    refusal(lambda: dp.record(counts.index), "Index", RecordError)  # its labels alone are no answer
 
 
 # --- errors before the release --------------------------------------------------------------------

@@ -1,0 +1,335 @@
+"""Cards of answers: what they show of whom, equal under every pandas, and pandas' own otherwise."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import operations as ops
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from IPython.core.interactiveshell import InteractiveShell
+
+import dppandas as dp
+from dppandas.display.cards import markup, plain
+from dppandas.display.cards.card import card_of
+from dppandas.display.cards.rounding import rounded, short
+from dppandas.release.answers import results
+from dppandas.release.answers.shown import DROWNED
+
+GOLDEN = Path(__file__).parent.parent.parent / "golden" / "cards.html"
+CITIES = ["Aachen", "Bonn", "Köln"]
+
+
+@pytest.fixture
+def shell() -> Any:
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "dppandas")
+    yield shell
+    shell.run_line_magic("unload_ext", "dppandas")
+    InteractiveShell.clear_instance()
+
+
+def survey() -> Any:
+    rows = range(30_000)
+    df = pd.DataFrame({
+        "city": [CITIES[(i % 7) // 3] for i in rows], "income": [1000.0 + i % 3001 for i in rows],
+        "age": [18 + i % 60 for i in rows], "away": [i % 11 == 0 for i in rows],
+        "since": [pd.Timestamp("2020-01-01") + pd.Timedelta(i % 900, "D") for i in rows],
+    })  # fmt: skip
+    domain = {"city": CITIES, "income": (0, 6000), "age": (18, 90)}
+    return dp.protect(df, "survey", domain=domain)
+
+
+def html(answer: Any) -> str:
+    card = card_of(answer)
+    assert card is not None
+    return markup.html(card)
+
+
+def text(answer: Any) -> str:
+    card = card_of(answer)
+    assert card is not None
+    return plain.text(card)
+
+
+def data(shell: Any, value: Any) -> dict[str, Any]:
+    """What a cell that ends in a value shows."""
+    found: dict[str, Any] = shell.display_formatter.format(value)[0]
+    return found
+
+
+# --- what a card says -----------------------------------------------------------------------------
+
+
+def test_a_series_shows_its_errors_and_how_they_hold(frozen: Callable[[int], None]) -> None:
+    frozen(3)
+    counts = survey()["city"].value_counts(epsilon="0.01")
+    assert text(counts).splitlines() == [
+        "city     count",
+        "Aachen  12,860 ± 410",
+        "Bonn    12,860 ± 410",
+        "Köln     4,290 ± 410",
+        "ε = 0.01 · 95 %: all 3 hold together · a plain pandas Series",
+    ]
+    assert text(counts.tail(1)).splitlines()[1:] == [
+        "Köln  4,290 ± 410",
+        "ε = 0.01 · 95 %: all 3 hold together, 1 shown · a plain pandas Series",
+    ]
+    found = html(counts)
+    assert re.findall(r'<td class="dp-noisy"[^>]*>([^<]*)', found)[:2] == ["12,860", "± 410"]
+    assert found.count("position:relative") == 3  # a strip for each
+    assert ">0</span><span>14,000<" in found  # on one axis
+
+
+def test_each_kind_of_answer_says_what_its_error_is_of(exact: None) -> None:
+    p = survey()
+    assert "± 235 ranks" not in text(p["income"].quantile([0.2, 0.8], epsilon=1))
+    assert re.search(
+        r"^0.2 +1,6\d\d ± \d+ ranks$", text(p["income"].quantile([0.2, 0.8], epsilon=1)), re.M
+    )
+    assert re.search(r"^0  Aachen gap ≤ 4$", text(p["city"].mode(epsilon=1)), re.M)
+    described = text(p[["income", "age"]].describe(epsilon=1))
+    assert re.search(r"^count +30,000 ± \d+ +30,000 ± \d+$", described, re.M)
+    assert re.search(r"^50% .*± \d+ ranks .*± \d+ ranks$", described, re.M)
+    assert "the errors of each of 2 releases hold together" in described
+    told = text(p["age"].agg(["count", "median"], epsilon=1))
+    assert re.search(r"^count +30,000 ± 6$", told, re.M)
+    assert re.search(r"^median .* ± \d+ ranks$", told, re.M)
+    times = text(p.groupby("city")["since"].mean(bounds=("2020-01-01", "2023-01-01"), epsilon=1))
+    assert re.search(r"^Aachen  2021-03-2\d ± \d+ h|days", times, re.M)
+
+
+def test_labels_that_were_found_hold_each_given_that_it_is_told(exact: None) -> None:
+    dp.session(epsilon=2, delta="0.001")
+    found = text(survey().groupby("age", delta="0.0001").size().release(epsilon=1))
+    assert "each given that it is told" in found
+
+
+def test_correlations_are_hatched_where_they_include_0(exact: None) -> None:
+    table = survey()[["income", "age"]].corr(epsilon="0.1")
+    assert html(table).count("linear-gradient") == 2
+    assert "hatched: the interval includes 0" in html(table)
+    sure = survey().assign(twice=lambda p: p["age"] * 2)[["age", "twice"]]
+    assert "gradient" not in html(sure.corr(bounds={"twice": (0, 180)}, epsilon=60))
+    both = survey().groupby("city")[["income", "age"]].mean(epsilon=1)
+    assert "gradient" not in html(both)
+
+
+def test_what_is_mostly_noise_is_grey_and_says_so(exact: None) -> None:
+    counts = survey()["city"].value_counts(epsilon="0.0001")
+    assert text(counts).count(DROWNED) == html(counts).count(DROWNED) == 3
+    assert html(counts).count(markup.QUIET) == 6
+    assert DROWNED not in text(survey()["city"].value_counts(epsilon=1))
+
+
+def test_many_labels_are_left_out_as_by_pandas(exact: None) -> None:
+    counts = survey()["age"].value_counts(keys=list(range(1000)), epsilon=1)
+    lines = text(counts).splitlines()
+    assert len(lines) == 1 + 10 + 1 + 1
+    assert lines[6].startswith("…")
+    assert "all 1,000 hold together" in lines[-1]
+    with pd.option_context("display.max_rows", 4):
+        assert len(text(counts).splitlines()) == 1 + 4 + 1 + 1
+    with pd.option_context("display.max_rows", None):
+        assert len(text(counts).splitlines()) == 1002
+    wide = survey().crosstab("city", "age", keys={"age": list(range(30))}, epsilon=1)
+    assert text(wide).splitlines()[0].count("…") == 1
+
+
+def test_an_answer_that_a_preview_made_up_shows_no_number(exact: None) -> None:
+    with dp.preview():
+        counts = survey()["city"].value_counts(epsilon=1)
+    assert text(counts).count("no answer") == 3
+    assert "preview: would cost ε = 1" in text(counts)
+    assert dp.ledger().spent == 0
+
+
+def test_labels_are_escaped(exact: None) -> None:
+    rows = pd.Series(["<b>x</b>", "&"] * 50, name="<i>")
+    found = html(rows.dp.value_counts(keys=["<b>x</b>", "&"], epsilon=1))
+    assert "<b>" not in found
+    assert "<i>" not in found
+    assert "&lt;b&gt;x" in found
+
+
+# --- where there is a card, and where not ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*ops.EVERY, *ops.OF_UNITS, *ops.UNKNOWN])
+@pytest.mark.filterwarnings("ignore:the smallest or largest")
+def test_every_series_and_frame_has_a_card(name: str, exact: None) -> None:
+    dp.session(epsilon=1000, delta="0.01")
+    private = dp.protect(ops.SCHEMA.copy(), "cards", unit="owner", max_rows=3)
+    answer = ops.released(name, private)
+    if not isinstance(answer, pd.Series | pd.DataFrame):
+        assert card_of(answer) is None
+        return
+    said, shown = text(answer), html(answer)
+    assert said.endswith(f"a plain pandas {type(answer).__name__}")
+    for row in card_of(answer).rows:  # type: ignore[union-attr]
+        assert row is None or all(cell.text in said and cell.value in shown for cell in row.cells)
+
+
+def test_what_no_longer_matches_is_shown_as_by_pandas(shell: Any, exact: None) -> None:
+    counts = survey()["city"].value_counts(epsilon=1)
+    table = survey().groupby("city")[["income", "age"]].mean(epsilon=1)
+    moved = table.copy()
+    moved.iloc[0, 0] += 1
+    renamed = table.rename(columns={"age": "years"}), counts.rename({"Bonn": "Aachen"})
+    others = pd.Series([1, 2]), pd.DataFrame({"a": [1]})
+    for other in (counts / 2, table / 2, moved, table.T, *renamed, *others):
+        shown = data(shell, other)
+        assert shown["text/plain"] == repr(other)
+        assert shown.get("text/html") == getattr(other, "_repr_html_", lambda: None)()
+    for same in (counts, counts.sort_index(), counts.head(1), table[["age"]], counts.to_frame()):
+        assert "dppandas-card" in data(shell, same)["text/html"]
+        assert "95 %" in data(shell, same)["text/plain"]
+        assert "95 %" not in str(same)  # print stays pandas'
+        assert type(same) in (pd.Series, pd.DataFrame)
+
+
+class Own(pd.DataFrame):
+    """A frame with a display of its own, as other libraries have them."""
+
+    @property
+    def _constructor(self) -> Any:
+        return Own
+
+    def _repr_html_(self) -> str:
+        return "<p>own</p>"
+
+
+class Quiet(pd.Series):
+    """A Series whose display is switched off."""
+
+    def _repr_html_(self) -> None:
+        return None
+
+
+def test_derived_classes_keep_their_display(shell: Any, exact: None) -> None:
+    table = survey().groupby("city")[["income", "age"]].mean(epsilon=1)
+    own = Own(table)
+    own.attrs = dict(table.attrs)
+    assert data(shell, own)["text/html"] == "<p>own</p>"
+    assert data(shell, own)["text/plain"] == repr(own)
+    assert "text/html" not in data(shell, Quiet([1]))
+
+
+def test_formatters_of_others_stay_and_come_back(exact: None) -> None:
+    shell = InteractiveShell.instance()
+    forms = shell.display_formatter.formatters
+    forms["text/html"].for_type(pd.Series, lambda series: f"<i>{len(series)}</i>")
+    forms["text/plain"].for_type(pd.Series, lambda series, printer, cycle: printer.text("mine"))
+    counts = survey()["city"].value_counts(epsilon=1)
+    try:
+        shell.run_line_magic("load_ext", "dppandas")
+        assert "dppandas-card" in data(shell, counts)["text/html"]
+        assert data(shell, counts / 2) == {"text/html": "<i>3</i>", "text/plain": "mine"}
+        shell.run_line_magic("unload_ext", "dppandas")
+        assert data(shell, counts) == {"text/html": "<i>3</i>", "text/plain": "mine"}
+        assert pd.DataFrame not in forms["text/html"].type_printers
+    finally:
+        InteractiveShell.clear_instance()
+
+
+def test_no_extension_no_card() -> None:
+    code = (
+        "import pandas as pd, dppandas, sys\n"
+        "from IPython.core.interactiveshell import InteractiveShell\n"
+        "s = InteractiveShell.instance()\n"
+        "c = pd.Series(['a']).dp.value_counts(keys=['a'], epsilon=1)\n"
+        "print(s.display_formatter.format(c)[0] == {'text/plain': repr(c)})\n"
+        "print('dppandas.display.cards.card' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False"]
+
+
+def test_a_big_answer_is_matched_without_a_look_at_each_label(
+    exact: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In its own order an answer of any length is compared array by array."""
+    from dppandas.release.answers import matching
+
+    keys = [f"k{i}" for i in range(5000)]
+    counts = pd.Series(["k1"] * 9, name="k").dp.value_counts(keys=keys, epsilon=1)
+    looked: list[Any] = []
+    monkeypatch.setattr(matching, "comparable", looked.append)
+    assert results.shown_in(counts).places.size == 5000
+    assert results.claimed(counts / 2) is not None
+    assert card_of(counts / 2) is None
+    assert looked == []
+
+
+# --- equal markup under every pandas --------------------------------------------------------------
+
+
+def gallery() -> dict[str, str]:
+    p = survey()
+    return {
+        "counts": html(p["city"].value_counts(epsilon="0.01")),
+        "means": html(p.groupby("city")[["income", "age"]].mean(epsilon=1)),
+        "describe": html(p[["income", "age"]].describe(epsilon=1)),
+        "corr": html(p[["income", "age"]].corr(epsilon=1)),
+        "crosstab": html(p.crosstab("city", "away", keys={"away": [True, False]}, epsilon=1)),
+        "hist": html(p["age"].hist(bins=7, range=(18, 97.6), epsilon="0.001")),
+        "times": html(
+            p.groupby("city")["since"].mean(bounds=("2020-01-01", "2023-01-01"), epsilon=1)
+        ),
+        "mode": html(p["city"].mode(epsilon=1)),
+        "median": html(p.groupby("city")["income"].median(epsilon=1)),
+        "noise": html(p["city"].value_counts(epsilon="0.0001")),
+    }
+
+
+def test_markup_is_the_same_under_every_pandas(frozen: Callable[[int], None]) -> None:
+    """To write the file anew, look at it in a browser, and say why in the commit."""
+    frozen(3)
+    page = "\n".join(f"<h2>{name}</h2>\n{card}" for name, card in gallery().items()) + "\n"
+    dp.reset()
+    again = "\n".join(f"<h2>{name}</h2>\n{card}" for name, card in gallery().items()) + "\n"
+    assert page == again  # no random ids
+    assert page == GOLDEN.read_text("utf-8")
+
+
+def test_markup_is_what_an_untrusted_notebook_may_show() -> None:
+    """JupyterLab's sanitiser takes away scripts, styles and pictures that aren't on its list."""
+    page = GOLDEN.read_text("utf-8")
+    tags = {*re.findall(r"<([a-z0-9]+)", page)} - {"h2"}
+    assert tags <= {"div", "table", "thead", "tbody", "tr", "th", "td", "span", "br"}
+    names = {*re.findall(r'([\w-]+)="', page)}
+    assert names <= {"class", "style", "colspan"}
+
+
+# --- rounding -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "said"),
+    [
+        (25613, 1187, ("25,600", "1,200")), (1234, 30, ("1,234", "30")), (5, 3, ("5", "3")),
+        (0.123456, 0.0123, ("0.123", "0.013")), (3.5, 3.0, ("3.5", "3.0")),
+        (-0.004, 0.2, ("0.00", "0.20")), (7, 0, ("7", "0")), (3.2, np.nan, ("3.2", "")),
+        (3.2, np.inf, ("3.2", "∞")), (np.nan, 2.0, ("unknown", "")), (12, 12.4, ("12", "13")),
+        (pd.Timestamp("2020-03-01 12:13"), pd.Timedelta("76h"), ("2020-03-02", "3.2 days")),
+        (pd.Timestamp("2020-03-01 12:13"), pd.Timedelta("4h"), ("2020-03-01 12:00", "4.0 h")),
+        (pd.Timedelta("76h"), pd.Timedelta("5h 3min"), ("76.0 h", "5.1 h")),
+        (pd.NaT, pd.Timedelta("1h"), ("unknown", "")),
+    ],
+)  # fmt: skip
+def test_answers_are_rounded_to_their_errors(value: Any, error: Any, said: Any) -> None:
+    assert rounded(value, error) == said
+
+
+@given(st.floats(1e-9, 1e12), st.floats(-1e12, 1e12))
+def test_a_rounded_error_is_never_too_small_nor_far_too_large(error: float, value: float) -> None:
+    shown, off = (float(x.replace(",", "")) for x in rounded(value, error))
+    assert error * (1 - 1e-8) <= off <= 1.11 * error
+    assert abs(shown - value) <= 0.051 * error + 1e-15
+    assert error * (1 - 1e-8) <= float(short(error).replace(",", "")) <= 1.11 * error

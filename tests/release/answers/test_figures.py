@@ -1,0 +1,171 @@
+"""`dppandas.intervals`, and which objects still show what was released."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import operations as ops
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from refusals import refusal
+
+import dppandas as dp
+from dppandas.errors import QueryError, RecordError
+from dppandas.release.answers.matching import comparable, located
+
+COLUMNS = ["value", "error", "low", "high", "unit", "noise_dominated"]
+
+
+# --- intervals ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*ops.EVERY, *ops.OF_UNITS, *ops.UNKNOWN, *ops.EXPERIMENTAL])
+@pytest.mark.filterwarnings("ignore:the smallest or largest")
+def test_intervals_are_what_the_record_knows(name: str, exact: None) -> None:
+    dp.session(epsilon=1000, delta="0.01", experimental=True)
+    private = dp.protect(ops.schema(), "all", unit="owner", max_rows=2)
+    answer = ops.released(name, private)
+    record, found = dp.record(answer), dp.intervals(answer)
+    assert found.columns.tolist() == COLUMNS
+    values = answer.to_numpy().reshape(-1) if isinstance(answer, pd.DataFrame) else answer
+    is_one = not isinstance(answer, pd.Series | pd.DataFrame | pd.Index)
+    assert found["value"].tolist() == ([answer] if is_one else list(values))
+    if (
+        name == "mode"
+        or isinstance(answer, pd.Index)
+        or "idxmax" in name
+        or record._statistic.no_interval
+    ):
+        assert found["low"].isna().all()
+        assert found["high"].isna().all()
+    if isinstance(answer, pd.Series | pd.DataFrame) and name not in ("mode", "nlargest counts"):
+        errors = record.errors().to_numpy().reshape(-1)
+        assert [*map(comparable, found["error"])] == [*map(comparable, errors)]
+        said = record.noise_dominated
+        flags = said if isinstance(said, bool | None) else said.to_numpy().reshape(-1).tolist()
+        assert [None if x is pd.NA else x for x in found["noise_dominated"].tolist()] == flags
+        if not record._statistic.no_interval:
+            ends = record.intervals()
+            lows, highs = ends.to_numpy().reshape(-1)[::2], ends.to_numpy().reshape(-1)[1::2]
+            assert found["low"].tolist() == lows.tolist()
+            assert found["high"].tolist() == highs.tolist()
+    if isinstance(answer, pd.Series | pd.Index):
+        assert found.index.equals(answer if isinstance(answer, pd.Index) else answer.index)
+    units = {*found["unit"]} - {""}
+    assert (
+        record.error_unit == "seconds"
+        if units == {"time"}
+        else units <= {*record.error_unit.split(", "), "time"}
+    )
+
+
+def test_a_frame_has_a_row_for_each_number() -> None:
+    table = pd.DataFrame({"g": ["a", "b"] * 99, "x": 1.0, "y": 2.0}).dp.groupby(
+        "g", keys=["a", "b"]
+    )
+    means = table[["x", "y"]].mean(bounds=(0, 4), epsilon=10)
+    found = dp.intervals(means)
+    assert found.index.tolist() == [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")]
+    assert found.index.names == ["g", None]
+    assert found["unit"].tolist() == ["x", "y"] * 2
+    joined = means.stack().rename("mean").to_frame().join(found)
+    assert (joined["mean"] == joined["value"]).all()
+    part = dp.intervals(means[["y"]].iloc[::-1])
+    assert part.equals(found.iloc[[3, 1]])
+
+
+def test_several_releases_are_in_one_table() -> None:
+    p = dp.protect(pd.DataFrame({"x": range(900)}), "one", domain={"x": (0, 900)})
+    found = dp.intervals(p["x"].describe(epsilon=4))
+    assert found.index.tolist() == ["count", "mean", "std", "min", "25%", "50%", "75%", "max"]
+    assert found["unit"].tolist() == ["rows", "x", "x", *["ranks"] * 5]
+    assert found["low"].notna().tolist() == [True] * 3 + [False] * 5
+    frame = p[["x"]].agg({"x": ["count", "median"]}, epsilon=4)
+    assert dp.intervals(frame)["unit"].tolist() == ["rows", "ranks"]
+    assert dp.intervals(frame.loc[["median"]])["unit"].tolist() == ["ranks"]
+
+
+def test_times_have_errors_that_are_durations() -> None:
+    when = pd.Series(pd.date_range("2020-01-01", periods=300), name="when")
+    mean = when.dp.mean(bounds=("2020-01-01", "2021-01-01"), epsilon=5)
+    (found,) = dp.intervals(mean).itertuples()
+    assert found.unit == "time"
+    assert isinstance(found.error, pd.Timedelta)
+    assert found.low <= found.value <= found.high
+
+
+def test_a_confidence_is_passed_on_and_checked() -> None:
+    n = pd.Series(range(99)).dp.count(epsilon=1)
+    assert dp.intervals(n, 0.999)["error"].item() > dp.intervals(n)["error"].item()
+    assert dp.intervals(n).index.tolist() == ["count of values"]
+    assert dp.intervals(dp.record(n)).equals(dp.intervals(n))
+    refusal(lambda: dp.intervals(n, 1.5), "between 0 and 1", QueryError)
+    refusal(lambda: dp.intervals(n + 1), "no release record", RecordError)
+
+
+def test_synthetic_rows_have_no_errors_of_their_own() -> None:
+    rows = pd.DataFrame({"a": [0, 1] * 50, "b": [0, 0, 1, 1] * 25})
+    p = dp.protect(rows, "syn", domain={"a": [0, 1], "b": [0, 1]})
+    found = dp.synthesize(p, rows=9, epsilon=2)
+    refusal(lambda: dp.intervals(found), "no errors of their own", RecordError)
+
+
+def test_estimates_of_the_local_model_are_tabulated_too() -> None:
+    said = dp.local.randomized_response(["a", "b"] * 5000, epsilon=2, keys=["a", "b", "c"])
+    counts, shares = said.value_counts(), said.value_counts(normalize=True)
+    found = dp.intervals(counts)
+    assert found.columns.tolist() == COLUMNS
+    assert found["low"].tolist() == counts.interval()["lower"].tolist()
+    assert found["error"].tolist() == counts.error().tolist()
+    assert found["noise_dominated"].tolist() == [False, False, True]
+    assert [*dp.intervals(shares)["unit"]] == ["share"] * 3
+    mean = dp.local.randomized_response([True] * 300 + [False] * 700, epsilon=3).mean()
+    (row,) = dp.intervals(mean).itertuples()
+    assert (row.value, (row.low, row.high), row.unit) == (mean, mean.interval(), "share")
+
+
+# --- which objects still show what was released -------------------------------------------------
+
+
+def pairs(table: Any, one_column: bool) -> set[Any]:
+    """(row, column, value) of each number, one by one."""
+    frame = table.to_frame() if isinstance(table, pd.Series) else table
+    return {
+        (comparable(row), "" if one_column else comparable(column), comparable(value))
+        for i, column in enumerate(frame.columns)
+        for row, value in zip(frame.index, frame.iloc[:, i].tolist(), strict=True)
+    }
+
+
+LABELS = st.lists(
+    st.sampled_from(["a", "b", "c", 1, 2.5, None, math.nan, ("a", 1), pd.Timestamp("2020")]),
+    min_size=1, max_size=5, unique_by=lambda label: repr(comparable(label)),
+)  # fmt: skip
+NUMBERS = st.one_of(st.integers(-2, 2), st.sampled_from([0.5, math.nan]))
+
+
+@st.composite
+def released_and_shown(draw: Callable[..., Any]) -> tuple[Any, Any]:
+    """A released Series, and an object like it: some labels in any order, perhaps with a change."""
+    labels = draw(LABELS)
+    values = draw(st.lists(NUMBERS, min_size=len(labels), max_size=len(labels)))
+    index = pd.Index(np.fromiter(labels, dtype=object, count=len(labels)))
+    released = pd.Series(values, index=index)
+    order = draw(st.lists(st.integers(0, len(labels) - 1), max_size=len(labels), unique=True))
+    shown = released.iloc[order].copy()
+    if len(shown) and draw(st.booleans()):
+        shown = pd.Series([*shown.iloc[:-1], draw(NUMBERS)], index=shown.index)
+    return released, shown
+
+
+@given(released_and_shown())
+def test_an_object_matches_if_its_pairs_were_released(tables: Any) -> None:
+    released, shown = tables
+    found = located(shown, released, True)
+    assert (found is not None) == (pairs(shown, True) <= pairs(released, True))
+    if found is not None:
+        rows, _ = found
+        assert [comparable(released.index[row]) for row in rows] == [*map(comparable, shown.index)]
