@@ -7,7 +7,7 @@ from html import escape
 from ...release.answers.shown import DROWNED
 from .card import Card, Cell, Row
 
-#: Told from white and from the dark ground by 3 : 1 at least (docs/adr/0036-cards.md).
+#: Told from white and from the dark ground by 3 : 1 at least (docs/adr/0038-cards.md).
 MARK, QUIET = "#1b7f79", "#767676"
 _CELL = "border:none;padding:2px 8px;vertical-align:middle;white-space:nowrap;"
 _HATCHED = (
