@@ -136,7 +136,7 @@ def matrix_of(rows: Any, width: int, which: str = "", what: str = "rows") -> Mat
 
 
 #: Longer questions are cut where releases are listed.
-LONGEST = 100
+LONGEST = 60
 
 
 class ProgramAnswers:
@@ -182,7 +182,7 @@ def told(record: Record) -> str:
     """A release, its loss and its error, in a line."""
     error = f", {record._answered} (95 %)" if record._answered else ""
     asked = record.query if len(record.query) < LONGEST else f"{record.query[: LONGEST - 1]}…"
-    return f"{asked}: {record.loss}{error}"
+    return f"{asked}: {record.loss.in_short}{error}"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -139,7 +139,7 @@ def _cell(
     if unit in ("utility", "ranks"):
         off = "" if is_missing(error) else short(error)
         if unit == "utility":
-            return Cell(cut(text_of(value), LONGEST), f"gap ≤ {off}" if off else "")
+            return Cell(cut(text_of(value), LONGEST), off and f"(gap ≤ {off})")
         return Cell(rounded(value, None)[0], off and f"± {off} ranks", bool(dominated))
     text, off = rounded(value, error)
     said = off and f"± {off}"

@@ -11,8 +11,8 @@ from .card import Card, Cell, Row
 MARK, QUIET = "#1b7f79", "#767676"
 _CELL = "border:none;padding:2px 8px;vertical-align:middle;white-space:nowrap;"
 _HATCHED = (
-    "background-image:linear-gradient(135deg,rgba(128,128,128,.3) 25%,transparent 25%,"
-    "transparent 50%,rgba(128,128,128,.3) 50%,rgba(128,128,128,.3) 75%,transparent 75%);"
+    "background-image:linear-gradient(135deg,rgba(128,128,128,.25) 25%,transparent 25%,"
+    "transparent 50%,rgba(128,128,128,.25) 50%,rgba(128,128,128,.25) 75%,transparent 75%);"
     "background-size:8px 8px;"
 )
 _STRIP = 180  # pixels
@@ -34,21 +34,24 @@ def _foot(card: Card) -> str:
 
 
 def _head(card: Card) -> str:
-    columns = "".join(
-        f'<th style="{_CELL}text-align:right" colspan="{1 if card.is_under else 2}">'
-        f"{escape(name)}</th>"
-        for name in card.columns
+    wide = 1 if card.is_under else 2
+    names = _named(card.names, "left", 1) + "".join(_named(n, "right", wide) for n in card.columns)
+    if card.axis is None:
+        return names
+    low, high = map(escape, card.axis.ends)
+    ends = f"<span>{low}</span><span>{high}</span>"
+    return (
+        f'{names}<td style="{_CELL}font-size:11px;opacity:.75"><div style="display:flex;'
+        f'justify-content:space-between;width:{_STRIP}px">{ends}</div></td>'
     )
-    axis = ""
-    if card.axis is not None:
-        low, high = map(escape, card.axis.ends)
-        axis = (
-            f'<th style="{_CELL}font-weight:normal;font-size:11px;opacity:.75">'
-            '<div style="display:flex;'
-            f'justify-content:space-between;width:{_STRIP}px"><span>{low}</span>'
-            f"<span>{high}</span></div></th>"
-        )
-    return f'<th style="{_CELL}text-align:left">{escape(card.names)}</th>{columns}{axis}'
+
+
+def _named(name: str, side: str, wide: int) -> str:
+    """The head of a column; no heading where it has no name."""
+    if not name:
+        return f'<td style="{_CELL}" colspan="{wide}"></td>'
+    style = f"{_CELL}text-align:{side}"
+    return f'<th scope="col" style="{style}" colspan="{wide}">{escape(name)}</th>'
 
 
 def _row(row: Row | None, card: Card) -> str:
@@ -58,7 +61,8 @@ def _row(row: Row | None, card: Card) -> str:
     write = _under if card.is_under else _beside
     cells = "".join(map(write, row.cells))
     strip = "" if row.interval is None else _strip(row, card)
-    return f'<tr><th style="{_CELL}text-align:left">{escape(row.label)}</th>{cells}{strip}</tr>'
+    label = f'<th scope="row" style="{_CELL}text-align:left">{escape(row.label)}</th>'
+    return f"<tr>{label}{cells}{strip}</tr>"
 
 
 def _beside(cell: Cell) -> str:
