@@ -25,6 +25,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))  # measure this copy, installed or not
 
+from bench_display import on_display  # noqa: E402
 from bench_measure import Result  # noqa: E402
 from bench_memory import on_memory  # noqa: E402
 from bench_peers import Diffprivlib, diffprivlib, on_peers  # noqa: E402
@@ -33,7 +34,7 @@ from bench_small import on_latency, on_noise, on_selections  # noqa: E402
 
 import dppandas as dp  # noqa: E402
 
-PARTS = ("latency", "noise", "selections", "peers", "memory", "protect", "rows")
+PARTS = ("latency", "noise", "selections", "display", "peers", "memory", "protect", "rows")
 
 
 def measured(part: str, rows: int, quick: bool, peer: Diffprivlib | None) -> Iterator[Result]:
@@ -45,7 +46,8 @@ def measured(part: str, rows: int, quick: bool, peer: Diffprivlib | None) -> Ite
         return on_memory()
     if part == "rows":
         return on_rows(table(rows))
-    return {"noise": on_noise, "selections": on_selections, "protect": on_protect}[part]()
+    others = {"noise": on_noise, "selections": on_selections, "protect": on_protect}
+    return {**others, "display": on_display}[part]()
 
 
 def facts(rows: int, peer: Diffprivlib | None) -> dict[str, Any]:
