@@ -298,6 +298,11 @@ def shown_in(result: Any) -> ShownFigures:
         )
     if getattr(result, "_is_answer", False):
         raise RecordError("this isn't released yet, so it has no record: .release(epsilon=…).")
+    if hasattr(result, "releases_"):
+        raise RecordError(
+            "a model is made of several releases, and what it learnt has no proven error. "
+            ".releases_ has the record of each release, as in dp.intervals(model.releases_[0])."
+        )
     if isinstance(result, bool | np.bool_):
         raise RecordError(
             "True and False can't hold a record, in Python: dp.ledger() lists the release, if it "
