@@ -12,7 +12,6 @@ says which. Everything follows from public facts; figures are enclosed by decima
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -22,7 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..display.plots.base import FILL, plain, pyplot, write_below
+from ..display.plots.style import BLUE, VERMILLION, page, pyplot, tidy, write_around
 from ..errors import QueryError, RecordError, hide_internals, quoted
 from .dominating_pairs import ATOMS, ConcentratedLaw, Law, ResponseLaw
 
@@ -117,12 +116,15 @@ class PrivacyLoss:
         *Guarantee*: a function of public facts; no row is read and nothing charged.
         """
         plt = pyplot()
-        if ax is None:
-            _, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
-        elif not hasattr(ax, "fill_between"):
-            raise QueryError(f"ax={quoted(ax)} must be matplotlib Axes.")
-        _draw(ax, self)
-        return ax
+        if ax is not None:
+            if not hasattr(ax, "fill_between"):
+                raise QueryError(f"ax={quoted(ax)} must be matplotlib Axes.")
+            _draw(ax, self, is_new=False)
+            return ax
+        with page():
+            _, made = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
+            _draw(made, self, is_new=True)
+        return made
 
     def __repr__(self) -> str:
         kind = "exact" if self.exact else "a bound"
@@ -161,15 +163,15 @@ def _lumped(law: Law) -> dict[float, float]:
     return {loss: probability for loss, probability in found.items() if probability > 0}
 
 
-def _draw(ax: Any, loss: PrivacyLoss) -> None:
+def _draw(ax: Any, loss: PrivacyLoss, is_new: bool) -> None:
     curve = loss.curve
     at, delta = curve.index.to_numpy(), curve["delta"].to_numpy()
     is_bounded = loss._law.epsilon is not None
     low = 0.0 if is_bounded else 1e-12
     top = 1.0 if not is_bounded else min(1.0, 1.25 * float(np.nanmax([*curve["beyond"], *delta])))
-    ax.fill_between(at, np.maximum(delta, low), top, color=FILL, alpha=0.16, linewidth=0,
+    ax.fill_between(at, np.maximum(delta, low), top, color=BLUE, alpha=0.16, linewidth=0,
                     label="(ε, δ) that hold")  # fmt: skip
-    ax.plot(at, np.where(delta > 0, delta, low), color=FILL, linewidth=2, label="δ(ε)", zorder=3)
+    ax.plot(at, np.where(delta > 0, delta, low), color=BLUE, linewidth=2, label="δ(ε)", zorder=3)
     kind = "Exact for these neighbours" if loss.exact else "A bound for all neighbours"
     said = (
         f"{loss.neighbours[0].upper()}{loss.neighbours[1:]}. {kind}, rounded up. Shaded: "
@@ -182,14 +184,11 @@ def _draw(ax: Any, loss: PrivacyLoss) -> None:
         )
         beyond = curve["beyond"].to_numpy()
         style = "default" if loss._law.atoms() is None else "steps-post"  # it jumps at atoms alone
-        ax.plot(at, np.where(beyond > 0, beyond, low), color="#c2571a", linestyle="--",
+        ax.plot(at, np.where(beyond > 0, beyond, low), color=VERMILLION, linestyle="--",
                 linewidth=1.5, drawstyle=style, label="P[loss > ε]")  # fmt: skip
     if not is_bounded:
         ax.set_yscale("log")
     ax.set(ylim=(low, top), xlim=(0, at[-1]), xlabel="ε", ylabel="δ")
-    ax.grid(alpha=0.3)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=True, fontsize=9, loc="upper right")
-    title = "\n".join(textwrap.wrap(f"privacy loss of {loss.what}", 70))
-    ax.set_title(plain(title), fontsize="medium")
-    write_below(ax, said)
+    tidy(ax, grid="both")
+    ax.legend(frameon=False, fontsize=9, loc="upper right")
+    write_around([ax], [f"Privacy loss of {loss.what}"], [said], is_new)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,14 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...errors import QueryError
 from ...release.answers import results
 from ...release.answers.records import Record
 from ...rows.facts.keys import is_missing
+from .style import plain
 
 Floats = npt.NDArray[np.float64]
 
-FILL = "#1b7f79"
 #: A longer label is cut.
 LONGEST = 30
 
@@ -49,6 +46,12 @@ class PlotTable:
         return self._as_array(self.record._errors(self.confidence))
 
     @property
+    def dominated(self) -> Any:
+        """Which numbers are known to be dominated by noise."""
+        flags = np.array([each is True for each in self.record._dominated()])
+        return flags[self.places.to_numpy()] if self.places.size else np.zeros(0, dtype=bool)
+
+    @property
     def is_empty(self) -> bool:
         return self.places.size == 0
 
@@ -76,12 +79,18 @@ def placed(record: Record, result: Any) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes: its title, how to draw it, its caption, and its size in inches."""
+    """One pair of axes: its title, how to draw it, its caption, and its size in inches.
+
+    ``draw`` returns what else the caption says. Panels with the same ``alike`` have the same limits
+    along the ``values`` axis, "x" or "y".
+    """
 
     title: str
-    draw: Callable[[Any], None]
+    draw: Callable[[Any], str]
     caption: str
     size: tuple[float, float] = (6.4, 4.0)
+    alike: Any = None
+    values: str = "y"
 
 
 def text_of(label: Any) -> str:
@@ -94,7 +103,7 @@ def text_of(label: Any) -> str:
     elif is_missing(label):
         text = "missing"
     elif isinstance(label, float):
-        text = f"{label:g}"
+        text = f"{label:.10g}" if abs(label) < 1e10 else f"{label:.0f}"
     elif isinstance(label, pd.Timestamp) and label == label.normalize():
         text = str(label.date())
     else:
@@ -103,48 +112,17 @@ def text_of(label: Any) -> str:
     return plain(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
 
 
-def plain(text: str) -> str:
-    """A text that matplotlib doesn't typeset as mathematics."""
-    return text.replace("\\$", "$").replace("$", r"\$")
-
-
 def named(index: pd.Index) -> str:
     """The names of an index's levels."""
     return ", ".join(text_of(name) for name in index.names if name is not None)
-
-
-def label_keys(ax: Any, labels: Sequence[str], axis: str = "x") -> None:
-    """Label the keys at 0, 1, 2, …: long labels are turned, and of many only some are written."""
-    number, longest = len(labels), max(map(len, labels), default=1)
-    box = ax.get_window_extent()
-    inches = (box.width if axis == "x" else box.height) / ax.figure.dpi
-    room = inches * 72 / max(1, number)  # points for each
-    upright = axis == "y" or longest * 5.6 + 4 <= room
-    needed = 12.0 if axis == "y" or not upright else longest * 5.6 + 4
-    every = max(1, int(np.ceil(needed / room)))
-    kept = list(range(0, number, every))
-    if axis == "y":
-        ax.set_yticks(kept, labels[::every], fontsize=9)
-        return
-    slanted = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
-    turned = {} if upright else {"rotation": 90} if room < 20 else slanted
-    ax.set_xticks(kept, labels[::every], fontsize=9, **turned)
-    ax.set_xlim(-0.6, number - 0.4)
-
-
-def titled(name: str, record: Record) -> str:
-    """The query, in at most three lines."""
-    asked = f"{name}: {record.query}" if name and name not in record.query else record.query
-    lines = textwrap.wrap(" ".join(asked.split()), 70, max_lines=3, placeholder=" …")
-    return plain("\n".join(lines))
 
 
 def percent(confidence: float) -> str:
     return f"{100 * confidence:.10g} %"
 
 
-def said_of(record: Record, confidence: float, what: str = "Bars") -> str:
-    """What the bars are, in words."""
+def said_of(record: Record, confidence: float, what: str = "Whiskers") -> str:
+    """What the whiskers are, in words."""
     number = len(record._layout.labels())
     together = f"all {number} hold together" if number > 1 else "of this one number"
     if record._statistic.each:
@@ -156,31 +134,8 @@ def said_of(record: Record, confidence: float, what: str = "Bars") -> str:
 
 
 def made_by(record: Record) -> str:
-    """The mechanism, its loss, and whom it protects."""
-    return f"By {record.mechanism}, {record.loss}, protecting {record.unit} of {record.source}."
-
-
-def write_below(ax: Any, caption: str) -> None:
-    """Write a caption below the axes and their labels."""
-    if not caption:
-        return
-    box = ax.get_window_extent()
-    width = max(40, int(box.width / ax.figure.dpi * 72 / 4.1))
-    text = plain("\n".join(textwrap.wrap(caption, width)))
-    ax.annotate(
-        text, (0, 0), (0, -6), xycoords=("axes fraction", ax.xaxis.label), va="top", ha="left",
-        textcoords="offset points", fontsize=8, alpha=0.85, annotation_clip=False,
-    ).set_gid("dppandas caption")  # fmt: skip
-
-
-def pyplot() -> Any:
-    """matplotlib, imported when something is drawn."""
-    try:
-        return importlib.import_module("matplotlib.pyplot")
-    except ImportError:
-        raise QueryError('a plot needs matplotlib: pip install "dppandas[plots]".') from None
-
-
-def setting(name: str) -> Any:
-    """A setting of the caller's matplotlib style."""
-    return importlib.import_module("matplotlib").rcParams[name]
+    """The mechanism, its loss, whom it protects, and the query as it was asked."""
+    return (
+        f"By {record.mechanism}, {record.loss}, protecting {record.unit} of {record.source}. "
+        f"Asked: {record.query}."
+    )

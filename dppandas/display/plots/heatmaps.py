@@ -13,7 +13,10 @@ from ...release.answers.records import Record
 from ...statistics import Contingency
 from ...statistics.layout import format_number
 from ...statistics.moments.covariance_tables import CovarianceTable
-from .base import Floats, PlotTable, label_keys, named, percent, pyplot, setting, text_of
+from .base import Floats, PlotTable, named, percent, text_of
+from .keys import GAP, LETTER
+from .scales import number_axis, scale_of
+from .style import pyplot, setting
 
 #: Tables of up to this many rows and columns show their numbers.
 WRITTEN = 20, 12
@@ -34,7 +37,7 @@ def is_table(record: Record) -> bool:
     return layout.index is not None and len(layout.index) != len(statistic.cells)
 
 
-def drawn(table: PlotTable) -> tuple[Callable[[Any], None], tuple[float, float], str]:
+def drawn(table: PlotTable) -> tuple[Callable[[Any], str], tuple[float, float], str]:
     """How to draw a table, its size, and its caption."""
     rows, columns = table.places.shape
     labels = [len(text_of(label)) for label in table.places.index]
@@ -63,19 +66,32 @@ def _sums(table: PlotTable) -> Bools:
     return found
 
 
-def _draw(ax: Any, table: PlotTable) -> None:
+def _draw(ax: Any, table: PlotTable) -> str:
     values, (low, high), errors, sums = table.values, table.ends, table.errors, _sums(table)
     coloured = np.ma.masked_where(sums | ~np.isfinite(values), values)
     image = ax.imshow(coloured, aspect="auto", interpolation="nearest", **_colours(table, coloured))
     _mark(ax, image, (low <= 0) & (high >= 0), coloured)
     if values.shape[0] <= WRITTEN[0] and values.shape[1] <= WRITTEN[1]:
         _write(ax, image, values, errors, coloured)
-    label_keys(ax, [text_of(label) for label in table.places.columns])
-    ax.set_xlim(-0.5, values.shape[1] - 0.5)
-    label_keys(ax, [text_of(label) for label in table.places.index], axis="y")
+    _label(ax.xaxis, table.places.columns, ax.get_window_extent().width)
+    _label(ax.yaxis, table.places.index, ax.get_window_extent().height)
     ax.set(xlabel=named(table.places.columns), ylabel=named(table.places.index))
     ax.tick_params(length=0)
     _bar(ax, table, image, errors[~sums] if (~sums).any() else errors)
+    return ""
+
+
+def _label(axis: Any, index: Any, pixels: float) -> None:
+    """Label rows or columns: long labels of columns are turned, and of many only some written."""
+    labels, points = list(map(text_of, index)), pixels / axis.figure.dpi * 72
+    room = points / max(1, len(labels))
+    along = max(map(len, labels), default=1) * LETTER + GAP
+    is_foot = axis.axis_name == "x"
+    turned = is_foot and along > room
+    every = max(1, int(np.ceil((11.0 if turned or not is_foot else along) / room)))
+    slanted: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
+    how = {} if not turned else {"rotation": 90} if room < 20 else slanted
+    axis.set_ticks(range(0, len(labels), every), labels[::every], fontsize=9, **how)
 
 
 def _colours(table: PlotTable, coloured: Any) -> dict[str, Any]:
@@ -89,11 +105,14 @@ def _colours(table: PlotTable, coloured: Any) -> dict[str, Any]:
 
 
 def _ink(image: Any, coloured: Any, at: tuple[int, ...]) -> str:
-    """What contrasts with a cell's colour, or with the background of a cell without one."""
+    """Black or white, whichever contrasts more with a cell's colour; the ink of the page where a
+    cell has no colour."""
     if np.ma.getmaskarray(coloured)[at]:
         return str(setting("text.color"))
-    red, green, blue, _ = image.cmap(image.norm(coloured[at]))
-    return "black" if 0.3 * red + 0.59 * green + 0.11 * blue > 0.5 else "white"
+    rgb = np.array(image.cmap(image.norm(coloured[at]))[:3])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    luminance = float(linear @ (0.2126, 0.7152, 0.0722))
+    return "black" if (luminance + 0.05) ** 2 > 0.05 * 1.05 else "white"
 
 
 def _mark(ax: Any, image: Any, marked: Bools, coloured: Any) -> None:
@@ -117,10 +136,9 @@ def _write(ax: Any, image: Any, values: Floats, errors: Floats, coloured: Any) -
     for (row, column), value in np.ndenumerate(values):
         ink = _ink(image, coloured, (row, column))
         colour = image.cmap(image.norm(value))
-        behind = setting("axes.facecolor") if plain[row, column] else colour
-        around = [effects.withStroke(linewidth=2.5, foreground=behind)]
+        around = [] if plain[row, column] else [effects.withStroke(linewidth=3, foreground=colour)]
         told, noise = _said(value, float(errors[row, column]))
-        for text, down, size in ((told, -0.12, 9), (noise, 0.24, 7)):
+        for text, down, size in ((told, -0.14, 10), (noise, 0.22, 8)):
             ax.text(
                 column, row + down, text, ha="center", va="center", color=ink, fontsize=size,
                 path_effects=around,
@@ -143,6 +161,9 @@ def _bar(ax: Any, table: PlotTable, image: Any, errors: Floats) -> None:
     ends = dict.fromkeys(_rough(float(f(errors))) for f in (np.nanmin, np.nanmax))
     label = f"noise ± {' to '.join(ends)} ({percent(table.confidence)})"
     bar = pyplot().colorbar(image, ax=ax, label=label, pad=0.02)
+    bar.outline.set_visible(False)
+    scale = scale_of(table.record, table.places.to_numpy().reshape(-1))
+    number_axis(bar.ax.yaxis, is_share=scale.kind == "share")
     middle = (image.norm.vmin + image.norm.vmax) / 2
     typical = float(np.nanmedian(errors))
     line = [0.5, 0.5], [middle - typical, middle + typical]

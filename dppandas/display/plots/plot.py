@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import QueryError, RecordError, hide_internals, quoted
+from ...ledger import questions
 from ...privacy.mechanisms.selection import Selection
 from ...release.accuracy import expected
 from ...release.accuracy.expected import CONFIDENCE
@@ -26,7 +27,9 @@ from ...statistics.counting.unknown_keys import Sparse
 from ...statistics.suggested_bounds import BoundsHistogram
 from . import heatmaps, quantile_plots
 from .bars import row_of
-from .base import Panel, PlotTable, placed, pyplot, said_of, text_of, titled, write_below
+from .base import Panel, PlotTable, placed, said_of, text_of
+from .scales import columns_alike
+from .style import page, pyplot, write_around
 
 #: The most panels of one plot.
 MOST_PANELS = 12
@@ -71,22 +74,25 @@ def plot(
     """
     confidence = expected.parse_confidence(confidence)
     rows = expected.parse_rows(expected_rows)
+    pyplot()
     panels = [p for piece in _pieces(result) for p in _panels(*piece, confidence, rows)]
     if len(panels) > MOST_PANELS:
         raise RecordError(
             f"this takes {len(panels)} panels, and a plot has {MOST_PANELS} at most. Draw fewer "
             "columns, as dp.plot(result[['a', 'b']]), or one of dp.record(result).components."
         )
-    axes = _axes(ax, panels)
-    for panel, each in zip(panels, axes, strict=True):
-        panel.draw(each)
-        each.set_title(panel.title, fontsize="medium")
-        write_below(each, panel.caption)
+    if ax is None:
+        with page():
+            axes = _new_axes(panels)
+            _draw(panels, axes, is_new=True)
+    else:
+        axes = _given_axes(ax, panels)
+        _draw(panels, axes, is_new=False)
     return axes[0] if len(panels) == 1 else np.array(axes, dtype=object)
 
 
-def _pieces(result: Any) -> list[tuple[str, Record, Any]]:
-    """What to draw: a name if there are several, a record, and the part of it (None for all)."""
+def _pieces(result: Any) -> list[tuple[Record, Any]]:
+    """What to draw: records, and the part of each (None for all)."""
     if isinstance(result, Private):
         raise RecordError(
             "this is not released yet. Plot the result of a release, as .release(epsilon=0.1)."
@@ -95,38 +101,67 @@ def _pieces(result: Any) -> list[tuple[str, Record, Any]]:
             "such as .value_counts(epsilon=0.1)."
         )
     if isinstance(result, Record):
-        return [("", result, None)]
+        return [(result, None)]
     record = result if isinstance(result, RecordBundle) else results.record(result)
     if isinstance(record, RecordBundle):
-        return [(name, each, None) for name, each in record.components.items()]
-    return [("", record, result if isinstance(result, pd.Series | pd.DataFrame) else None)]
+        return [(each, None) for each in record.components.values()]
+    return [(record, result if isinstance(result, pd.Series | pd.DataFrame) else None)]
 
 
-def _panels(
-    name: str, record: Record, part: Any, confidence: float, rows: float | None
-) -> list[Panel]:
+def _panels(record: Record, part: Any, confidence: float, rows: float | None) -> list[Panel]:
     _refuse_what_has_no_bars(record)
     statistic = record._statistic
     if rows is not None and not isinstance(statistic, Quantiles):
         raise QueryError("expected_rows= is for quantiles, which err in ranks. Leave it out.")
     table = PlotTable(record, placed(record, part), confidence)
-    title, caption = titled(name, record), said_of(record, confidence)
     if isinstance(statistic, Quantiles):
-        return quantile_plots.panels(statistic, table, title, rows)
-    columns = record._layout.columns
+        return quantile_plots.panels(statistic, table, rows)
     if isinstance(statistic, Moments):
-        return _by_figure(table, title, caption)
-    if columns is None or table.is_empty:
-        return [row_of(table, title, caption)]
-    if not isinstance(statistic, Sparse) and heatmaps.is_table(record):
+        return _by_figure(table, said_of(record, confidence))
+    is_one = record._layout.columns is None or table.is_empty
+    if not is_one and not isinstance(statistic, Sparse) and heatmaps.is_table(record):
         draw, size, more = heatmaps.drawn(table)
-        return [Panel(title, draw, f"{said_of(record, confidence, '± and marks')} {more}", size)]
-    number = len(table.places.columns)
-    return [
-        row_of(table.part(slice(None), [i]), f"{title}\n{text_of(column)}" if number > 1
-                else title, caption if i == number - 1 else "")
-        for i, column in enumerate(table.places.columns)
+        caption = f"{said_of(record, confidence, '± and marks')} {more}"
+        return [Panel(questions.in_words(record.query), draw, caption, size)]
+    return _by_scale(table, said_of(record, confidence))
+
+
+def _by_scale(table: PlotTable, caption: str) -> list[Panel]:
+    """A panel for each column of a table, and for the columns of each scale where a Series has an
+    entry for each. Panels of one scale have the same limits."""
+    record, places = table.record, table.places
+    alike, query = columns_alike(record), record.query
+    if record._layout.columns is None:
+        if len(alike) == 1 or table.is_empty:
+            return [row_of(table, questions.in_words(query), caption)]
+        of = [alike[place % len(alike)] for place in places.to_numpy().reshape(-1)]
+        parts = [[i for i, each in enumerate(of) if each == scale] for scale in dict.fromkeys(of)]
+        tables = [(table.part(rows, [0]), None) for rows in parts]
+    else:
+        tables = [
+            (table.part(slice(None), [i]), alike[int(places.iat[0, i]) % len(alike)])
+            for i in range(len(places.columns))
+        ]
+    names = [
+        part.places.index if record._layout.columns is None else part.places.columns
+        for part, _ in tables
     ]  # fmt: skip
+    return [
+        row_of(
+            _unnamed(part) if record._layout.columns is None else part,
+            questions.about(query, of=list(map(text_of, name))),
+            caption if i == len(tables) else "",
+            (id(record), scale) if scale is not None else None,
+        )
+        for i, ((part, scale), name) in enumerate(zip(tables, names, strict=True), 1)
+    ]
+
+
+def _unnamed(table: PlotTable) -> PlotTable:
+    """A table of one number without its label, which the title says."""
+    if len(table.places) > 1:
+        return table
+    return replace(table, places=table.places.set_axis([""], axis=0))
 
 
 def _refuse_what_has_no_bars(record: Record) -> None:
@@ -138,11 +173,6 @@ def _refuse_what_has_no_bars(record: Record) -> None:
             "a selected label has no plot, because no number was released. .error() says how far "
             "its score may be below the best. Released counts by key can be plotted."
         )
-    if statistic.layout.rulers:
-        raise RecordError(
-            "times and durations have no plot: bars begin at zero, and times have no zero. Use "
-            "dp.record(result).intervals() for their intervals, or plot counts by .hist()."
-        )
     if isinstance(statistic, BoundsHistogram):
         raise RecordError(
             "suggested bounds have no plot: two ends and a share aren't on one scale. Use "
@@ -152,33 +182,50 @@ def _refuse_what_has_no_bars(record: Record) -> None:
         raise RecordError(f"a plot without errors would mislead. {statistic.no_interval}")
 
 
-def _by_figure(table: PlotTable, title: str, caption: str) -> list[Panel]:
+def _by_figure(table: PlotTable, caption: str) -> list[Panel]:
     """A panel for each figure of each column: counts, means and deviations share no scale."""
     labels = [text_of(row[-1] if isinstance(row, tuple) else row) for row in table.places.index]
-    columns, panels = len(table.places.columns), []
+    panels, query = [], table.record.query
     for column, of in enumerate(table.places.columns):
         for figure in dict.fromkeys(labels):
             part = table.part([i for i, label in enumerate(labels) if label == figure], [column])
             index = part.places.index
             keys = index.droplevel(-1) if index.nlevels > 1 else pd.Index([""])  # type: ignore[arg-type]
-            places = part.places.set_axis(keys, axis=0).set_axis([figure], axis=1)
-            what = f"{figure} of {text_of(of)}" if columns > 1 else figure
-            panels.append(row_of(replace(part, places=places), f"{title}\n{what}", ""))
+            places = part.places.set_axis(keys, axis=0)
+            named = None if table.record._layout.columns is None else [text_of(of)]
+            title = questions.about(query, figure, named)
+            panels.append(row_of(replace(part, places=places), title, ""))
     return [*panels[:-1], replace(panels[-1], caption=caption)]
 
 
-def _axes(ax: Any, panels: Sequence[Panel]) -> list[Any]:
-    """The caller's axes, or those of a new figure, one below the other."""
-    plt = pyplot()
-    if ax is None:
-        wide, high = max(p.size[0] for p in panels), [p.size[1] for p in panels]
-        if len(panels) > 1:
-            high = [0.8 * each + 0.3 for each in high]
-        _, made = plt.subplots(
-            len(panels), 1, figsize=(wide, sum(high)), layout="constrained", squeeze=False,
-            height_ratios=high,
-        )  # fmt: skip
-        return list(made.reshape(-1))
+def _draw(panels: Sequence[Panel], axes: list[Any], is_new: bool) -> None:
+    said = [panel.draw(each) for panel, each in zip(panels, axes, strict=True)]
+    for kind in {panel.alike for panel in panels} - {None}:
+        same = [i for i, panel in enumerate(panels) if panel.alike == kind]
+        limits = [getattr(axes[i], f"get_{panels[i].values}lim")() for i in same]
+        both = min(low for low, _ in limits), max(high for _, high in limits)
+        for i in same:
+            getattr(axes[i], f"set_{panels[i].values}lim")(*both)
+    captions = [
+        " ".join(filter(None, [panel.caption, more] if panel.caption else []))
+        for panel, more in zip(panels, said, strict=True)
+    ]  # fmt: skip
+    write_around(axes, [panel.title for panel in panels], captions, is_new)
+
+
+def _new_axes(panels: Sequence[Panel]) -> list[Any]:
+    """The axes of a new figure, one below the other."""
+    wide, high = max(p.size[0] for p in panels), [p.size[1] for p in panels]
+    if len(panels) > 1:
+        high = [0.8 * each + 0.5 for each in high]
+    _, made = pyplot().subplots(
+        len(panels), 1, figsize=(wide, sum(high)), layout="constrained", squeeze=False,
+        height_ratios=high,
+    )  # fmt: skip
+    return list(made.reshape(-1))
+
+
+def _given_axes(ax: Any, panels: Sequence[Panel]) -> list[Any]:
     given = list(np.asarray(ax, dtype=object).reshape(-1))
     if not all(hasattr(each, "errorbar") for each in given):
         raise QueryError(f"ax={quoted(ax)} must be matplotlib Axes.")

@@ -12,15 +12,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from ...ledger import questions
 from ...rows.facts.bounds import Bounds
 from ...statistics import Quantiles
 from ...statistics.layout import format_number
-from .bars import tidy
-from .base import FILL, Floats, Panel, PlotTable, label_keys, made_by, percent, setting, text_of
-
-MARKS = "osD^vP*X"
-COLOURS = (FILL, "#c2571a", "#5b5fc7", "#8a6d1d", "#ad3f75", "#3f7d2e", "#5f7182", "#c04040")
+from .bars import whiskers
+from .base import Floats, Panel, PlotTable, made_by, named, percent, text_of
+from .keys import MOST_BARS, KeyAxis, key_axis
+from .scales import Scale, number_axis, scale_of
+from .style import BLUE, COLOURS, MARKS, setting, tidy
 
 
 @dataclass(frozen=True)
@@ -31,60 +33,68 @@ class Curve:
     values: Floats
     ranks: Floats
     shares: list[float]
-    groups: list[str]
+    groups: pd.Index | None
     bounds: Bounds
     rows: float | None
+    scale: Scale
 
 
-def panels(statistic: Quantiles, table: PlotTable, title: str, rows: float | None) -> list[Panel]:
+def panels(statistic: Quantiles, table: PlotTable, rows: float | None) -> list[Panel]:
     """A panel for each column."""
     record = table.record
     shape = len(statistic.cells), len(statistic.quantiles), len(statistic.operands)
-    kept = np.zeros(np.prod(shape), dtype=bool)
-    kept[table.places.to_numpy().reshape(-1)] = True
-    values = np.where(kept, statistic.estimate(record._noisy), np.nan).reshape(shape)
-    ranks = np.array(record._errors_among(table.confidence))
+    kept, shown_at = np.zeros(np.prod(shape), dtype=bool), table.places.to_numpy().reshape(-1)
+    kept[shown_at] = True
+    in_order = np.array(list(dict.fromkeys(shown_at // (shape[1] * shape[2]))), dtype=np.int64)
+    values = np.where(kept, record._values(), np.nan).reshape(shape)
+    ranks = np.array(record._errors_among(table.confidence)).reshape(shape)
     order = sorted(range(shape[1]), key=lambda i: statistic.quantiles[i])
     shares = [float(statistic.quantiles[i]) for i in order]
-    groups, columns = _groups(table, statistic), _columns(table, statistic)
-    shown = kept.reshape(shape)
-    curves = []
-    for i in range(shape[2]):
-        cells = np.flatnonzero(shown[:, :, i].any(axis=1))
+    groups, columns, shown = _groups(table, statistic), _columns(table), kept.reshape(shape)
+    known = rows if shape[0] == 1 else None
+    curves = {}
+    for i, column in enumerate(columns):
+        cells = in_order[shown[in_order, :, i].any(axis=1)]
         if len(cells):
-            some, off = (each[cells][:, order, i] for each in (values, ranks.reshape(shape)))
-            named, known = [groups[cell] for cell in cells], rows if shape[0] == 1 else None
-            curve = Curve(some, off, shares, named, statistic.bounds[i], known)
-            curves.append((columns[i], curve))
+            some, off = (each[cells][:, order, i] for each in (values, ranks))
+            keys = None if groups is None else groups[cells]
+            scale = scale_of(record, np.flatnonzero(kept.reshape(-1, shape[2])[:, i]) * shape[2] + i)
+            curves[column] = Curve(some, off, shares, keys, statistic.bounds[i], known, scale)
+    titles = [
+        questions.about(record.query, of=None if len(curves) == 1 else [column])
+        for column in curves
+    ]  # fmt: skip
     return [
-        _panel(table, curve, title if len(curves) == 1 else f"{title}\n{column}", at == len(curves))
-        for at, (column, curve) in enumerate(curves, 1)
+        _panel(table, curve, title, at == len(curves))
+        for at, (curve, title) in enumerate(zip(curves.values(), titles, strict=True), 1)
     ]
 
 
-def _groups(table: PlotTable, statistic: Quantiles) -> list[str]:
+def _groups(table: PlotTable, statistic: Quantiles) -> pd.Index | None:
+    """The keys; None without any."""
     index, cells = table.record._layout.index, len(statistic.cells)
     if index is None or not statistic.cells.by:
-        return [""]
+        return None
     levels, each = len(statistic.cells.by), len(index) // cells
-    rows = [index[cell * each] for cell in range(cells)]
-    return [text_of(row[:levels] if isinstance(row, tuple) else row) for row in rows]
+    firsts = index[::each]
+    return firsts if index.nlevels == levels else firsts.droplevel(-1)
 
 
-def _columns(table: PlotTable, statistic: Quantiles) -> list[str]:
-    layout, number = table.record._layout, len(statistic.operands)
+def _columns(table: PlotTable) -> list[str]:
+    layout, statistic = table.record._layout, table.record._statistic
+    number = len(statistic.operands)  # type: ignore[attr-defined]
     if number == 1:
-        return [""]
+        return ["" if layout.name is None else text_of(layout.name)]
     named = layout.index if layout.columns is None else layout.columns
     return [text_of(label) for label in named] if named is not None else [""] * number
 
 
 def _panel(table: PlotTable, curve: Curve, title: str, is_last: bool) -> Panel:
     caption = _caption(table, curve) if is_last or curve.rows else ""
-    if len(curve.groups) == 1 and not curve.groups[0]:
-        return Panel(title, lambda ax: _draw_curve(ax, curve), caption, (6.4, 4.0))
-    size = (max(6.4, min(18.0, 0.11 * len(curve.groups))), 4.0)
-    return Panel(title, lambda ax: _draw_groups(ax, curve), caption, size)
+    if curve.groups is None:
+        return Panel(title, lambda ax: _draw_curve(ax, curve), caption)
+    keys = key_axis(curve.groups)
+    return Panel(title, lambda ax: _draw_groups(ax, curve, keys), caption, keys.size)
 
 
 def _caption(table: PlotTable, curve: Curve) -> str:
@@ -94,39 +104,40 @@ def _caption(table: PlotTable, curve: Curve) -> str:
     together = f", all {number} together" if number > 1 else ""
     if curve.rows:
         said = (
-            f"Bars: ± {most} ranks at most ({sure}{together}), as shares of "
+            f"Whiskers: ± {most} ranks at most ({sure}{together}), as shares of "
             f"{format_number(curve.rows)} values. Shaded: where the share of values at or below x "
             "then lies."
         )
     else:
         said = (
-            f"No bars: a quantile errs in ranks, here by {most} at most ({sure}{together}); how "
+            f"No whiskers: a quantile errs in ranks, here by {most} at most ({sure}{together}); how "
             "far apart values are is private."
         )
     return f"{said} Of clipped values, and of the noise only. {made_by(record)}"
 
 
-def _draw_curve(ax: Any, curve: Curve) -> None:
-    values, ranks = curve.values[0], curve.ranks[0]
-    shares = np.array(curve.shares)
-    low, high = curve.bounds.lower, curve.bounds.upper
+def _draw_curve(ax: Any, curve: Curve) -> str:
+    ranks, shares, scale = curve.ranks[0], np.array(curve.shares), curve.scale
+    ends = curve.bounds.lower, curve.bounds.upper
+    values, (low, high) = scale.positions(curve.values[0]), scale.positions(ends)
     if curve.rows:
         off = ranks / curve.rows
         at, least, most = band(values, shares - off, shares + off, low, high)
-        ax.fill_between(at, least, most, color=FILL, alpha=0.18, linewidth=0, gid="band")
+        ax.fill_between(at, least, most, color=BLUE, alpha=0.2, linewidth=0, gid="band")
         below, above = np.clip(shares - off, 0, 1), np.clip(shares + off, 0, 1)
-        ax.errorbar(
-            values, (below + above) / 2, yerr=(above - below) / 2, fmt="none",
-            ecolor=setting("text.color"), elinewidth=1.2, capsize=3, zorder=3,
-        )  # fmt: skip
+        whiskers(ax, values, below, above)
     else:
-        ax.plot(values, shares, linestyle=":", color=FILL, linewidth=1, zorder=2)
-    ax.plot(values, shares, "o", color=FILL, zorder=4, clip_on=False)
+        ax.plot(values, shares, linestyle=":", color=BLUE, linewidth=1, zorder=2)
+    ax.plot(values, shares, "o", color=BLUE, zorder=4, clip_on=False)
     room = 0.01 * (high - low)
     ax.set(xlim=(low - room, high + room), ylim=(-0.02, 1.02))
     ax.set_ylabel("share of values at or below")
-    ax.set_xlabel(f"value, clipped to {format_number(low)} … {format_number(high)}")
+    said = " … ".join(map(scale.written, ends))
+    ax.set_xlabel(f"{scale.label or 'value'}, clipped to {said}")
+    scale.dress(ax.xaxis)
+    number_axis(ax.yaxis, is_share=True)
     tidy(ax)
+    return ""
 
 
 def band(
@@ -146,21 +157,30 @@ def band(
     return at, np.repeat(np.clip(lower, 0, 1), 2), np.repeat(np.clip(upper, 0, 1), 2)
 
 
-def _draw_groups(ax: Any, curve: Curve) -> None:
-    at = np.arange(len(curve.groups), dtype="float64")
+def _draw_groups(ax: Any, curve: Curve, keys: KeyAxis) -> str:
+    """Marks over the whole of the public bounds: without intervals, a cut axis would make more of
+    differences than is known."""
+    values, scale, few = curve.scale.positions(curve.values), curve.scale, len(keys.at) <= MOST_BARS
+    low, high = scale.positions((curve.bounds.lower, curve.bounds.upper))
     if len(curve.shares) > 1:
-        ax.vlines(
-            at, np.nanmin(curve.values, axis=1), np.nanmax(curve.values, axis=1), color=FILL,
-            linewidth=1, alpha=0.5, linestyle=":", zorder=1,
-        )  # fmt: skip
+        between = np.nanmin(values, axis=1), np.nanmax(values, axis=1)
+        draw = ax.hlines if keys.is_down else ax.vlines
+        draw(keys.at, *between, color=setting("text.color"), linewidth=1, zorder=1)
     for i, share in enumerate(curve.shares):
+        x, y = (values[:, i], keys.at) if keys.is_down else (keys.at, values[:, i])
         ax.plot(
-            at, curve.values[:, i], MARKS[i % len(MARKS)], color=COLOURS[i % len(COLOURS)],
-            label=f"{share:g}", zorder=3, markersize=6 if len(at) <= 40 else 4,
+            x, y, MARKS[i % len(MARKS)], color=COLOURS[i % len(COLOURS)], label=f"{share:g}",
+            linestyle="none", zorder=3, markersize=6 if few else 4, clip_on=False,
         )  # fmt: skip
-    label_keys(ax, curve.groups)
-    ax.set_ylabel("value")
+    said = keys.dress(ax)
+    across, down = (ax.yaxis, ax.xaxis) if keys.is_down else (ax.xaxis, ax.yaxis)
+    scale.dress(down)
+    room = 0.02 * (high - low or 1)
+    (ax.set_xlim if keys.is_down else ax.set_ylim)(low - room, high + room)
+    down.set_label_text(scale.label or "value")
+    across.set_label_text(named(keys.index))
     if len(curve.shares) > 1:
-        ax.legend(title="quantile", fontsize=8, title_fontsize=8, loc="upper left",
+        ax.legend(title="quantile", fontsize=9, title_fontsize=9, loc="upper left",
                   bbox_to_anchor=(1.01, 1), frameon=False)  # fmt: skip
-    tidy(ax)
+    tidy(ax, grid=keys.values)
+    return f"The axis spans the public bounds. {said}".strip()

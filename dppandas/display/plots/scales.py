@@ -1,0 +1,176 @@
+"""What the numbers of a plot are measured in: numbers, shares, times or durations."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...release.answers.records import Record
+from ...rows.facts.spans import Ruler
+from ...rows.values.forms import tzinfo
+from ...statistics import Statistic, UndeclaredKeys
+from ...statistics.layout import format_number
+from .base import Floats, text_of
+
+#: Units of durations, in nanoseconds: the largest one is taken of which there are at least two.
+UNITS = (
+    ("days", 86_400 * 10**9), ("hours", 3600 * 10**9), ("minutes", 60 * 10**9),
+    ("seconds", 10**9), ("milliseconds", 10**6), ("microseconds", 10**3), ("nanoseconds", 1),
+)  # fmt: skip
+#: How times are written, by the days between ticks; "\n" where a day has several.
+FORMS = ((360, "%Y"), (27, "%Y-%m"), (1, "%Y-%m-%d"), (1 / 1440, "%H:%M\n%Y-%m-%d"))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A kind of numbers, and how they become positions on an axis and words."""
+
+    kind: str  # "number", "share", "time" or "duration"
+    label: str  # of the axis
+    ruler: Ruler | None = None  # of times and durations
+    unit: int = 1  # of durations, in nanoseconds
+
+    def positions(self, numbers: Any) -> Floats:
+        """The positions of a record's numbers."""
+        at = np.asarray(numbers, dtype="float64")
+        if self.ruler is None:
+            return at
+        nanos = at * self.ruler.tick
+        if self.kind == "duration":
+            return np.asarray(nanos / self.unit)
+        span = self.ruler.span
+        return days(np.clip(nanos + self.ruler.origin, span.lower, span.upper))
+
+    def written(self, number: float) -> str:
+        """A number of a record in words."""
+        if number != number:
+            return "unknown"
+        if self.kind == "share":
+            return f"{100 * number:.4g} %"
+        if self.ruler is None:
+            return format_number(number)
+        if self.kind == "duration":
+            name = next(name for name, size in UNITS if size == self.unit)
+            return f"{format_number(float(self.positions(number)))} {name}"
+        return str(self.ruler.place(number).round("s"))
+
+    def dress(self, axis: Any) -> None:
+        """Write an axis's ticks: with thousands separators, never with a factor or an offset."""
+        if self.kind == "time":
+            zone = None if self.ruler is None else self.ruler.span.zone
+            time_axis(axis, zone)
+        else:
+            number_axis(axis, is_share=self.kind == "share")
+
+
+def scale_of(record: Record, entries: Any) -> Scale:
+    """The scale of some numbers of a record, which share one."""
+    entry, statistic = int(entries[0]) if len(entries) else 0, record._statistic
+    inner, names = _inner(statistic), statistic.asked_columns
+    rulers = statistic.layout.rulers
+    ruler, name = rulers[entry % len(rulers)] if rulers else None, names[entry % len(names)]
+    says, kinds = statistic.says(entry), statistic.units(record._query.source.schema)
+    kind = kinds[0] if len(kinds) == 1 or says == "number" else kinds[1]
+    column = "" if name is None else text_of(name)
+    if ruler is not None and says != "number":
+        if says == "value" and ruler.span.is_time:
+            zone = f" ({ruler.span.zone})" if ruler.span.zone else ""
+            return Scale("time", f"{column}{zone}", ruler)
+        name, unit = _unit(record, entries, ruler)
+        return Scale("duration", f"{column or 'duration'}, in {name}", ruler, unit)
+    if kind == "share" and not getattr(inner, "correlation", False):
+        return Scale("share", "share of rows")
+    known = {"column": column or "value", "square": f"{column or 'value'}²", "share": "correlation",
+             "product": "product of columns", "keys": "distinct values"}  # fmt: skip
+    return Scale("number", known.get(kind, kind))
+
+
+def columns_alike(record: Record) -> list[Any]:
+    """For each column asked about, a key that columns of one scale share: of rows and shares, or
+    of values within the same public bounds."""
+    statistic = record._statistic
+    inner, names, rulers = _inner(statistic), statistic.asked_columns, statistic.layout.rulers
+    kinds = statistic.units(record._query.source.schema)
+    if not {*kinds} & {"column", "square", "product"}:
+        return [kinds] * len(names)
+    bounds = getattr(inner, "bounds", ()) or [
+        (grid.low * grid.step, grid.high * grid.step) for grid in getattr(inner, "grids", ())
+    ]
+    if len(bounds) != len(names):
+        return list(range(len(names)))
+    return [(each, rulers[i] if rulers else None) for i, each in enumerate(bounds)]
+
+
+def _inner(statistic: Statistic) -> Statistic:
+    is_found = isinstance(statistic, UndeclaredKeys) and statistic.inner is not None
+    return statistic.inner if is_found else statistic  # type: ignore[attr-defined,return-value]
+
+
+def _unit(record: Record, entries: Any, ruler: Ruler) -> tuple[str, int]:
+    numbers = np.abs(np.array(record._values())[np.asarray(entries, dtype="int64")])
+    most = float(np.nanmax(numbers, initial=0)) * ruler.tick
+    return next((each for each in UNITS if most >= 2 * each[1]), ("seconds", 10**9))
+
+
+# --- axes -----------------------------------------------------------------------------------------
+
+
+def days(nanos: Any) -> Floats:
+    """matplotlib's positions of nanoseconds since 1970."""
+    micros = np.asarray(nanos, dtype="float64") / 1000
+    known = np.where(np.isfinite(micros), micros, 0).round().astype("int64").astype("M8[us]")
+    at = importlib.import_module("matplotlib.dates").date2num(known)
+    return np.where(np.isfinite(micros), at, np.nan)
+
+
+def days_of(index: pd.Index) -> Floats:
+    """matplotlib's positions of Timestamps."""
+    return days([np.nan if pd.isna(t) else pd.Timestamp(t).timestamp() * 1e9 for t in index])
+
+
+def time_axis(axis: Any, zone: str | None) -> None:
+    """Ticks at round times, each written in full."""
+    dates = importlib.import_module("matplotlib.dates")
+    zone_info = None if zone is None else _zone(zone)
+    axis.axes.xaxis_date(zone_info) if axis.axis_name == "x" else axis.axes.yaxis_date(zone_info)
+    axis.set_major_locator(dates.AutoDateLocator(tz=zone_info, minticks=3, maxticks=6))
+
+    def text(at: float, _: int) -> str:
+        step = _step(axis)
+        form = next((form for least, form in FORMS if step >= least), "%H:%M:%S\n%Y-%m-%d")
+        return str(dates.num2date(at, tz=zone_info).strftime(form))
+
+    axis.set_major_formatter(text)
+
+
+def _zone(zone: str) -> Any:
+    return pd.Timestamp(0, tz=tzinfo(zone)).tz
+
+
+def number_axis(axis: Any, is_share: bool = False) -> None:
+    """Ticks with thousands separators, and as many decimals as their distance has."""
+
+    def text(at: float, _: int) -> str:
+        factor = 100 if is_share else 1
+        step = _step(axis) * factor
+        places = next((p for p in range(13) if _is_whole(step * 10**p)), 13)
+        written = f"{at * factor + 0.0:,.{places}f}".replace("-", "\N{MINUS SIGN}")
+        return f"{written} %" if is_share else written
+
+    locator = importlib.import_module("matplotlib.ticker").MaxNLocator
+    axis.set_major_locator(locator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_formatter(text)
+
+
+def _step(axis: Any) -> float:
+    at = np.diff(np.asarray(axis.get_majorticklocs(), dtype="float64"))
+    return float(np.abs(at).min()) if len(at) else 1.0
+
+
+def _is_whole(value: float) -> bool:
+    return math.isclose(value, round(value), rel_tol=1e-6) and round(value) != 0

@@ -1,0 +1,132 @@
+"""How plots look: no ground, one ink that can be read on light and on dark pages, and colours that
+people with any kind of colour vision tell apart.
+
+A style that the caller has set is kept, with its ground and its ink.
+"""
+
+from __future__ import annotations
+
+import importlib
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ...errors import QueryError
+
+#: The grey with the largest contrast on both grounds: 4.3 : 1 on white and on JupyterLab's dark
+#: #111111. No colour has more on both, because these two are 18.9 : 1 apart.
+INK = "#797979"
+#: Four of the colours of Okabe and Ito. The others have less than 3 : 1 on white or on #111111.
+BLUE, VERMILLION, GREEN, PURPLE = COLOURS = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+#: Marks, so that colour is never the only difference.
+MARKS = "osD^vP*X"
+#: How much of its colour a bar is filled with; its edge has all.
+FILLED = 0.3
+
+_PLAIN = {
+    "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": INK, "xtick.color": INK,
+    "ytick.color": INK, "grid.color": INK, "figure.facecolor": "none", "axes.facecolor": "none",
+}  # fmt: skip
+#: Points, of captions and of titles.
+SMALL, LARGE = 8.5, 12
+
+
+def pyplot() -> Any:
+    """matplotlib, imported when something is drawn."""
+    try:
+        return importlib.import_module("matplotlib.pyplot")
+    except ImportError:
+        raise QueryError('a plot needs matplotlib: pip install "dppandas[plots]".') from None
+
+
+def setting(name: str) -> Any:
+    """A setting of the style in use."""
+    return importlib.import_module("matplotlib").rcParams[name]
+
+
+@contextmanager
+def page() -> Iterator[None]:
+    """The style of a new figure: transparent and in one ink, unless the caller has a style of his
+    own. The caller's settings are as before afterwards."""
+    matplotlib = importlib.import_module("matplotlib")
+    now, default = matplotlib.rcParams, matplotlib.rcParamsDefault
+    is_plain = all(now[name] == default[name] for name in _PLAIN)
+    with matplotlib.rc_context(_PLAIN if is_plain else {}):
+        yield
+
+
+def tidy(ax: Any, grid: str = "y") -> None:
+    """A light grid along the values, and no box."""
+    ax.grid(axis=grid, alpha=0.35, zorder=0, linewidth=0.8)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def plain(text: str) -> str:
+    """A text that matplotlib doesn't typeset as mathematics."""
+    return text.replace("\\$", "$").replace("$", r"\$")
+
+
+def write_around(axes: Any, titles: list[str], captions: list[str], is_new: bool) -> None:
+    """Write titles above axes, and captions below them and their labels, in lines as long as there
+    is room. A new figure grows by the room that they take."""
+    figure = axes[0].figure
+    if is_new:
+        figure.draw_without_rendering()  # so that the axes are where they will be
+    more = 0.0
+    for ax, title, caption in zip(axes, titles, captions, strict=True):
+        more += _write_title(ax, title, is_new) + _write_below(ax, caption)
+    if is_new:
+        wide, high = figure.get_size_inches()
+        figure.set_size_inches(wide, high + more)
+        _say_both_grounds(figure)
+
+
+def _write_title(ax: Any, text: str, is_new: bool) -> float:
+    """A title, centred on the axes; the inches that further lines take."""
+    box, page = ax.get_window_extent(), ax.figure.get_window_extent()
+    middle = (box.x0 + box.x1) / 2
+    room = 2 * min(middle - page.x0, page.x1 - middle) if is_new else box.width
+    title = ax.set_title("", fontsize=LARGE if is_new else "medium", pad=8)
+    return _wrap(title, text, room, most=3)
+
+
+def _write_below(ax: Any, text: str) -> float:
+    """A caption, from the left end of the labels to the right end of the axes; its inches."""
+    if not text:
+        return 0.0
+
+    def left(renderer: Any) -> Any:
+        return ax.yaxis.get_tightbbox(renderer) or ax.get_window_extent(renderer)
+
+    note = ax.annotate(
+        "", (0, 0), (0, -6), xycoords=(left, ax.xaxis.label), va="top", ha="left",
+        textcoords="offset points", fontsize=SMALL, annotation_clip=False, linespacing=1.3,
+    )  # fmt: skip
+    note.set_gid("dppandas caption")
+    _wrap(note, text, ax.get_window_extent().x1 - left(None).x0)
+    return float(note.get_window_extent().height / ax.figure.dpi) + 0.1
+
+
+def _wrap(artist: Any, text: str, pixels: float, most: int | None = None) -> float:
+    """Fill an artist with a text in lines of some pixels; the inches of all lines but one."""
+    points = pixels / artist.figure.dpi * 72
+    letters = max(20, int(points / (0.5 * artist.get_fontsize())))
+    while True:
+        limit = {} if most is None else {"max_lines": most, "placeholder": " …"}
+        lines = textwrap.wrap(" ".join(text.split()), letters, **limit)
+        artist.set_text(plain("\n".join(lines)))
+        if letters <= 20 or artist.get_window_extent().width <= pixels:
+            return max(0, len(lines) - 1) * artist.get_fontsize() * 1.3 / 72
+        letters -= 2
+
+
+def _say_both_grounds(figure: Any) -> None:
+    """IPython puts a white ground behind a transparent figure in which all labels of ticks are
+    dark, and a dark one where all are light: so one label, which isn't seen, is white."""
+    if figure.get_facecolor()[3]:
+        return
+    ticks = figure.axes[0].yaxis.get_major_ticks() or figure.axes[0].xaxis.get_major_ticks()
+    for tick in ticks[:1]:
+        tick.label2.set(visible=True, color="white", alpha=0.0, in_layout=False)
