@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ...release.answers.records import Record
 from ...statistics import Count, Sum
 from .base import Floats, Panel, PlotTable, named
 from .keys import MOST_BARS, KeyAxis, key_axis
@@ -30,9 +29,19 @@ def row_of(table: PlotTable, title: str, caption: str, alike: Any = None) -> Pan
     )
 
 
-def is_bars(record: Record) -> bool:
-    """Whether 0 means none, so that bars may begin there."""
-    return record._layout.integer or isinstance(record._statistic, Count | Sum)
+def is_bars(table: PlotTable) -> bool:
+    """Whether 0 means none, so that bars begin there, and the axis isn't cut."""
+    statistic, entries = table.record._statistic, table.places.to_numpy().reshape(-1)
+    is_count = entries.size > 0 and statistic.says(int(entries[0])) == "number"
+    return table.record._layout.integer or is_count or isinstance(statistic, Count | Sum)
+
+
+def _errors(table: PlotTable, scale: Scale) -> str:
+    """The largest error in words: whiskers may be too short to be seen, or to be read off."""
+    most = float(np.nanmax(table.errors, initial=0))
+    if scale.ruler is not None or not np.isfinite(most):
+        return ""
+    return f"The largest error is ± {scale.written(most, most)}."
 
 
 def whiskers(ax: Any, at: Floats, low: Floats, high: Floats, is_down: bool = False) -> None:
@@ -54,7 +63,7 @@ def _draw(ax: Any, table: PlotTable, keys: KeyAxis, scale: Scale) -> str:
     values, low, high = (
         scale.positions(each.reshape(-1)) for each in (table.values, *table.ends)
     )  # fmt: skip
-    hollow, stands = table.dominated.reshape(-1), is_bars(table.record)
+    hollow, stands = table.dominated.reshape(-1), is_bars(table)
     if stands and (keys.is_binned or len(values) <= MOST_BARS):
         _bars(ax, keys, values, hollow)
     else:
@@ -71,7 +80,7 @@ def _draw(ax: Any, table: PlotTable, keys: KeyAxis, scale: Scale) -> str:
     down.set_label_text(scale.label)
     across.set_label_text(named(keys.index) + (f" ({keys.zone})" if keys.zone else ""))
     tidy(ax, grid=keys.values)
-    return f"{HOLLOW} {said}" if hollow.any() else said
+    return " ".join(filter(None, [_errors(table, scale), HOLLOW if hollow.any() else "", said]))
 
 
 def _bars(ax: Any, keys: KeyAxis, values: Floats, hollow: Any) -> None:
@@ -97,17 +106,19 @@ def _alone(ax: Any, table: PlotTable, scale: Scale) -> str:
     numbers = [each.reshape(-1) for each in (table.values, *table.ends)]
     value, low, high = (scale.positions(each) for each in numbers)
     hollow = bool(table.dominated.any())
-    if is_bars(table.record):
+    if is_bars(table):
         inside = (BLUE, 0.0 if hollow else FILLED)
         ax.barh([0], value, height=0.6, color=[inside], edgecolor=BLUE, linewidth=1.2, zorder=2)
-        ax.axvline(0, color=setting("text.color"), linewidth=0.8)
+        ax.axvline(0, ymax=0.7, color=setting("text.color"), linewidth=0.8)
     else:
         ax.plot(value, [0], "o", color=BLUE, markerfacecolor="none" if hollow else BLUE, zorder=4)
     whiskers(ax, np.zeros(1), low, high, is_down=True)
-    told, least, most = (scale.written(float(each[0])) for each in numbers)
-    ax.text(0.01, 0.97, f"{told}, from {least} to {most}", transform=ax.transAxes, va="top")
+    value, low, high = (float(each[0]) for each in numbers)
+    told, least, most = (scale.written(each, (high - low) / 2) for each in (value, low, high))
+    said = f"{told}, from {least} to {most}"
+    ax.text(0.5, 0.97, said, transform=ax.transAxes, va="top", ha="center")
     ax.margins(x=0.08)
     ax.set(ylim=(-0.5, 1.0), yticks=[], xlabel=scale.label)
     scale.dress(ax.xaxis)
-    tidy(ax, grid="x")
+    ax.spines[["left", "top", "right"]].set_visible(False)
     return HOLLOW if hollow else ""

@@ -18,7 +18,7 @@ from .style import plain
 Floats = npt.NDArray[np.float64]
 
 #: A longer label is cut.
-LONGEST = 30
+LONGEST = 36
 
 
 @dataclass(frozen=True)

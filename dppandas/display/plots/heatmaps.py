@@ -15,7 +15,7 @@ from ...statistics.layout import format_number
 from ...statistics.moments.covariance_tables import CovarianceTable
 from .base import Floats, PlotTable, named, percent, text_of
 from .keys import GAP, LETTER
-from .scales import number_axis, scale_of
+from .scales import Scale, scale_of
 from .style import pyplot, setting
 
 #: Tables of up to this many rows and columns show their numbers.
@@ -70,14 +70,16 @@ def _draw(ax: Any, table: PlotTable) -> str:
     values, (low, high), errors, sums = table.values, table.ends, table.errors, _sums(table)
     coloured = np.ma.masked_where(sums | ~np.isfinite(values), values)
     image = ax.imshow(coloured, aspect="auto", interpolation="nearest", **_colours(table, coloured))
+    scale = scale_of(table.record, table.places.to_numpy().reshape(-1))
+    ax.spines[:].set_visible(False)
     _mark(ax, image, (low <= 0) & (high >= 0), coloured)
     if values.shape[0] <= WRITTEN[0] and values.shape[1] <= WRITTEN[1]:
-        _write(ax, image, values, errors, coloured)
+        _write(ax, image, values, errors, coloured, scale)
     _label(ax.xaxis, table.places.columns, ax.get_window_extent().width)
     _label(ax.yaxis, table.places.index, ax.get_window_extent().height)
     ax.set(xlabel=named(table.places.columns), ylabel=named(table.places.index))
     ax.tick_params(length=0)
-    _bar(ax, table, image, errors[~sums] if (~sums).any() else errors)
+    _bar(ax, table, image, scale, errors[~sums] if (~sums).any() else errors)
     return ""
 
 
@@ -130,14 +132,17 @@ def _mark(ax: Any, image: Any, marked: Bools, coloured: Any) -> None:
         ))  # fmt: skip
 
 
-def _write(ax: Any, image: Any, values: Floats, errors: Floats, coloured: Any) -> None:
+def _write(
+    ax: Any, image: Any, values: Floats, errors: Floats, coloured: Any, scale: Scale
+) -> None:
     plain = np.ma.getmaskarray(coloured)
     effects = importlib.import_module("matplotlib.patheffects")
     for (row, column), value in np.ndenumerate(values):
         ink = _ink(image, coloured, (row, column))
         colour = image.cmap(image.norm(value))
         around = [] if plain[row, column] else [effects.withStroke(linewidth=3, foreground=colour)]
-        told, noise = _said(value, float(errors[row, column]))
+        error = float(errors[row, column])
+        told, noise = scale.written(float(value), error), f"± {scale.written(error, error)}"
         for text, down, size in ((told, -0.14, 10), (noise, 0.22, 8)):
             ax.text(
                 column, row + down, text, ha="center", va="center", color=ink, fontsize=size,
@@ -145,31 +150,16 @@ def _write(ax: Any, image: Any, values: Floats, errors: Floats, coloured: Any) -
             )  # fmt: skip
 
 
-def _said(value: float, error: float) -> tuple[str, str]:
-    """A value and its error, both to the second digit of the error."""
-    if value != value or not np.isfinite(error):
-        told = "–" if value != value else format_number(float(value))
-        return told, f"±{format_number(float(error))}"
-    places = max(0, min(6, 1 - math.floor(math.log10(error)))) if error > 0 else 0
-    if value == round(value) and error == round(error):
-        places = 0
-    return f"{value:,.{places}f}", f"±{error:,.{places}f}"
-
-
-def _bar(ax: Any, table: PlotTable, image: Any, errors: Floats) -> None:
+def _bar(ax: Any, table: PlotTable, image: Any, scale: Scale, errors: Floats) -> None:
     """The colour bar, with a line for the noise level at its middle."""
-    ends = dict.fromkeys(_rough(float(f(errors))) for f in (np.nanmin, np.nanmax))
+    known = (float(f(errors)) for f in (np.nanmin, np.nanmax))
+    ends = dict.fromkeys(scale.written(each, each) for each in known)
     label = f"noise ± {' to '.join(ends)} ({percent(table.confidence)})"
     bar = pyplot().colorbar(image, ax=ax, label=label, pad=0.02)
     bar.outline.set_visible(False)
-    scale = scale_of(table.record, table.places.to_numpy().reshape(-1))
-    number_axis(bar.ax.yaxis, is_share=scale.kind == "share")
+    scale.dress(bar.ax.yaxis)
     middle = (image.norm.vmin + image.norm.vmax) / 2
     typical = float(np.nanmedian(errors))
     line = [0.5, 0.5], [middle - typical, middle + typical]
     bar.ax.plot(*line, color="white", linewidth=4, solid_capstyle="butt")
     bar.ax.plot(*line, color="black", linewidth=1.8, marker="_", gid="noise level")
-
-
-def _rough(value: float) -> str:
-    return format_number(value) if value == round(value) else f"{value:.2g}"

@@ -180,7 +180,9 @@ def _draw_groups(ax: Any, curve: Curve, keys: KeyAxis) -> str:
     down.set_label_text(scale.label or "value")
     across.set_label_text(named(keys.index))
     if len(curve.shares) > 1:
-        ax.legend(title="quantile", fontsize=9, title_fontsize=9, loc="upper left",
+        handles, labels = ax.get_legend_handles_labels()
+        order = slice(None) if keys.is_down else slice(None, None, -1)  # as they stand
+        ax.legend(handles[order], labels[order], title="quantile", fontsize=9, title_fontsize=9, loc="upper left",
                   bbox_to_anchor=(1.01, 1), frameon=False)  # fmt: skip
     tidy(ax, grid=keys.values)
     return f"The axis spans the public bounds. {said}".strip()

@@ -23,6 +23,7 @@ UNITS = (
     ("seconds", 10**9), ("milliseconds", 10**6), ("microseconds", 10**3), ("nanoseconds", 1),
 )  # fmt: skip
 #: How times are written, by the days between ticks; "\n" where a day has several.
+MINUS = "\N{MINUS SIGN}"
 FORMS = ((360, "%Y"), (27, "%Y-%m"), (1, "%Y-%m-%d"), (1 / 1440, "%H:%M\n%Y-%m-%d"))
 
 
@@ -46,18 +47,18 @@ class Scale:
         span = self.ruler.span
         return days(np.clip(nanos + self.ruler.origin, span.lower, span.upper))
 
-    def written(self, number: float) -> str:
-        """A number of a record in words."""
+    def written(self, number: float, error: float = math.nan) -> str:
+        """A number of a record in words, to the second digit of its error."""
         if number != number:
             return "unknown"
-        if self.kind == "share":
-            return f"{100 * number:.4g} %"
-        if self.ruler is None:
-            return format_number(number)
-        if self.kind == "duration":
-            name = next(name for name, size in UNITS if size == self.unit)
-            return f"{format_number(float(self.positions(number)))} {name}"
-        return str(self.ruler.place(number).round("s"))
+        if self.kind == "time":
+            time = self.ruler.place(number).round("s")  # type: ignore[union-attr]
+            return str(time.date() if time == time.normalize() else time)
+        factor = 100.0 if self.kind == "share" else 1.0
+        value, off = (factor * float(self.positions(each)) for each in (number, error))
+        unit = next((f" {name}" for name, size in UNITS if size == self.unit), "")
+        ends = {"share": " %", "duration": unit}
+        return f"{rounded(value, off)}{ends.get(self.kind, '')}"
 
     def dress(self, axis: Any) -> None:
         """Write an axis's ticks: with thousands separators, never with a factor or an offset."""
@@ -68,6 +69,18 @@ class Scale:
             number_axis(axis, is_share=self.kind == "share")
 
 
+def rounded(value: float, error: float) -> str:
+    """A number with thousands separators, to the second digit of its error; whole numbers whole."""
+    if not math.isfinite(value):
+        return "\N{EN DASH}" if value != value else str(value)
+    if not math.isfinite(error):
+        return format_number(value).replace("-", MINUS)
+    places = max(0, min(9, 1 - math.floor(math.log10(error)))) if error > 0 else 0
+    if value == round(value) and error == round(error):
+        places = 0
+    return f"{value:,.{places}f}".replace("-", MINUS)
+
+
 def scale_of(record: Record, entries: Any) -> Scale:
     """The scale of some numbers of a record, which share one."""
     entry, statistic = int(entries[0]) if len(entries) else 0, record._statistic
@@ -76,7 +89,10 @@ def scale_of(record: Record, entries: Any) -> Scale:
     ruler, name = rulers[entry % len(rulers)] if rulers else None, names[entry % len(names)]
     says, kinds = statistic.says(entry), statistic.units(record._query.source.schema)
     kind = kinds[0] if len(kinds) == 1 or says == "number" else kinds[1]
-    column = "" if name is None else text_of(name)
+    if statistic.in_ranks:
+        kind = "column"
+    is_one = len({int(each) % len(names) for each in entries}) == 1
+    column = text_of(name) if is_one and name is not None else ""
     if ruler is not None and says != "number":
         if says == "value" and ruler.span.is_time:
             zone = f" ({ruler.span.zone})" if ruler.span.zone else ""
@@ -159,11 +175,11 @@ def number_axis(axis: Any, is_share: bool = False) -> None:
         factor = 100 if is_share else 1
         step = _step(axis) * factor
         places = next((p for p in range(13) if _is_whole(step * 10**p)), 13)
-        written = f"{at * factor + 0.0:,.{places}f}".replace("-", "\N{MINUS SIGN}")
+        written = f"{at * factor + 0.0:,.{places}f}".replace("-", MINUS)
         return f"{written} %" if is_share else written
 
     locator = importlib.import_module("matplotlib.ticker").MaxNLocator
-    axis.set_major_locator(locator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_locator(locator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
     axis.set_major_formatter(text)
 
 

@@ -73,10 +73,11 @@ def write_around(axes: Any, titles: list[str], captions: list[str], is_new: bool
     is room. A new figure grows by the room that they take."""
     figure = axes[0].figure
     if is_new:
+        figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
         figure.draw_without_rendering()  # so that the axes are where they will be
     more = 0.0
     for ax, title, caption in zip(axes, titles, captions, strict=True):
-        more += _write_title(ax, title, is_new) + _write_below(ax, caption)
+        more += _write_title(ax, title, is_new) + _write_below(ax, caption, axes if is_new else [ax])
     if is_new:
         wide, high = figure.get_size_inches()
         figure.set_size_inches(wide, high + more)
@@ -88,17 +89,20 @@ def _write_title(ax: Any, text: str, is_new: bool) -> float:
     box, page = ax.get_window_extent(), ax.figure.get_window_extent()
     middle = (box.x0 + box.x1) / 2
     room = 2 * min(middle - page.x0, page.x1 - middle) if is_new else box.width
-    title = ax.set_title("", fontsize=LARGE if is_new else "medium", pad=8)
+    weight = {"fontsize": LARGE, "fontweight": "bold"} if is_new else {}
+    title = ax.set_title("", pad=8, **weight)
     return _wrap(title, text, room, most=3)
 
 
-def _write_below(ax: Any, text: str) -> float:
-    """A caption, from the left end of the labels to the right end of the axes; its inches."""
+def _write_below(ax: Any, text: str, axes: Any) -> float:
+    """A caption, from the left end of the labels of all axes to the right end of its own."""
     if not text:
         return 0.0
 
     def left(renderer: Any) -> Any:
-        return ax.yaxis.get_tightbbox(renderer) or ax.get_window_extent(renderer)
+        boxes = [each.yaxis.get_tightbbox(renderer) for each in axes]
+        union = importlib.import_module("matplotlib.transforms").Bbox.union
+        return union([ax.get_window_extent(renderer), *filter(None, boxes)])
 
     note = ax.annotate(
         "", (0, 0), (0, -6), xycoords=(left, ax.xaxis.label), va="top", ha="left",
@@ -127,6 +131,13 @@ def _say_both_grounds(figure: Any) -> None:
     dark, and a dark one where all are light: so one label, which isn't seen, is white."""
     if figure.get_facecolor()[3]:
         return
-    ticks = figure.axes[0].yaxis.get_major_ticks() or figure.axes[0].xaxis.get_major_ticks()
-    for tick in ticks[:1]:
-        tick.label2.set(visible=True, color="white", alpha=0.0, in_layout=False)
+    fixed = importlib.import_module("matplotlib.ticker").FixedLocator
+    free = [
+        axis
+        for ax in figure.axes
+        for axis in (ax.yaxis, ax.xaxis)
+        if not isinstance(axis.get_major_locator(), fixed)
+    ]
+    for axis in free[:1]:
+        unseen = axis.get_major_ticks(1)[0].label2
+        unseen.set(visible=True, color="white", alpha=0.0, in_layout=False)
