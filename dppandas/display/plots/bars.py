@@ -104,15 +104,15 @@ def _dots(ax: Any, keys: KeyAxis, values: Floats, hollow: Any) -> None:
 
 def _alone(ax: Any, table: PlotTable, scale: Scale) -> str:
     numbers = [each.reshape(-1) for each in (table.values, *table.ends)]
-    value, low, high = (scale.positions(each) for each in numbers)
+    at, start, end = (scale.positions(each) for each in numbers)
     hollow = bool(table.dominated.any())
     if is_bars(table):
         inside = (BLUE, 0.0 if hollow else FILLED)
-        ax.barh([0], value, height=0.6, color=[inside], edgecolor=BLUE, linewidth=1.2, zorder=2)
+        ax.barh([0], at, height=0.6, color=[inside], edgecolor=BLUE, linewidth=1.2, zorder=2)
         ax.axvline(0, ymax=0.7, color=setting("text.color"), linewidth=0.8)
     else:
-        ax.plot(value, [0], "o", color=BLUE, markerfacecolor="none" if hollow else BLUE, zorder=4)
-    whiskers(ax, np.zeros(1), low, high, is_down=True)
+        ax.plot(at, [0], "o", color=BLUE, markerfacecolor="none" if hollow else BLUE, zorder=4)
+    whiskers(ax, np.zeros(1), start, end, is_down=True)
     value, low, high = (float(each[0]) for each in numbers)
     told, least, most = (scale.written(each, (high - low) / 2) for each in (value, low, high))
     said = f"{told}, from {least} to {most}"

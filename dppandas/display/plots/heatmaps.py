@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy as np
 
 from ...release.answers.records import Record
 from ...statistics import Contingency
-from ...statistics.layout import format_number
 from ...statistics.moments.covariance_tables import CovarianceTable
 from .base import Floats, PlotTable, named, percent, text_of
 from .keys import GAP, LETTER

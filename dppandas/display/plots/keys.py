@@ -37,7 +37,9 @@ class KeyAxis:
         if not self.is_down:
             return 6.4, 4.0
         longest = max(len(text_of(label)) for label in self.index)
-        return 6.4 + 0.06 * max(0, longest - 20), min(14.0, 1.2 + (0.3 if number <= MOST_BARS else 0.2) * number)
+        return 6.4 + 0.06 * max(0, longest - 20), min(
+            14.0, 1.2 + (0.3 if number <= MOST_BARS else 0.2) * number
+        )
 
     @property
     def values(self) -> str:

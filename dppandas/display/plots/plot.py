@@ -131,30 +131,25 @@ def _by_scale(table: PlotTable, caption: str) -> list[Panel]:
     entry for each. Panels of one scale have the same limits."""
     record, places = table.record, table.places
     alike, query = columns_alike(record), record.query
-    if record._layout.columns is None:
-        if len(alike) == 1 or table.is_empty:
-            return [row_of(table, questions.in_words(query), caption)]
-        of = [alike[place % len(alike)] for place in places.to_numpy().reshape(-1)]
-        parts = [[i for i, each in enumerate(of) if each == scale] for scale in dict.fromkeys(of)]
-        tables = [(table.part(rows, [0]), None) for rows in parts]
-    else:
-        tables = [
-            (table.part(slice(None), [i]), alike[int(places.iat[0, i]) % len(alike)])
-            for i in range(len(places.columns))
-        ]
-    names = [
-        part.places.index if record._layout.columns is None else part.places.columns
-        for part, _ in tables
-    ]  # fmt: skip
-    return [
-        row_of(
-            _unnamed(part) if record._layout.columns is None else part,
-            questions.about(query, of=list(map(text_of, name))),
-            caption if i == len(tables) else "",
-            (id(record), scale) if scale is not None else None,
-        )
-        for i, ((part, scale), name) in enumerate(zip(tables, names, strict=True), 1)
+    is_series, scales = record._layout.columns is None, list[Any]()
+    if table.is_empty or (is_series and len(alike) == 1):
+        return [row_of(table, questions.in_words(query), caption)]
+    of = [
+        alike[place % len(alike)] for place in (places.iloc[:, 0] if is_series else places.iloc[0])
     ]
+    if is_series:
+        parts = [[i for i, each in enumerate(of) if each == scale] for scale in dict.fromkeys(of)]
+        tables = [_unnamed(table.part(rows, [0])) for rows in parts]
+        named, scales = [places.index[rows] for rows in parts], [None for _ in parts]
+    else:
+        tables = [table.part(slice(None), [i]) for i in range(len(places.columns))]
+        named, scales = (
+            [part.places.columns for part in tables],
+            [(id(record), each) for each in of],
+        )
+    titles = [questions.about(query, of=list(map(text_of, names))) for names in named]
+    said = [""] * (len(tables) - 1) + [caption]
+    return list(map(row_of, tables, titles, said, scales))
 
 
 def _unnamed(table: PlotTable) -> PlotTable:

@@ -58,7 +58,9 @@ def panels(statistic: Quantiles, table: PlotTable, rows: float | None) -> list[P
         if len(cells):
             some, off = (each[cells][:, order, i] for each in (values, ranks))
             keys = None if groups is None else groups[cells]
-            scale = scale_of(record, np.flatnonzero(kept.reshape(-1, shape[2])[:, i]) * shape[2] + i)
+            scale = scale_of(
+                record, np.flatnonzero(kept.reshape(-1, shape[2])[:, i]) * shape[2] + i
+            )
             curves[column] = Curve(some, off, shares, keys, statistic.bounds[i], known, scale)
     titles = [
         questions.about(record.query, of=None if len(curves) == 1 else [column])
@@ -77,7 +79,7 @@ def _groups(table: PlotTable, statistic: Quantiles) -> pd.Index | None:
         return None
     levels, each = len(statistic.cells.by), len(index) // cells
     firsts = index[::each]
-    return firsts if index.nlevels == levels else firsts.droplevel(-1)
+    return firsts if index.nlevels == levels else firsts.droplevel(-1)  # type: ignore[arg-type]
 
 
 def _columns(table: PlotTable) -> list[str]:
@@ -110,8 +112,8 @@ def _caption(table: PlotTable, curve: Curve) -> str:
         )
     else:
         said = (
-            f"No whiskers: a quantile errs in ranks, here by {most} at most ({sure}{together}); how "
-            "far apart values are is private."
+            f"No whiskers: a quantile errs in ranks, here by {most} at most ({sure}{together}); "
+            "how far apart values are is private."
         )
     return f"{said} Of clipped values, and of the noise only. {made_by(record)}"
 
@@ -182,7 +184,9 @@ def _draw_groups(ax: Any, curve: Curve, keys: KeyAxis) -> str:
     if len(curve.shares) > 1:
         handles, labels = ax.get_legend_handles_labels()
         order = slice(None) if keys.is_down else slice(None, None, -1)  # as they stand
-        ax.legend(handles[order], labels[order], title="quantile", fontsize=9, title_fontsize=9, loc="upper left",
-                  bbox_to_anchor=(1.01, 1), frameon=False)  # fmt: skip
+        ax.legend(
+            handles[order], labels[order], title="quantile", fontsize=9, title_fontsize=9,
+            loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False,
+        )  # fmt: skip
     tidy(ax, grid=keys.values)
     return f"The axis spans the public bounds. {said}".strip()

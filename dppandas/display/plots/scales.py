@@ -124,7 +124,7 @@ def columns_alike(record: Record) -> list[Any]:
 
 def _inner(statistic: Statistic) -> Statistic:
     is_found = isinstance(statistic, UndeclaredKeys) and statistic.inner is not None
-    return statistic.inner if is_found else statistic  # type: ignore[attr-defined,return-value]
+    return statistic.inner if is_found else statistic  # type: ignore[attr-defined]
 
 
 def _unit(record: Record, entries: Any, ruler: Ruler) -> tuple[str, int]:

@@ -77,7 +77,9 @@ def write_around(axes: Any, titles: list[str], captions: list[str], is_new: bool
         figure.draw_without_rendering()  # so that the axes are where they will be
     more = 0.0
     for ax, title, caption in zip(axes, titles, captions, strict=True):
-        more += _write_title(ax, title, is_new) + _write_below(ax, caption, axes if is_new else [ax])
+        more += _write_title(ax, title, is_new) + _write_below(
+            ax, caption, axes if is_new else [ax]
+        )
     if is_new:
         wide, high = figure.get_size_inches()
         figure.set_size_inches(wide, high + more)
@@ -117,12 +119,12 @@ def _wrap(artist: Any, text: str, pixels: float, most: int | None = None) -> flo
     """Fill an artist with a text in lines of some pixels; the inches of all lines but one."""
     points = pixels / artist.figure.dpi * 72
     letters = max(20, int(points / (0.5 * artist.get_fontsize())))
+    whole = " ".join(text.split()).replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
     while True:
-        limit = {} if most is None else {"max_lines": most, "placeholder": " …"}
-        lines = textwrap.wrap(" ".join(text.split()), letters, **limit)
+        lines = textwrap.wrap(whole, letters, max_lines=most, placeholder=" …")
         artist.set_text(plain("\n".join(lines)))
         if letters <= 20 or artist.get_window_extent().width <= pixels:
-            return max(0, len(lines) - 1) * artist.get_fontsize() * 1.3 / 72
+            return max(0, len(lines) - 1) * float(artist.get_fontsize()) * 1.3 / 72
         letters -= 2
 
 

@@ -584,9 +584,3 @@ def test_a_released_time_is_replayed_and_previewed(tmp_path: Any) -> None:
     assert mean == again
     assert mean.interval() == again.interval()
     pd.testing.assert_series_equal(quantiles, others)
-
-
-def test_answers_in_times_are_not_drawn_as_numbers() -> None:
-    pytest.importorskip("matplotlib")
-    mean = year()["when"].dp.mean(bounds=YEAR, epsilon=1)
-    refusal(lambda: dp.plot(mean), "have no plot", RecordError)

@@ -1,0 +1,408 @@
+"""What a chart designer would ask of plots: words, labels, scales, colours and grounds."""
+
+import itertools
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.dates as mdates
+import matplotlib.pyplot as plt
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+from matplotlib_inline.backend_inline import _fetch_figure_metadata
+from test_plot import captions, in_full, texts, whole
+
+import dppandas as dp
+from dppandas.display.plots import style
+from dppandas.display.plots.heatmaps import BOTH_SIGNS, LIGHT_TO_DARK, _ink
+
+CITIES = ["Aachen", "Berlin", "Cologne"]
+LONG = [f"a rather long answer, number {i}" for i in range(6)]
+WHITE, DARK = "#ffffff", "#111111"
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def survey() -> Any:
+    dp.session(epsilon=1000)
+    n, start = 600, pd.Timestamp("2024-01-01")
+    frame = pd.DataFrame({"city": CITIES * 200, "said": LONG * 100, "q": [1, 2, 3, 4, 5] * 120})
+    frame = frame.assign(
+        income=np.arange(n) * 30, r=6 - frame["q"], when=start + pd.to_timedelta(np.arange(n), "D"),
+        wait=pd.to_timedelta(np.arange(n), "min"), many=np.arange(n) % 31, debt=-np.arange(n) / 6,
+    )  # fmt: skip
+    return dp.protect(frame, name="survey", domain={
+        "city": CITIES, "said": LONG, "q": (1, 5), "r": (1, 5), "income": (0, 20_000),
+        "when": ("2024-01-01", "2025-12-31"), "wait": (pd.Timedelta(0), pd.Timedelta("12h")),
+        "debt": (-200, 0),
+    })  # fmt: skip
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+TITLES: dict[str, Callable[[Any], Any]] = {
+    "Count of rows by city": lambda p: p["city"].value_counts(epsilon=1),
+    "Mean income by city": lambda p: p.groupby("city")["income"].mean(epsilon=1),
+    "Mean income, where q > 2": lambda p: p.query("q > 2")["income"].mean(epsilon=1),
+    "Median income by city": lambda p: p.groupby("city")["income"].median(epsilon=1),
+    "Histogram of income": lambda p: p["income"].hist(bins=5, epsilon=1),
+    "Correlation of income and q": lambda p: p[["income", "q"]].corr(epsilon=1),
+    "Count of rows by city and said": lambda p: p.crosstab("city", "said", epsilon=1),
+}
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_titles_are_words_and_captions_have_the_query(title: str, survey: Any) -> None:
+    answer = TITLES[title](survey)
+    axes = dp.plot(answer)
+    assert axes.get_title() == title
+    record = dp.record(answer)
+    assert f"Asked: {record.query}." in captions(axes)[0]
+    assert "ε = 1" in captions(axes)[0]
+
+
+def test_a_long_title_has_three_lines_at_most_and_fits(survey: Any) -> None:
+    where = " and ".join(f"income > {i}" for i in range(40))
+    axes = dp.plot(survey.query(where)["said"].value_counts(epsilon=1))
+    assert axes.get_title().count("\n") == 2
+    assert axes.get_title().endswith("…")
+    axes.figure.canvas.draw()
+    whole(axes.figure)
+
+
+def test_the_largest_error_is_said(survey: Any) -> None:
+    counts = survey["city"].value_counts(epsilon=10)  # whiskers too short to be seen
+    error = int(dp.record(counts).error())
+    assert f"The largest error is ± {error}." in captions(dp.plot(counts))[0]
+
+
+# --- labels ---------------------------------------------------------------------------------------
+
+
+def test_long_labels_stand_beside_bars_that_lie_down(survey: Any) -> None:
+    counts = survey["said"].value_counts(epsilon=1)
+    axes = dp.plot(counts)
+    axes.figure.canvas.draw()
+    assert [bar.get_width() for bar in axes.patches] == counts.tolist()
+    assert [label.get_text() for label in axes.get_yticklabels()] == counts.index.tolist()
+    assert axes.yaxis_inverted()  # the first is on top
+    low, high = dp.record(counts).intervals().loc[counts.index].to_numpy().T
+    (lines,) = (each[2] for each in axes.containers if each.__class__.__name__.startswith("Err"))
+    assert [tuple(s[:, 0]) for line in lines for s in line.get_segments()] == [
+        *zip(low, high, strict=True)
+    ]
+    assert all(label.get_rotation() == 0 for label in axes.get_yticklabels())
+    whole(axes.figure)
+    means = survey.groupby("said")["income"].mean(epsilon=1)
+    assert dp.plot(means).lines[0].get_xdata().tolist() == means.tolist()
+
+
+@pytest.mark.parametrize("number", [3, 30, 31, 60, 300])
+def test_labels_never_overlap_and_heights_adapt(number: int) -> None:
+    dp.session(epsilon=1000)
+    keys = [f"key number {i} of a list" for i in range(number)]
+    told = dp.private(pd.DataFrame({"k": keys})).value_counts("k", keys={"k": keys}, epsilon=1)
+    axes = dp.plot(told)
+    axes.figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in axes.get_yticklabels()]
+    assert not any(a.overlaps(b) for a, b in itertools.pairwise(boxes))
+    assert len(boxes) >= min(number, 60)
+    assert ("is written" in captions(axes)[0]) == (len(boxes) < number)
+    assert axes.figure.get_size_inches()[1] <= 16
+    whole(axes.figure)
+
+
+def test_beyond_thirty_keys_there_are_dots_with_whiskers(survey: Any) -> None:
+    by_key = survey.groupby("many", keys=range(31)).size(epsilon=1)
+    for told, is_bars in ((by_key.head(30), True), (by_key, False)):
+        axes = dp.plot(told)
+        assert bool(axes.patches) == is_bars
+        assert len([c for c in axes.containers if c.__class__.__name__.startswith("Err")]) == 1
+        assert axes.get_ylim()[0] <= 0  # of counts, the axis isn't cut
+    dots = [line for line in axes.lines if line.get_marker() == "o"]
+    assert sorted(y for line in dots for y in line.get_ydata()) == sorted(by_key.tolist())
+
+
+# --- scales ---------------------------------------------------------------------------------------
+
+
+def test_numbers_are_written_in_full() -> None:
+    dp.session(epsilon=1000)
+    frame = pd.DataFrame({"g": ["a", "b"] * 500, "x": 200_000.0, "tiny": 2e-6, "yes": True})
+    p = dp.protect(frame, name="large", domain={"g": ["a", "b"], "x": (0, 300_000)})
+    by = p.groupby("g")
+    axes = dp.plot(by["x"].sum(epsilon=50))
+    axes.figure.canvas.draw()
+    assert "40,000,000" in [label.get_text() for label in axes.get_yticklabels()]
+    in_full(axes.figure)
+    tiny = dp.plot(by["tiny"].mean(bounds=(0, 1e-5), epsilon=50))
+    tiny.figure.canvas.draw()
+    in_full(tiny.figure)
+    written = [label.get_text() for label in tiny.get_yticklabels()]
+    assert all(text.startswith("0.00000") for text in written if text.strip("−0."))
+    share = dp.plot(by["yes"].mean(bounds=(0, 1), epsilon=1))
+    count = dp.plot(p["g"].value_counts(normalize=True, epsilon=1))
+    for ax in (count, share):
+        ax.figure.canvas.draw()
+    assert all(label.get_text().endswith(" %") for label in count.get_yticklabels())
+
+
+def test_columns_of_another_scale_have_a_panel_each(survey: Any) -> None:
+    alike = survey[["q", "r"]].mean(epsilon=1)  # both within (1, 5)
+    assert dp.plot(alike).get_title() == "Mean of q and r"
+    mixed = survey[["q", "income", "r"]].mean(epsilon=1)
+    one, other = dp.plot(mixed)
+    assert [one.get_title(), other.get_title()] == ["Mean of q and r", "Mean income"]
+    assert one.lines[0].get_ydata().tolist() == mixed[["q", "r"]].tolist()
+    assert other.lines[0].get_xdata().tolist() == [mixed["income"]]
+    sums = dp.plot(survey[["q", "income"]].sum(epsilon=1))
+    assert [ax.get_title() for ax in sums] == ["Sum of q", "Sum of income"]
+    counts = survey[["q", "income"]].count(epsilon=1)
+    assert len(dp.plot(counts).patches) == 2  # rows are rows
+
+
+def test_panels_of_one_scale_have_the_same_limits(survey: Any) -> None:
+    axes = dp.plot(survey.groupby("city")[["q", "r", "income"]].mean(epsilon=1))
+    assert axes[0].get_ylim() == axes[1].get_ylim() != axes[2].get_ylim()
+
+
+@pytest.mark.parametrize("by", ["city", "said"])
+def test_group_medians_stand_on_the_whole_of_their_bounds(by: str, survey: Any) -> None:
+    grouped = survey.groupby(by)["income"]
+    for asked in (grouped.median(), grouped.quantile([0.1, 0.9])):
+        axes = dp.plot(asked.release(epsilon=1))
+        low, high = axes.get_xlim() if by == "said" else axes.get_ylim()
+        assert low <= 0 < 20_000 <= high
+        assert not axes.containers
+        assert "The axis spans the public bounds" in captions(axes)[0]
+
+
+def test_group_medians_keep_the_order_of_their_answer(survey: Any) -> None:
+    medians = survey.groupby("city")["income"].median(epsilon=1).sort_index(ascending=False)
+    axes = dp.plot(medians)
+    assert [label.get_text() for label in axes.get_xticklabels()] == CITIES[::-1]
+    assert axes.lines[0].get_ydata().tolist() == medians.tolist()
+
+
+def test_times_stand_on_an_axis_of_time(survey: Any) -> None:
+    by = survey.groupby("city")["when"]
+    means = by.mean(epsilon=1)
+    axes = dp.plot(means)
+    at = mdates.date2num(means.to_numpy())
+    assert axes.lines[0].get_ydata().tolist() == pytest.approx(at.tolist(), abs=1e-5)
+    axes.figure.canvas.draw()
+    for label in axes.get_yticklabels():
+        assert pd.Timestamp(label.get_text()).year in (2024, 2025)
+    low, high = (mdates.date2num(end) for end in dp.record(means).intervals().to_numpy().T)
+    (lines,) = (each[2] for each in axes.containers if each.__class__.__name__.startswith("Err"))
+    drawn = np.array([segment[:, 1] for line in lines for segment in line.get_segments()])
+    assert drawn == pytest.approx(np.stack([low, high], axis=1), abs=1e-5)
+    medians = by.median(epsilon=1)
+    axes = dp.plot(medians)
+    first, last = mdates.num2date(axes.get_ylim())
+    assert first.year <= 2024
+    assert (last.year, last.month) >= (2025, 12)
+    spread = survey["when"].std(epsilon=1)
+    axes = dp.plot(spread)
+    assert axes.get_xlabel() == "when, in days"
+    assert axes.lines[0].get_xdata().tolist() == [pytest.approx(spread / pd.Timedelta("1D"))]
+
+
+def test_a_zone_is_that_of_the_column() -> None:
+    frame = pd.DataFrame({"t": pd.Timestamp("2024-05-05 23:30", tz="UTC"), "g": ["a", "b"] * 50})
+    bounds = tuple(pd.Timestamp(day, tz="Asia/Tokyo") for day in ("2024-05-06", "2024-05-07"))
+    told = frame.dp["t"].mean(bounds=bounds, epsilon=10)
+    axes = dp.plot(told)
+    axes.figure.canvas.draw()
+    assert axes.get_xlabel() == "t (Asia/Tokyo)"
+    days = {label.get_text()[-10:] for label in axes.get_xticklabels()}
+    assert days - {""} <= {"2024-05-06", "2024-05-07"}
+
+
+def test_durations_have_a_unit_that_can_be_read(survey: Any) -> None:
+    means = survey.groupby("city")["wait"].mean(epsilon=5)
+    axes = dp.plot(means)
+    assert axes.get_ylabel() == "wait, in hours"
+    hours = means / pd.Timedelta("1h")
+    assert axes.lines[0].get_ydata().tolist() == pytest.approx(hours.tolist())
+
+
+def test_keys_that_are_times_stand_where_they_are(survey: Any) -> None:
+    key = pd.Grouper(key="when", freq="MS")
+    by = survey.groupby(key, range=("2024-01-01", "2025-08-31")).size(epsilon=1)
+    axes = dp.plot(by)
+    middles = [bar.get_x() + bar.get_width() / 2 for bar in axes.patches]
+    assert middles == pytest.approx(mdates.date2num(by.index.to_numpy()).tolist())
+    told = survey["when"].hist(bins=4, epsilon=1)
+    axes = dp.plot(told)
+    lefts = mdates.date2num(told.index.left.to_numpy())
+    assert [bar.get_x() for bar in axes.patches] == pytest.approx(lefts.tolist())
+
+
+def test_what_noise_dominates_is_hollow(survey: Any) -> None:
+    counts = survey["city"].value_counts(epsilon=0.001)
+    surely = survey["city"].value_counts(epsilon=10)
+    for told in (counts, surely):
+        axes = dp.plot(told)
+        flags = dp.record(told).noise_dominated.loc[told.index]
+        assert [bar.get_facecolor()[3] == 0 for bar in axes.patches] == flags.tolist()
+        assert ("Hollow: noise dominates." in captions(axes)[0]) == flags.any()
+    assert dp.record(counts).noise_dominated.any()
+
+
+# --- colours --------------------------------------------------------------------------------------
+
+Colour = npt.NDArray[np.float64]
+
+#: Machado, Oliveira and Fernandes (2009), severity 1, for linear RGB.
+SIMULATED: dict[str, Colour] = {
+    "anyone": np.eye(3),
+    "protanopia": np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+                            [-0.003882, -0.048116, 1.051998]]),
+    "deuteranopia": np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+                              [-0.011820, 0.042940, 0.968881]]),
+}  # fmt: skip
+
+
+def linear(colour: Any) -> Colour:
+    rgb = np.array(mpl.colors.to_rgb(colour))
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(one: Any, other: Any) -> float:
+    light = sorted(float(linear(c) @ (0.2126, 0.7152, 0.0722)) + 0.05 for c in (one, other))
+    return light[1] / light[0]
+
+
+def lab(rgb: Colour) -> Colour:
+    """CIELAB under D65."""
+    matrix = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750],
+                       [0.0193339, 0.1191920, 0.9503041]])  # fmt: skip
+    xyz = matrix @ np.clip(rgb, 0, 1) / np.array([0.95047, 1, 1.08883])
+    f = np.where(xyz > 216 / 24389, np.cbrt(xyz), (24389 / 27 * xyz + 16) / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("seen", SIMULATED)
+def test_colours_are_told_apart(seen: str) -> None:
+    """ΔE*ab of at least 15 between any two: about 2.3 is just noticeable."""
+    matrix = SIMULATED[seen]
+    for pair in itertools.combinations(style.COLOURS, 2):
+        one, other = (lab(matrix @ linear(colour)) for colour in pair)
+        assert np.linalg.norm(one - other) >= 15, pair
+
+
+def test_the_simulation_mixes_up_what_some_people_do() -> None:
+    one, other = (lab(SIMULATED["deuteranopia"] @ linear(c)) for c in ("#a05a2c", "#6b7a28"))
+    assert np.linalg.norm(one - other) < 15
+
+
+def test_marks_can_be_seen_on_light_and_on_dark_pages() -> None:
+    okabe_ito = {"#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00",
+                 "#CC79A7"}  # fmt: skip
+    fit = {c for c in okabe_ito if min(contrast(c, WHITE), contrast(c, DARK)) >= 3}
+    assert {*style.COLOURS} == fit
+
+
+def test_no_ink_is_easier_to_read_on_both_pages() -> None:
+    def least(colour: Any) -> float:
+        return min(contrast(colour, WHITE), contrast(colour, DARK))
+
+    assert least(style.INK) > 4.3
+    greys = [f"#{level:02x}{level:02x}{level:02x}" for level in range(256)]
+    assert max(greys, key=least) == style.INK
+    assert contrast(WHITE, DARK) ** 0.5 < 4.35  # so no colour has 4.5 on both
+
+
+def test_quantiles_differ_by_colour_and_by_mark(survey: Any) -> None:
+    told = survey.groupby("city")["income"].quantile([0.1, 0.3, 0.5, 0.7, 0.9], epsilon=5)
+    lines = dp.plot(told).lines
+    assert len({line.get_marker() for line in lines}) == 5
+    assert {line.get_color() for line in lines} == {*style.COLOURS}
+
+
+@pytest.mark.parametrize("name", [LIGHT_TO_DARK, BOTH_SIGNS])
+def test_numbers_can_be_read_on_every_cell(name: str) -> None:
+    _, ax = plt.subplots()
+    values = np.ma.MaskedArray(np.linspace(0, 1, 256).reshape(1, -1))
+    image = ax.imshow(values, cmap=name)
+    for at in range(256):
+        cell = image.cmap(image.norm(values[0, at]))
+        assert contrast(_ink(image, values, (0, at)), cell) >= 4.5
+
+
+# --- grounds --------------------------------------------------------------------------------------
+
+KINDS: dict[str, Callable[[Any], Any]] = {
+    "bars": lambda p: p["city"].value_counts(epsilon=1),
+    "bars that lie down": lambda p: p["said"].value_counts(epsilon=1),
+    "a number": lambda p: p.count(epsilon=1),
+    "a table": lambda p: p.crosstab("city", "said", margins=True, epsilon=1),
+    "panels": lambda p: p["income"].describe(epsilon=1),
+    "groups": lambda p: p.groupby("city")["income"].quantile([0.2, 0.8], epsilon=1),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_ground_is_transparent_and_all_text_in_one_ink(kind: str, survey: Any) -> None:
+    before = dict(mpl.rcParams)
+    axes = np.atleast_1d(dp.plot(KINDS[kind](survey)))
+    assert dict(mpl.rcParams) == before
+    figure = axes[0].figure
+    figure.canvas.draw()
+    corners = np.asarray(figure.canvas.buffer_rgba())[[0, 0, -1, -1], [0, -1, 0, -1]]
+    assert (corners[:, 3] == 0).all()
+    on_cells = {text for ax in axes for text in ax.texts if text.get_gid() is None and ax.images}
+    inks = {mpl.colors.to_hex(text.get_color()) for text in {*texts(figure)} - on_cells}
+    assert inks == {style.INK}
+    assert _fetch_figure_metadata(figure) is None  # else IPython paints a ground
+
+
+def test_a_style_of_the_caller_is_kept(survey: Any) -> None:
+    counts = survey["city"].value_counts(epsilon=1)
+    with plt.style.context("dark_background"):
+        axes = dp.plot(counts)
+        assert mpl.colors.to_hex(axes.figure.get_facecolor()) == "#000000"
+        assert mpl.colors.to_hex(axes.title.get_color()) == WHITE
+    figure, given = plt.subplots(facecolor="beige")
+    dp.plot(counts, ax=given)
+    assert mpl.colors.to_hex(figure.get_facecolor()) == mpl.colors.to_hex("beige")
+    assert given.get_facecolor() == (1, 1, 1, 1)
+    assert mpl.colors.to_hex(given.title.get_color()) == "#000000"
+
+
+def test_a_title_can_be_replaced(survey: Any) -> None:
+    axes = dp.plot(survey["city"].value_counts(epsilon=1))
+    axes.set_title("Where people live")
+    assert "Count of rows by city" not in [text.get_text() for text in texts(axes.figure)]
+
+
+# --- privacy --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_record_alone_is_enough(kind: str, survey: Any) -> None:
+    """Its pickle holds no rows, and the session that asked is gone."""
+    made = dp.record(KINDS[kind](survey))
+    components = made.components
+    records = list(components.values()) if isinstance(components, dict) else [made]
+    pictures = []
+    for again in (False, True):
+        drawn = [pickle.loads(pickle.dumps(each)) if again else each for each in records]
+        if again:
+            dp.reset()
+        axes = [ax for each in drawn for ax in np.atleast_1d(dp.plot(each))]
+        pictures.append([ax.figure.canvas.draw() or bytes(ax.figure.canvas.buffer_rgba())
+                         for ax in axes])  # fmt: skip
+    assert pictures[0] == pictures[1]
