@@ -59,6 +59,7 @@ def _draw(ax: Any, table: PlotTable, keys: KeyAxis, scale: Scale) -> str:
     if table.is_empty:
         ax.text(0.5, 0.5, "no labels were released", ha="center", transform=ax.transAxes)
         ax.set(xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
         return ""
     values, low, high = (
         scale.positions(each.reshape(-1)) for each in (table.values, *table.ends)

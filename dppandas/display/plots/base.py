@@ -17,8 +17,8 @@ from .style import plain
 
 Floats = npt.NDArray[np.float64]
 
-#: A longer label is cut.
-LONGEST = 36
+#: A longer label is cut, and one of several levels.
+LONGEST, OF_LEVELS = 36, 48
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,8 @@ def text_of(label: Any) -> str:
     else:
         text = str(label)
     text = " ".join(text.split())
-    return plain(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
+    longest = OF_LEVELS if isinstance(label, tuple) else LONGEST
+    return plain(text if len(text) <= longest else text[: longest - 1] + "…")
 
 
 def named(index: pd.Index) -> str:

@@ -35,7 +35,7 @@ class KeyAxis:
         """Inches of axes that it suits."""
         number = len(self.index)
         if not self.is_down:
-            return 6.4, 4.0
+            return 6.4, 4.0 if number else 1.0
         longest = max(len(text_of(label)) for label in self.index)
         return 6.4 + 0.06 * max(0, longest - 20), min(
             14.0, 1.2 + (0.3 if number <= MOST_BARS else 0.2) * number

@@ -119,7 +119,9 @@ def _wrap(artist: Any, text: str, pixels: float, most: int | None = None) -> flo
     """Fill an artist with a text in lines of some pixels; the inches of all lines but one."""
     points = pixels / artist.figure.dpi * 72
     letters = max(20, int(points / (0.5 * artist.get_fontsize())))
-    whole = " ".join(text.split()).replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+    whole = " ".join(text.split())
+    for apart, joined in ((" = ", "\xa0=\xa0"), ("± ", "±\xa0"), (" %", "\xa0%")):
+        whole = whole.replace(apart, joined)
     while True:
         lines = textwrap.wrap(whole, letters, max_lines=most, placeholder=" …")
         artist.set_text(plain("\n".join(lines)))
