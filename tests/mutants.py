@@ -763,7 +763,7 @@ MUTANTS = [
            "(low - room, high + room)\n    down", "(None, None)\n    down",
            "test_plot_design.py::test_group_medians_stand_on_the_whole_of_their_bounds"),
     Mutant(32, "many counts on a cut axis", "display/plots/bars.py",
-           "limits(0, None)", "limits(None, None)",
+           "if stands:\n        line,", "if False:\n        line,",
            "test_plot_design.py::test_beyond_thirty_keys_there_are_dots_with_whiskers"),
     Mutant(32, "columns of two scales on one axis", "display/plots/scales.py",
            "[(each, rulers[i] if rulers else None) for i, each in enumerate(bounds)]",

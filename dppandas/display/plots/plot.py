@@ -1,7 +1,7 @@
 """Plots of released answers, made of their records alone: values, intervals, and what they mean.
 
-A caption below each plot says what its bars are. A record without an interval of values has no
-bars: quantiles err in ranks, so the caption gives their error in words.
+A caption below each plot says what its whiskers are. A record without an interval of values has
+none: quantiles err in ranks, so the caption gives their error in words.
 """
 
 from __future__ import annotations
@@ -53,12 +53,15 @@ def plot(
     expected_rows : for quantiles, about how many values there are, from public knowledge: then
         errors in ranks become shares, and the distribution function has bounds.
 
-    Returns the Axes, or an array of them if there are several panels. Counts and sums are bars,
-    means and the like are dots, both with their intervals; bars of histograms are as wide as the
-    bins; tables and correlations are heat maps, with the noise level on the colour bar, and with
-    cells hatched whose interval includes 0. A quantile errs in ranks, so it has no bar along its
-    value. The caption says what the bars are: their confidence, how many hold together, that they
-    cover the noise only, the mechanism, its loss, and whom it protects.
+    Returns the Axes, or an array of them if there are several panels. Counts and sums are bars, or
+    dots if there are more than 30; means and the like are dots; all with whiskers for their
+    intervals, and hollow where noise dominates. Bars of histograms are as wide as the bins; times
+    have an axis of time. Tables and correlations are heat maps, with the noise level on the colour
+    bar, and with cells hatched whose interval includes 0. A quantile errs in ranks, so it has no
+    whiskers along its value; by group, the axis spans the public bounds. The caption says what the
+    whiskers are: their confidence, how many hold together, that they cover the noise only, the
+    mechanism, its loss, whom it protects, and the query. A new figure is transparent, and can be
+    read on light and on dark pages, unless you have set a style in matplotlib.
 
     Raises `RecordError` for an object without a record, or whose numbers have no error to draw,
     and `QueryError` for other arguments. Needs matplotlib: ``pip install dppandas[plots]``.
