@@ -99,8 +99,9 @@ def _dots(ax: Any, keys: KeyAxis, values: Floats, hollow: Any) -> None:
         x, y = (values, keys.at) if keys.is_down else (keys.at, values)
         if kind.any():
             ax.plot(
-                x[kind], y[kind], "o", color=BLUE, markerfacecolor=filled, markersize=size, zorder=4
-            )
+                x[kind], y[kind], "o", color=BLUE, markerfacecolor=filled, markersize=size,
+                markeredgewidth=1.3, zorder=4,
+            )  # fmt: skip
 
 
 def _alone(ax: Any, table: PlotTable, scale: Scale) -> str:

@@ -7,6 +7,7 @@ A style that the caller has set is kept, with its ground and its ink.
 from __future__ import annotations
 
 import importlib
+import itertools
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -93,7 +94,10 @@ def _write_title(ax: Any, text: str, is_new: bool) -> float:
     room = 2 * min(middle - page.x0, page.x1 - middle) if is_new else box.width
     weight = {"fontsize": LARGE, "fontweight": "bold"} if is_new else {}
     title = ax.set_title("", pad=8, **weight)
-    return _wrap(title, text, room, most=3)
+    text = " ".join(text.split())
+    if not _wrap(title, text, room):
+        return 0.0
+    return _wrap(title, text.replace(", where ", ",\nwhere ", 1), room, most=2)
 
 
 def _write_below(ax: Any, text: str, axes: Any) -> float:
@@ -111,19 +115,23 @@ def _write_below(ax: Any, text: str, axes: Any) -> float:
         textcoords="offset points", fontsize=SMALL, annotation_clip=False, linespacing=1.3,
     )  # fmt: skip
     note.set_gid("dppandas caption")
-    _wrap(note, text, ax.get_window_extent().x1 - left(None).x0)
+    _wrap(note, " ".join(text.split()), ax.get_window_extent().x1 - left(None).x0)
     return float(note.get_window_extent().height / ax.figure.dpi) + 0.1
 
 
 def _wrap(artist: Any, text: str, pixels: float, most: int | None = None) -> float:
-    """Fill an artist with a text in lines of some pixels; the inches of all lines but one."""
+    """Fill an artist with a text in lines of some pixels, at most so many for each of its own
+    lines; the inches of all lines but one."""
     points = pixels / artist.figure.dpi * 72
     letters = max(20, int(points / (0.5 * artist.get_fontsize())))
-    whole = " ".join(text.split())
     for apart, joined in ((" = ", "\xa0=\xa0"), ("± ", "±\xa0"), (" %", "\xa0%")):
-        whole = whole.replace(apart, joined)
+        text = text.replace(apart, joined)
     while True:
-        lines = textwrap.wrap(whole, letters, max_lines=most, placeholder=" …")
+        parts = (
+            textwrap.wrap(part, letters, max_lines=most, placeholder=" …")
+            for part in text.split("\n")
+        )
+        lines = list(itertools.chain(*parts))
         artist.set_text(plain("\n".join(lines)))
         if letters <= 20 or artist.get_window_extent().width <= pixels:
             return max(0, len(lines) - 1) * float(artist.get_fontsize()) * 1.3 / 72
