@@ -190,5 +190,5 @@ def _draw(ax: Any, loss: PrivacyLoss, is_new: bool) -> None:
         ax.set_yscale("log")
     ax.set(ylim=(low, top), xlim=(0, at[-1]), xlabel="ε", ylabel="δ")
     tidy(ax, grid="both")
-    ax.legend(frameon=False, fontsize=9, loc="upper right")
+    ax.legend(frameon=False, fontsize=9, loc="best")
     write_around([ax], [f"Privacy loss of {loss.what}"], [said], is_new)

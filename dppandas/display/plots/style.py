@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import math
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,12 +50,17 @@ def setting(name: str) -> Any:
 @contextmanager
 def page() -> Iterator[None]:
     """The style of a new figure: transparent and in one ink, unless the caller has a style of his
-    own. The caller's settings are as before afterwards."""
+    own. These settings are as before afterwards; others are not touched, as `rc_context` would: a
+    backend that is loaded by the first figure changes some for good."""
     matplotlib = importlib.import_module("matplotlib")
     now, default = matplotlib.rcParams, matplotlib.rcParamsDefault
-    is_plain = all(now[name] == default[name] for name in _PLAIN)
-    with matplotlib.rc_context(_PLAIN if is_plain else {}):
+    before = {name: now[name] for name in _PLAIN}
+    is_plain = all(before[name] == default[name] for name in _PLAIN)
+    now.update(_PLAIN if is_plain else {})
+    try:
         yield
+    finally:
+        now.update(before)
 
 
 def tidy(ax: Any, grid: str = "y") -> None:
@@ -83,7 +89,7 @@ def write_around(axes: Any, titles: list[str], captions: list[str], is_new: bool
         )
     if is_new:
         wide, high = figure.get_size_inches()
-        figure.set_size_inches(wide, high + more)
+        figure.set_size_inches(wide, math.ceil(5 * (high + more)) / 5)  # alike on all machines
         _say_both_grounds(figure)
 
 

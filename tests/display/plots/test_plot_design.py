@@ -3,6 +3,7 @@
 import itertools
 import pickle
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -11,12 +12,15 @@ mpl.use("Agg")
 
 import matplotlib.dates as mdates
 import matplotlib.pyplot as plt
+import nbformat
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
 from matplotlib_inline.backend_inline import _fetch_figure_metadata
+from nbclient import NotebookClient
 from test_plot import captions, in_full, texts, whole
+from waiting import LIMIT
 
 import dppandas as dp
 from dppandas.display.plots import style
@@ -370,6 +374,22 @@ def test_the_ground_is_transparent_and_all_text_in_one_ink(kind: str, survey: An
     inks = {mpl.colors.to_hex(text.get_color()) for text in {*texts(figure)} - on_cells}
     assert inks == {style.INK}
     assert _fetch_figure_metadata(figure) is None  # else IPython paints a ground
+
+
+def test_notebooks_show_every_plot(tmp_path: Path) -> None:
+    """The first figure loads the backend, which then must stay as it set itself up."""
+    asked = "dp.plot(frame.dp['g'].value_counts(keys=['a', 'b'], epsilon=1));"
+    notebook = nbformat.v4.new_notebook()
+    notebook.cells = [nbformat.v4.new_code_cell(source) for source in (
+        "import pandas as pd, dppandas as dp\nframe = pd.DataFrame({'g': ['a', 'b'] * 99})\n"
+        "dp.session(epsilon=9);", asked, asked, "dp.privacy_loss('laplace', epsilon=1).plot();",
+    )]  # fmt: skip
+    NotebookClient(notebook, kernel_name="python3", timeout=LIMIT).execute(cwd=str(tmp_path))
+    outputs = [cell.outputs for cell in notebook.cells[1:]]
+    assert [[output.output_type for output in each] for each in outputs] == [["display_data"]] * 3
+    for (output,) in outputs:
+        assert "image/png" in output.data
+        assert not output.metadata  # no ground is asked for
 
 
 def test_a_style_of_the_caller_is_kept(survey: Any) -> None:
