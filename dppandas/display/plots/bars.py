@@ -39,9 +39,7 @@ def is_bars(table: PlotTable) -> bool:
 def _errors(table: PlotTable, scale: Scale) -> str:
     """The largest error in words: whiskers may be too short to be seen, or to be read off."""
     most = float(np.nanmax(table.errors, initial=0))
-    if scale.ruler is not None or not np.isfinite(most):
-        return ""
-    return f"The largest error is ± {scale.written(most, most)}."
+    return f"The largest error is ± {scale.error(most)}." if np.isfinite(most) else ""
 
 
 def whiskers(ax: Any, at: Floats, low: Floats, high: Floats, is_down: bool = False) -> None:

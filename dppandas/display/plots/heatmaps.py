@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from ...release.answers.records import Record
 from ...statistics import Contingency
 from ...statistics.moments.covariance_tables import CovarianceTable
+from .bars import is_bars
 from .base import Floats, PlotTable, named, percent, text_of
 from .keys import GAP, LETTER
 from .scales import Scale, scale_of
@@ -39,8 +41,8 @@ def drawn(table: PlotTable) -> tuple[Callable[[Any], str], tuple[float, float], 
     """How to draw a table, its size, and its caption."""
     rows, columns = table.places.shape
     labels = [len(text_of(label)) for label in table.places.index]
-    wide = min(16.0, max(6.4, 2.4 + 0.062 * max(labels) + 0.78 * columns))
-    high = min(10.0, max(3.0, 1.8 + 0.42 * rows))
+    wide = min(16.0, max(6.4, 2.4 + 0.062 * max(labels) + 0.9 * columns))
+    high = min(10.0, max(3.0, 1.8 + 0.42 * rows)) + _foot(table, wide - 0.062 * max(labels) - 2.0)
     said = [f"{'Hatched' if rows * columns <= HATCHED else 'Grey'} cells: the interval includes 0."]
     if rows <= WRITTEN[0] and columns <= WRITTEN[1]:
         said.append("Written: the answer, and how far the noise may have moved it.")
@@ -66,9 +68,10 @@ def _sums(table: PlotTable) -> Bools:
 
 def _draw(ax: Any, table: PlotTable) -> str:
     values, (low, high), errors, sums = table.values, table.ends, table.errors, _sums(table)
-    coloured = np.ma.masked_where(sums | ~np.isfinite(values), values)
-    image = ax.imshow(coloured, aspect="auto", interpolation="nearest", **_colours(table, coloured))
     scale = scale_of(table.record, table.places.to_numpy().reshape(-1))
+    coloured = np.ma.masked_where(sums | ~np.isfinite(values), scale.positions(values))
+    colours = _colours(table, coloured, *(scale.positions(end[~sums]) for end in (low, high)))
+    image = ax.imshow(coloured, aspect="auto", interpolation="nearest", **colours)
     ax.spines[:].set_visible(False)
     _mark(ax, image, (low <= 0) & (high >= 0), coloured)
     if values.shape[0] <= WRITTEN[0] and values.shape[1] <= WRITTEN[1]:
@@ -81,12 +84,31 @@ def _draw(ax: Any, table: PlotTable) -> str:
     return ""
 
 
+def _foot(table: PlotTable, inches: float) -> float:
+    """The inches that labels of columns take beyond their first line."""
+    labels = list(map(text_of, table.places.columns))
+    lines = max(each.count("\n") for each in _folded(labels, inches * 72 / len(labels)))
+    longest = max(map(len, labels))
+    fits = lines or longest * LETTER + GAP <= inches * 72 / len(labels)
+    return 0.16 * lines if fits else 0.06 * longest
+
+
+def _folded(labels: Sequence[str], room: float) -> list[str]:
+    """Labels in several lines, if each of their words fits in some points; else as they are."""
+    letters = max(1, int((room - GAP) / LETTER))
+    folded = [textwrap.wrap(each, letters, break_long_words=False) or [""] for each in labels]
+    fits = all(len(each) <= 4 and max(map(len, each)) <= letters for each in folded)
+    return ["\n".join(each) for each in folded] if fits else list(labels)
+
+
 def _label(axis: Any, index: Any, pixels: float) -> None:
-    """Label rows or columns: long labels of columns are turned, and of many only some written."""
+    """Label rows or columns: long labels of columns are folded, or else turned, and of many only
+    some are written."""
     labels, points = list(map(text_of, index)), pixels / axis.figure.dpi * 72
-    room = points / max(1, len(labels))
-    along = max(map(len, labels), default=1) * LETTER + GAP
-    is_foot = axis.axis_name == "x"
+    room, is_foot = points / max(1, len(labels)), axis.axis_name == "x"
+    labels = _folded(labels, room) if is_foot else labels
+    lines = (line for label in labels for line in label.split("\n"))
+    along = max(map(len, lines), default=1) * LETTER + GAP
     turned = is_foot and along > room
     every = max(1, int(np.ceil((11.0 if turned or not is_foot else along) / room)))
     slanted: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
@@ -94,14 +116,19 @@ def _label(axis: Any, index: Any, pixels: float) -> None:
     axis.set_ticks(range(0, len(labels), every), labels[::every], fontsize=9, **how)
 
 
-def _colours(table: PlotTable, coloured: Any) -> dict[str, Any]:
-    """The colour map and its range: around 0 for both signs, from -1 to 1 for correlations."""
+def _colours(table: PlotTable, coloured: Any, low: Floats, high: Floats) -> dict[str, Any]:
+    """The colour map and its range: around 0 for both signs, from -1 to 1 for correlations, from 0
+    for counts, sums and shares; else over all intervals, so that noise alone shows few colours."""
     statistic = table.record._statistic
     if isinstance(statistic, CovarianceTable):
         known = coloured.compressed()
         most = 1.0 if statistic.correlation else float(np.abs(known).max()) if len(known) else 1.0
         return {"cmap": BOTH_SIGNS, "vmin": -(most or 1.0), "vmax": most or 1.0}
-    return {"cmap": LIGHT_TO_DARK}
+    known = coloured.compressed()
+    if not len(known):
+        return {"cmap": LIGHT_TO_DARK}
+    ends = [0.0] if is_bars(table) else [each for each in (*low, *high) if np.isfinite(each)]
+    return {"cmap": LIGHT_TO_DARK, "vmin": min(*known, *ends), "vmax": max(*known, *ends)}
 
 
 def _ink(image: Any, coloured: Any, at: tuple[int, ...]) -> str:
@@ -137,10 +164,12 @@ def _write(
     effects = importlib.import_module("matplotlib.patheffects")
     for (row, column), value in np.ndenumerate(values):
         ink = _ink(image, coloured, (row, column))
-        colour = image.cmap(image.norm(value))
-        around = [] if plain[row, column] else [effects.withStroke(linewidth=3, foreground=colour)]
+        around = []
+        if not plain[row, column]:
+            behind = image.cmap(image.norm(coloured[row, column]))
+            around = [effects.withStroke(linewidth=3, foreground=behind)]
         error = float(errors[row, column])
-        told, noise = scale.written(float(value), error), f"± {scale.written(error, error)}"
+        told, noise = scale.written(float(value), error), f"± {scale.error(error)}"
         for text, down, size in ((told, -0.14, 10), (noise, 0.22, 8)):
             ax.text(
                 column, row + down, text, ha="center", va="center", color=ink, fontsize=size,
@@ -151,13 +180,13 @@ def _write(
 def _bar(ax: Any, table: PlotTable, image: Any, scale: Scale, errors: Floats) -> None:
     """The colour bar, with a line for the noise level at its middle."""
     known = (float(f(errors)) for f in (np.nanmin, np.nanmax))
-    ends = dict.fromkeys(scale.written(each, each) for each in known)
-    label = f"noise ± {' to '.join(ends)} ({percent(table.confidence)})"
+    ends = dict.fromkeys(scale.error(each) for each in known)
+    label = f"noise ± {' to '.join(ends)}\n({percent(table.confidence)})"
     bar = pyplot().colorbar(image, ax=ax, label=label, pad=0.02)
     bar.outline.set_visible(False)
     scale.dress(bar.ax.yaxis)
     middle = (image.norm.vmin + image.norm.vmax) / 2
-    typical = float(np.nanmedian(errors))
+    typical = float(scale.lengths(np.nanmedian(errors)))
     line = [0.5, 0.5], [middle - typical, middle + typical]
     bar.ax.plot(*line, color="white", linewidth=4, solid_capstyle="butt")
     bar.ax.plot(*line, color="black", linewidth=1.8, marker="_", gid="noise level")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -47,13 +47,29 @@ class Scale:
         span = self.ruler.span
         return days(np.clip(nanos + self.ruler.origin, span.lower, span.upper))
 
+    def lengths(self, errors: Any) -> Floats:
+        """How long errors are along the axis."""
+        if self.kind != "time" or self.ruler is None:
+            return self.positions(errors)
+        return np.asarray(errors, dtype="float64") * self.ruler.tick / UNITS[0][1]
+
+    def error(self, error: float) -> str:
+        """An error of a record in words; that of a time is a duration."""
+        if self.kind != "time" or self.ruler is None:
+            return self.written(error, error)
+        name, unit = _unit(abs(error) * self.ruler.tick)
+        return f"{format_number(float(f'{error * self.ruler.tick / unit:.2g}'))} {name}"
+
     def written(self, number: float, error: float = math.nan) -> str:
         """A number of a record in words, to the second digit of its error."""
         if number != number:
             return "unknown"
         if self.kind == "time":
-            time = self.ruler.place(number).round("s")  # type: ignore[union-attr]
-            return str(time.date() if time == time.normalize() else time)
+            ruler = cast(Ruler, self.ruler)
+            time, off = ruler.place(number).round("s"), error * ruler.tick
+            if off >= UNITS[0][1] or time == time.normalize():
+                return str(time.date())
+            return str(time)[:16] if off >= UNITS[2][1] else str(time)[:19]
         factor = 100.0 if self.kind == "share" else 1.0
         value, off = (factor * float(self.positions(each)) for each in (number, error))
         unit = next((f" {name}" for name, size in UNITS if size == self.unit), "")
@@ -97,7 +113,8 @@ def scale_of(record: Record, entries: Any) -> Scale:
         if says == "value" and ruler.span.is_time:
             zone = f" ({ruler.span.zone})" if ruler.span.zone else ""
             return Scale("time", f"{column}{zone}", ruler)
-        name, unit = _unit(record, entries, ruler)
+        numbers = np.abs(np.array(record._values())[np.asarray(entries, dtype="int64")])
+        name, unit = _unit(float(np.nanmax(numbers, initial=0)) * ruler.tick)
         return Scale("duration", f"{column or 'duration'}, in {name}", ruler, unit)
     if kind == "share" and not getattr(inner, "correlation", False):
         return Scale("share", "share of rows")
@@ -127,9 +144,8 @@ def _inner(statistic: Statistic) -> Statistic:
     return statistic.inner if is_found else statistic  # type: ignore[attr-defined]
 
 
-def _unit(record: Record, entries: Any, ruler: Ruler) -> tuple[str, int]:
-    numbers = np.abs(np.array(record._values())[np.asarray(entries, dtype="int64")])
-    most = float(np.nanmax(numbers, initial=0)) * ruler.tick
+def _unit(most: float) -> tuple[str, int]:
+    """The unit that suits some nanoseconds."""
     return next((each for each in UNITS if most >= 2 * each[1]), ("seconds", 10**9))
 
 

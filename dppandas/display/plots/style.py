@@ -157,5 +157,6 @@ def _say_both_grounds(figure: Any) -> None:
         if not isinstance(axis.get_major_locator(), fixed)
     ]
     for axis in free[:1]:
-        unseen = axis.get_major_ticks(1)[0].label2
+        tick = axis.get_major_ticks(1)[0]
+        unseen = tick.label2 if tick.label1.get_visible() else tick.label1  # on the other side
         unseen.set(visible=True, color="white", alpha=0.0, in_layout=False)

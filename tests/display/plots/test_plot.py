@@ -167,7 +167,7 @@ def test_a_table_has_its_noise_on_the_colours_and_zeros_hatched(people: Any) -> 
     assert {(0.0, 2.0), (1.0, 2.0)} <= hatched
     error = dp.record(table).errors().iloc[0, 0]
     bar = axes.figure.axes[1]
-    assert f"± {error}" in bar.get_ylabel()
+    assert bar.get_ylabel() == f"noise ± {error}\n(95 %)"
     (line,) = (each for each in bar.lines if each.get_gid() == "noise level")
     assert np.ptp(line.get_ydata()) == 2 * error
     assert "Hatched cells: the interval includes 0" in captions(axes)[0]

@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,47 @@ def test_columns_of_another_scale_have_a_panel_each(survey: Any) -> None:
 def test_panels_of_one_scale_have_the_same_limits(survey: Any) -> None:
     axes = dp.plot(survey.groupby("city")[["q", "r", "income"]].mean(epsilon=1))
     assert axes[0].get_ylim() == axes[1].get_ylim() != axes[2].get_ylim()
+
+
+def test_colours_of_a_table_do_not_make_much_of_noise(survey: Any) -> None:
+    counts = dp.plot(survey.crosstab("city", "said", epsilon=1)).images[0].norm
+    assert counts.vmin <= 0
+    keys = {"q": [1, 2, 3, 4, 5]}
+    told = survey.pivot_table("income", "city", "q", keys=keys, epsilon=1)
+    means = dp.plot(told).images[0].norm
+    ends = dp.record(told).intervals().to_numpy()
+    assert (means.vmin, means.vmax) == (ends.min(), ends.max())
+
+
+def test_a_table_of_times_is_drawn_in_time(survey: Any) -> None:
+    keys = {"q": [1, 2, 3, 4, 5]}
+    told = survey.pivot_table("when", "city", "q", keys=keys, epsilon=20)
+    axes = dp.plot(told)
+    drawn = axes.images[0].get_array()
+    assert drawn.reshape(-1).tolist() == pytest.approx(
+        mdates.date2num(told.to_numpy().reshape(-1)).tolist(), abs=2e-5
+    )
+    axes.figure.canvas.draw()
+    bar = axes.figure.axes[1]
+    written = [label.get_text() for label in bar.get_yticklabels()]
+    assert all(pd.Timestamp(text).year in (2024, 2025) for text in written if text)
+    assert re.match(r"noise ± \d.* days", bar.get_ylabel())
+    whole(axes.figure)
+
+
+@pytest.mark.parametrize("label", ["folded into several lines", "unfoldable_as_it_is_one_word"])
+def test_long_labels_of_columns_are_folded_or_turned(label: str, survey: Any) -> None:
+    keys = [f"{label} {i}" for i in range(6)]
+    axes = dp.plot(survey.crosstab("city", "said", keys={"said": keys}, epsilon=1))
+    axes.figure.canvas.draw()
+    labels = axes.get_xticklabels()
+    folds = "\n" in labels[0].get_text()
+    assert folds == label.startswith("folded")
+    assert {bool(each.get_rotation()) for each in labels} == {not folds}
+    boxes = [each.get_window_extent() for each in labels]
+    assert not folds or not any(a.overlaps(b) for a, b in itertools.pairwise(boxes))
+    assert axes.get_window_extent().height > 100
+    whole(axes.figure)
 
 
 @pytest.mark.parametrize("by", ["city", "said"])
@@ -374,6 +416,10 @@ def test_the_ground_is_transparent_and_all_text_in_one_ink(kind: str, survey: An
     inks = {mpl.colors.to_hex(text.get_color()) for text in {*texts(figure)} - on_cells}
     assert inks == {style.INK}
     assert _fetch_figure_metadata(figure) is None  # else IPython paints a ground
+    for axis in (each for ax in figure.axes for each in (ax.xaxis, ax.yaxis)):
+        labels = [tick.label2 if axis.get_ticks_position() == "right" else tick.label1
+                  for tick in axis.get_major_ticks()]  # fmt: skip
+        assert all(label.get_alpha() != 0 for label in labels)
 
 
 def test_notebooks_show_every_plot(tmp_path: Path) -> None:
