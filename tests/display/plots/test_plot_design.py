@@ -417,8 +417,9 @@ def test_the_ground_is_transparent_and_all_text_in_one_ink(kind: str, survey: An
     assert inks == {style.INK}
     assert _fetch_figure_metadata(figure) is None  # else IPython paints a ground
     for axis in (each for ax in figure.axes for each in (ax.xaxis, ax.yaxis)):
-        labels = [tick.label2 if axis.get_ticks_position() == "right" else tick.label1
-                  for tick in axis.get_major_ticks()]  # fmt: skip
+        ticks = axis.get_major_ticks()
+        side = "label1" if not ticks or ticks[-1].label1.get_visible() else "label2"
+        labels = [getattr(tick, side) for tick in ticks]
         assert all(label.get_alpha() != 0 for label in labels)
 
 
