@@ -27,9 +27,14 @@ def text_of(label: Any) -> str:
 def _interval(label: Any) -> str:
     """A bin with rounded ends, unless these would be equal."""
     ends = [label.left, label.right]
-    short = [f"{end:.6g}" if isinstance(end, int | float) else text_of(end) for end in ends]
+    short = [_rounded(end) if isinstance(end, int | float) else text_of(end) for end in ends]
     left, right = short if short[0] != short[1] else map(text_of, ends)
     return f"{'[' if label.closed_left else '('}{left}, {right}{']' if label.closed_right else ')'}"
+
+
+def _rounded(end: float) -> str:
+    """Six digits, but never 1e+06."""
+    return f"{end:.6g}" if abs(end) < 1e6 else f"{end:.12g}"
 
 
 def cut(text: str, longest: int) -> str:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ...release.answers import results
 from ...release.answers.records import Record
-from ...rows.facts.keys import is_missing
+from .. import labels
 from .style import plain
 
 Floats = npt.NDArray[np.float64]
@@ -95,27 +95,13 @@ class Panel:
 
 def text_of(label: Any) -> str:
     """A short label, in one line and without mathematics."""
-    if isinstance(label, tuple):
-        text = ", ".join(map(text_of, label))
-    elif isinstance(label, pd.Interval):
-        left, right = ("[" if label.closed_left else "("), ("]" if label.closed_right else ")")
-        text = f"{left}{text_of(label.left)}, {text_of(label.right)}{right}"
-    elif is_missing(label):
-        text = "missing"
-    elif isinstance(label, float):
-        text = f"{label:.10g}" if abs(label) < 1e10 else f"{label:.0f}"
-    elif isinstance(label, pd.Timestamp) and label == label.normalize():
-        text = str(label.date())
-    else:
-        text = str(label)
-    text = " ".join(text.split())
     longest = OF_LEVELS if isinstance(label, tuple) else LONGEST
-    return plain(text if len(text) <= longest else text[: longest - 1] + "…")
+    return plain(labels.cut(labels.text_of(label), longest))
 
 
 def named(index: pd.Index) -> str:
     """The names of an index's levels."""
-    return ", ".join(text_of(name) for name in index.names if name is not None)
+    return plain(labels.names_of(index))
 
 
 def percent(confidence: float) -> str:
