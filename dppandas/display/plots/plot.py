@@ -23,7 +23,7 @@ from ...release.answers.record_bundle import RecordBundle
 from ...release.answers.records import Record
 from ...release.private import Private
 from ...statistics import Moments, Quantiles
-from ...statistics.counting.unknown_keys import Sparse
+from ...statistics.counting.unknown_keys import Sparse, Unique
 from ...statistics.suggested_bounds import BoundsHistogram
 from . import heatmaps, quantile_plots
 from .bars import row_of
@@ -170,6 +170,10 @@ def _refuse_what_has_no_bars(record: Record) -> None:
         raise RecordError(
             "a selected label has no plot, because no number was released. .error() says how far "
             "its score may be below the best. Released counts by key can be plotted."
+        )
+    if isinstance(statistic, Unique):
+        raise RecordError(
+            "labels alone have no plot, because no number was released. Ask for value_counts()."
         )
     if isinstance(statistic, BoundsHistogram):
         raise RecordError(
