@@ -155,19 +155,31 @@ class BudgetExceeded(SessionError):
     """The ledger refused a release: it would cost more than is left.
 
     ``requested`` and ``remaining`` are exact fractions, of the kind that is short: `Epsilon`, `Rho`
-    or `Delta`.
+    or `Delta`. ``earlier`` says what earlier answers are still good for.
     """
 
     def __init__(
-        self, message: str, requested: Fraction, remaining: Fraction, bought: str = ""
+        self,
+        message: str,
+        requested: Fraction,
+        remaining: Fraction,
+        bought: str = "",
+        earlier: str = "",
     ) -> None:
         super().__init__(message)
         self.requested = requested
         self.remaining = remaining
+        self.earlier = earlier
         self._ending = bought or self._ending  # what became of the releases before this one
 
+    @property
+    def reason(self) -> str:
+        """The text without what became of the budget."""
+        return f"{super().reason} {self.earlier}".strip()
+
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.args[0], self.requested, self.remaining, self._ending)
+        said = self.args[0], self.requested, self.remaining, self._ending, self.earlier
+        return type(self), said
 
 
 class WorkerProcessError(SessionError):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..engines.base import Engine
-from ..errors import InternalError, ReleaseFailed, StoreError, WorkerProcessError
+from ..errors import BudgetExceeded, InternalError, ReleaseFailed, StoreError, WorkerProcessError
 from ..ledger.ledger import Ledger, current_cell, kernel
 from ..ledger.storage.leases import Claim, Taken
 from ..ledger.storage.store import Entry, StoredRelease
@@ -112,6 +112,9 @@ def release_all(
         try:
             bought = _bought(ledger, due) if due else {}
             break
+        except BudgetExceeded as refused:
+            refused.earlier = running._advice(plans[0].query)
+            raise
         except Taken as taken:  # this process holds nothing meanwhile, so there is no deadlock
             _wait(ledger, taken.key, taken.draw)
     unseen, records = dict(bought), []
@@ -121,6 +124,7 @@ def release_all(
         # queries that were stored before, or that another process answered.
         if before is not None or unseen.pop(plan.shared, None) is None:
             ledger._replayed(answer)
+        running._earlier.note(plan.query, plan.mechanism, answer.entry)
         records.append(plan.record(answer))
     return records
 
