@@ -13,8 +13,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..engines.base import Engine
-from ..errors import BudgetExceeded, InternalError, ReleaseFailed, StoreError, WorkerProcessError
-from ..ledger.ledger import Ledger, current_cell, kernel
+from ..errors import (
+    BudgetExceeded,
+    InternalError,
+    ReleaseFailed,
+    StoreError,
+    WorkerProcessError,
+    warn_user,
+)
+from ..ledger.cells import current_cell
+from ..ledger.ledger import Ledger, kernel
 from ..ledger.storage.leases import Claim, Taken
 from ..ledger.storage.store import Entry, StoredRelease
 from ..privacy.accounting.losses import Loss
@@ -124,6 +132,8 @@ def release_all(
         # queries that were stored before, or that another process answered.
         if before is not None or unseen.pop(plan.shared, None) is None:
             ledger._replayed(answer)
+        if before is None and (paid := ledger._reruns.paid(plan.draft)):
+            warn_user(paid)
         running._earlier.note(plan.query, plan.mechanism, answer.entry)
         records.append(plan.record(answer))
     return records

@@ -28,7 +28,8 @@ from dppandas.display.notebook.view import View
 from dppandas.errors import StoreError
 from dppandas.ledger import charts
 from dppandas.ledger import html as views
-from dppandas.ledger.ledger import Ledger, attribute_to, kernel
+from dppandas.ledger.cells import attribute_to
+from dppandas.ledger.ledger import Ledger, kernel
 from dppandas.ledger.storage import schema as file_schema
 from dppandas.ledger.storage import sqlite
 from dppandas.ledger.storage.store import MemoryStore
