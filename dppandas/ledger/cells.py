@@ -66,11 +66,11 @@ class Reruns:
         self._paid[question] = _held(run), runs + is_new, paid + entry.loss
         if not is_new or not runs:
             return ""
-        return (
-            f"this cell ran {runs + 1} times and paid {paid + entry.loss} in all for "
-            f"'{question[2]}': what pandas did to a frame isn't known, so df.dp draws and pays "
-            "anew in each run, as when a slider moves. The frame that dp.protect(df, name=…) "
-            "returns gives equal questions the same answer again, for free."
+        return (  # in short lines: marimo doesn't wrap them
+            f"this cell ran {runs + 1} times and paid {paid + entry.loss} in all.\n"
+            f"Each run draws '{question[2]}' anew, and each move of a slider is a run:\n"
+            "what pandas did to a frame isn't known. Ask the frame that dp.protect(df, name=…)\n"
+            "returns, by its own methods: equal questions get the same answer again, for free."
         )
 
 
