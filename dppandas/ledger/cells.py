@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from weakref import ref
 
@@ -28,7 +29,7 @@ def current_cell() -> int | None:
     """The notebook cell that is running; None if it is unknown."""
     if _current_cell is not None:
         return _current_cell()
-    found = marimo.cell()
+    found = marimo.cell() if marimo.RUNTIME in sys.modules else None
     return None if found is None else found[0]
 
 
@@ -56,7 +57,7 @@ class Reruns:
 
     def paid(self, entry: Entry) -> str:
         """Note a charge. Returns what to tell the user: "" in the first run."""
-        place = None if entry.key or entry.lineage == "verified" else _now()
+        place = None if entry.lineage == "verified" else _now()
         if place is None:
             return ""
         cell, run = place

@@ -10,6 +10,9 @@ import os
 import sys
 from typing import Any
 
+#: What is imported wherever it runs a cell.
+RUNTIME = "marimo._runtime.context"
+
 #: The numbers of cells, by marimo's names of them.
 _numbers: dict[str, int] = {}
 
@@ -26,7 +29,7 @@ def is_kernel() -> bool:
 def cell() -> tuple[int, object] | None:
     """The number of the cell that is running, and an object that each run has of its own."""
     try:
-        context: Any = sys.modules["marimo._runtime.context"].get_context()
+        context: Any = sys.modules[RUNTIME].get_context()
         run, name, names = context.execution_context, context.cell_id, list(context.graph.cells)
     except Exception:  # it isn't there, doesn't run this thread, or isn't the marimo known here
         return None

@@ -132,9 +132,10 @@ def release_all(
         # queries that were stored before, or that another process answered.
         if before is not None or unseen.pop(plan.shared, None) is None:
             ledger._replayed(answer)
-        if before is None and (paid := ledger._reruns.paid(plan.draft)):
+        if plan.draft.key:
+            running._answered.append((answer.entry, plan.query, plan.mechanism))
+        elif paid := ledger._reruns.paid(plan.draft):
             warn_user(paid)
-        running._earlier.note(plan.query, plan.mechanism, answer.entry)
         records.append(plan.record(answer))
     return records
 

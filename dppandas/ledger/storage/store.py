@@ -157,12 +157,6 @@ def refuse_second(number: int, has_outcome: object) -> None:
 _PROCESS = os.getpid()
 
 
-def _is_worker() -> bool:
-    """Whether another process may hold a copy of what this one holds."""
-    is_child = multiprocessing.parent_process() is not None
-    return os.getpid() != _PROCESS or (is_child and not marimo.is_kernel())
-
-
 class MemoryStore:
     """Entries in the memory of one process, and of no other."""
 
@@ -178,7 +172,8 @@ class MemoryStore:
         self._lock = threading.Lock()
 
     def add(self, drafts: Sequence[Entry], check: Check, claim: Claim | None = None) -> list[Entry]:
-        if _is_worker():
+        is_child = multiprocessing.parent_process() is not None
+        if os.getpid() != _PROCESS or (is_child and not marimo.is_kernel()):
             raise WorkerProcessError(
                 "this is a forked or worker process, and each copy of a ledger in memory would "
                 "grant the whole budget again. Release in the main process, or keep the ledger in "
