@@ -34,7 +34,6 @@ import numbers
 import os
 import re
 import sys
-import textwrap
 import traceback
 import warnings
 from collections.abc import Callable, Collection
@@ -225,18 +224,17 @@ _OTHERS = ("IPython", "ipykernel", "numpy", "pandas")
 
 
 def _in_lines(text: str, most: int) -> list[str]:
-    """A text in as few lines as hold it, or in as many as may be. Lines end with sentences where
-    that leaves none too long."""
-    sentences = re.split(r"(?<=[.:]) (?=[A-Z.\"'])", text)
-    for lines in range(min(most, len(sentences))):
-        cuts = combinations(range(1, len(sentences)), lines)
+    """A text in as few lines as hold it, or in as many as may be, which are then as even as can be.
+    They end with sentences: front ends wrap what is too long for them."""
+    sentences = re.split(r"(?<=[.?]) (?=[A-Z.])", text)
+    best = [text]
+    for number in range(1, min(most, len(sentences)) + 1):
+        cuts = combinations(range(1, len(sentences)), number - 1)
         ways = [[" ".join(sentences[a:b]) for a, b in pairwise((0, *c, None))] for c in cuts]
         best = min(ways, key=lambda way: max(map(len, way)))
         if max(map(len, best)) <= _WIDTH:
-            return best
-    widths = (_WIDTH, *range(-(-len(text) // most), len(text) + 1))
-    wrapped = (textwrap.wrap(text, width, break_on_hyphens=False) for width in widths)
-    return next(lines for lines in wrapped if len(lines) <= most)
+            break
+    return best
 
 
 def _place(error: BaseException) -> str:

@@ -127,13 +127,12 @@ def test_lines_end_with_sentences_and_are_four_at_most(run: Any) -> None:
     for cell in ("p['x'].mean(epsilon=1)", "p.groupby('x')", "p.nope", "len(p)"):
         _first, *others = run(f"x = 1\n{cell}")
         assert len(others) <= 3
-        assert all(len(line) <= 115 for line in others)
+        assert all(len(line) <= 200 for line in others)
     short = "A reason. " * 22
     lines = shown(UnsupportedVerb(short.strip()))
     assert len(lines) == 3
     assert all(line.endswith(".") for line in lines[:2])
-    assert len(shown(UnsupportedVerb("w" * 2000))) <= 3
-    assert len(shown(UnsupportedVerb("word " * 500))) <= 3
+    assert len(shown(UnsupportedVerb("word " * 500))) == 1
 
 
 def test_a_line_of_a_file_is_named_with_it(run: Any, tmp_path: Any) -> None:
