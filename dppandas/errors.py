@@ -29,13 +29,17 @@ import contextlib
 import datetime
 import functools
 import inspect
+import linecache
 import numbers
+import os
+import re
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Collection
 from fractions import Fraction
-from types import FrameType
+from itertools import combinations, pairwise
+from types import CodeType, FrameType
 from typing import Any, ParamSpec, TypeVar
 
 __all__ = [
@@ -103,6 +107,12 @@ class DPError(Exception):
     def __str__(self) -> str:
         return f"{self.reason} {self._ending}".strip()
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows in place of a traceback, in each of its modes: the message in three
+        lines, and the line of the caller. One text, because some modes join texts by nothing."""
+        lines = [*_in_lines(f"{type(self).__name__}: {self}", 3), _place(self)]
+        return ["\n".join(filter(None, lines))]
+
 
 class QueryError(DPError, ValueError):
     """A public argument is wrong. Nothing was computed or charged."""
@@ -144,19 +154,31 @@ class BudgetExceeded(SessionError):
     """The ledger refused a release: it would cost more than is left.
 
     ``requested`` and ``remaining`` are exact fractions, of the kind that is short: `Epsilon`, `Rho`
-    or `Delta`.
+    or `Delta`. ``earlier`` says what earlier answers are still good for.
     """
 
     def __init__(
-        self, message: str, requested: Fraction, remaining: Fraction, bought: str = ""
+        self,
+        message: str,
+        requested: Fraction,
+        remaining: Fraction,
+        bought: str = "",
+        earlier: str = "",
     ) -> None:
         super().__init__(message)
         self.requested = requested
         self.remaining = remaining
+        self.earlier = earlier
         self._ending = bought or self._ending  # what became of the releases before this one
 
+    @property
+    def reason(self) -> str:
+        """The text without what became of the budget."""
+        return f"{super().reason} {self.earlier}".strip()
+
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.args[0], self.requested, self.remaining, self._ending)
+        said = self.args[0], self.requested, self.remaining, self._ending, self.earlier
+        return type(self), said
 
 
 class WorkerProcessError(SessionError):
@@ -190,6 +212,57 @@ class InternalError(DPError, RuntimeError):
 
     _ending = ""
 
+    def _render_traceback_(self) -> list[str]:
+        return ["\n".join([*super()._render_traceback_(), *getattr(self, "__notes__", ())])]
+
+
+# --- how notebooks show them ----------------------------------------------------------------------
+
+_WIDTH = 100
+#: What runs a notebook's code, or calls back what a user gave it.
+_OTHERS = ("IPython", "ipykernel", "numpy", "pandas")
+
+
+def _in_lines(text: str, most: int) -> list[str]:
+    """A text in as few lines as hold it, or in as many as may be, which are then as even as can be.
+    They end with sentences: front ends wrap what is too long for them."""
+    sentences = re.split(r"(?<=[.?]) (?=[A-Z.])", text)
+    best = [text]
+    for number in range(1, min(most, len(sentences)) + 1):
+        cuts = combinations(range(1, len(sentences)), number - 1)
+        ways = [[" ".join(sentences[a:b]) for a, b in pairwise((0, *c, None))] for c in cuts]
+        best = min(ways, key=lambda way: max(map(len, way)))
+        if max(map(len, best)) <= _WIDTH:
+            break
+    return best
+
+
+def _place(error: BaseException) -> str:
+    """The line of the caller; "" where there is no other in the cell."""
+    callers = [
+        (frame, line, linecache.getlines(frame.f_code.co_filename))
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if not _is_of(frame, *_OTHERS, _OURS)
+    ]
+    callers = [each for each in callers if each[1] <= len(each[2])]  # whose code is known
+    cells = [each for each in callers if each[0].f_code.co_name == "<module>"]
+    if not callers:
+        return ""
+    ends = (cells or callers)[-1], callers[-1]
+    places = list(dict.fromkeys(f"line {line}{_of(frame)}" for frame, line, _ in ends))
+    _, line, source = callers[-1]
+    if len(places) == len(source) == 1:
+        return ""
+    said = f"In {', then in '.join(places)}: {source[line - 1].strip()}"
+    return said if len(said) <= _WIDTH else said[: _WIDTH - 1] + "…"
+
+
+def _of(frame: FrameType) -> str:
+    """The function and the file of a frame, in words; of a cell, nothing."""
+    name, file = frame.f_code.co_name, frame.f_globals.get("__file__")
+    function = "" if name.startswith("<") else f" of {name}"
+    return function + (f" in {os.path.basename(frame.f_code.co_filename)}" if file else "")
+
 
 # --- where they are raised ------------------------------------------------------------------------
 
@@ -213,7 +286,8 @@ def hide_internals(
     prepare: Callable[[Any, Any], tuple[Callable[..., Any], dict[str, Any]]] | None = None,
     takes: str = "",
 ) -> Callable[P, R]:
-    """A public function whose refusals and interrupts come without the frames they come from.
+    """A public function whose refusals and interrupts come without the frames they come from: with
+    none of this package, so that the last one is the caller's.
 
     IPython's Verbose mode prints the arguments of each frame of a traceback and the variables of
     its line, and what is refused, such as a plain frame, may hold rows. Arguments that the function
@@ -231,25 +305,46 @@ def hide_internals(
         args, kwargs = _Unseen(args), _UnseenByName(kwargs)
         call: Any = function
         try:
-            if prepare is not None:
-                call, kwargs = prepare(args, kwargs)
-                kwargs = _UnseenByName(kwargs)
-            return call(*args, **kwargs)  # type: ignore[no-any-return]
+            try:
+                if prepare is not None:
+                    call, kwargs = prepare(args, kwargs)
+                return call(*args, **kwargs)  # type: ignore[no-any-return]
+            except TypeError as error:
+                wrong = _misfit(error, (code, call.__code__))
+                if not wrong:
+                    raise
+            raise QueryError(f"{function.__name__}: {wrong}. It takes {names}.")
         except (DPError, KeyboardInterrupt) as error:
-            raised: BaseException = error
-        except TypeError as error:
-            # Arguments that don't fit enter nothing but what stands in for the function.
-            _, *entered = (frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__))
-            if any(each is code or each is not call.__code__ for each in entered):
-                raise
-            wrong = str(error).rpartition("() ")[2]
-            raised = QueryError(f"{function.__name__}: {wrong}. It takes {names}.")
-        try:
-            raise raised.with_traceback(None)
-        finally:
-            del raised  # or it would refer to itself, and keep rows in memory
+            _forget_frames(error)
+            raise  # again, which adds no frame of this function
 
     return called
+
+
+def _misfit(error: TypeError, codes: Collection[CodeType]) -> str:
+    """What is wrong with arguments that a function doesn't take; "" if that isn't the error.
+
+    Such arguments enter nothing but what stands in for the function."""
+    function, stand_in = codes
+    _, *entered = (frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__))
+    if isinstance(error, DPError) or any(c is function or c is not stand_in for c in entered):
+        return ""
+    return str(error).rpartition("() ")[2]
+
+
+def _forget_frames(error: BaseException) -> None:
+    """Take the frames off an error, and the errors of this package that it came from. Of a bug, the
+    lines that it came through are noted, without what they held."""
+    if isinstance(error, InternalError):
+        for frame, line in traceback.walk_tb(error.__traceback__):
+            error.add_note(f"  {frame.f_code.co_filename}:{line} in {frame.f_code.co_name}")
+    error.__traceback__ = None
+    while (inner := error.__context__) is not None and _began_here(inner):
+        error.__context__ = inner.__context__
+
+
+def _began_here(error: BaseException) -> bool:
+    return error.__traceback__ is not None and _is_ours(error.__traceback__.tb_frame)
 
 
 def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
@@ -271,8 +366,15 @@ def warn_user(message: str) -> None:
         warnings.warn(message, UserWarning, stacklevel=level)
 
 
+_OURS = __name__.partition(".")[0]
+
+
+def _is_of(frame: FrameType, *packages: str) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] in packages
+
+
 def _is_ours(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__")).partition(".")[0] == __name__.partition(".")[0]
+    return _is_of(frame, _OURS)
 
 
 _CALLED = hide_internals(hide_internals).__code__

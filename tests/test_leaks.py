@@ -539,8 +539,13 @@ def test_no_canary_gets_out_of_a_notebook(tmp_path: Path, monkeypatch: pytest.Mo
     assert _found(book, tmp_path) == []
     assert (tmp_path / "results.pickle").stat().st_size > 1000
     for cell, (source, name) in zip(book.cells, cells, strict=True):
-        raised = [output.ename for output in cell.outputs if output.output_type == "error"]
-        assert raised == ([] if name is None else [name]), source
+        errors = [output for output in cell.outputs if output.output_type == "error"]
+        assert [error.ename for error in errors] == ([] if name is None else [name]), source
+        for error in errors:  # what, why, and what to write
+            (text,) = error.traceback
+            assert text.count("\n") < 4, source
+            assert len(text) <= 400, source
+            assert str(HOUSE) not in text, source
 
 
 def test_a_canary_that_gets_out_of_a_notebook_is_found(tmp_path: Path, monkeypatch: Any) -> None:

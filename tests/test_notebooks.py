@@ -91,6 +91,31 @@ def test_a_lecture_checks_its_claims(path: Path) -> None:
     assert not [source for source in code if "seed(" in source]
 
 
+RUNNERS = {
+    "papermill": ["papermill", "--no-progress-bar", "quickstart.ipynb", "run.ipynb"],
+    "jupyter execute": ["jupyter", "execute", "--output=run.ipynb", "quickstart.ipynb"],
+}
+
+
+def texts(book: Any) -> list[list[str]]:
+    """What each cell of code prints and shows, as text."""
+    found = [cell.outputs for cell in book.cells if cell.cell_type == "code"]
+    return [[out.get("text") or out.data["text/plain"] for out in outputs] for outputs in found]
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_others_run_the_quickstart_too(runner: str, notebooks: Path) -> None:
+    if runner == "papermill":
+        pytest.importorskip("papermill")
+    before = files(notebooks)
+    result = run([sys.executable, "-m", *RUNNERS[runner]], cwd=notebooks)
+    assert result.returncode == 0, result.stderr[-5000:]
+    ran, saved = (nbformat.read(notebooks / f"{n}.ipynb", 4) for n in ("run", "quickstart"))
+    assert texts(ran) == texts(saved)
+    (notebooks / "run.ipynb").unlink()
+    assert files(notebooks) == before
+
+
 def changed(notebooks: Path, old: str, new: str) -> str:
     """What nbval says of the notebook with one cell changed."""
     path = notebooks / "quickstart.ipynb"

@@ -99,12 +99,9 @@ def declared_keys(table: Table, name: Any, expression: Expression) -> Keys:
     if expression.is_truth:
         return Keys((False, True))
     raise MissingArgument(
-        f"keys= is needed for {name!r}: a list of the labels to answer for, such as "
-        "keys=[9, 12, 14]. Or declare them by domain= of dp.protect, or by .declare(…), which "
-        "returns a frame that knows them (df.dp doesn't). dppandas never reads labels from the "
-        "data, because a rare one would show who is in it. To find labels that many people share, "
-        "pay with a δ: value_counts(epsilon=…, delta=…) or groupby(…, delta=…), in a session such "
-        "as dp.session(epsilon=2, delta=1e-6)."
+        f"keys= is needed for {name!r}: labels are never read from the data, because a rare one "
+        "would show who is in it. Write keys=[9, 12, 14], or declare them: domain= of dp.protect, "
+        "or .declare(…). Or pay for common ones: value_counts(…, delta=…) or groupby(…, delta=…)."
     )
 
 

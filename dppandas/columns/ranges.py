@@ -74,10 +74,9 @@ def range_of(table: Table, name: Any, expression: Expression, bounds: object) ->
     of = kinds.NUMBERS | kinds.TIMES | {kinds.DURATION}
     expressions.need(expression, of, table.source.facts, f"numbers of {name!r}")
     raise MissingArgument(
-        f"bounds= is needed for {name!r}: the range that values are clipped to. It is never read "
-        "from the data, because the largest value belongs to somebody. Write bounds=(0, 60), or "
-        "(0, 1) for True and False, or ('2020-01-01', '2020-12-31') for times; or declare it by "
-        "domain= of dp.protect, or by .declare(…), which returns a frame that knows it."
+        f"bounds= is needed for {name!r}: the range that values are clipped to is never read from "
+        "the data, because the largest value belongs to somebody. Write bounds=(0, 60), for times "
+        "('2020-01-01', '2020-12-31'), or declare it: domain= of dp.protect, or .declare(…)."
     )
 
 

@@ -47,10 +47,10 @@ def parts_of(frame: V, by: Any, keys: object, ranges: object) -> dict[Any, V]:
     table = frame._table
     if not table.source.verified:
         raise LineageError(
-            "partition needs a verified frame: the one that dp.protect returned, or one made from "
-            "it. Its branches are charged in parallel, which holds only if each person's rows lie "
-            "in few of them, and what pandas did to this frame can't be checked. Use groupby(…, "
-            "keys=[…]), which answers for all keys in one release."
+            "partition needs a verified frame, which dp.protect returns: parts are charged in "
+            "parallel only if each person's rows lie in few of them, and what pandas did to this "
+            "frame can't be checked. Use groupby(…, keys=[…]), which answers for all keys in one "
+            "release."
         )
     names, cells = cells_of(frame, by, keys, ranges, "partition")
     found: Keys = cells.keys or Keys(())

@@ -19,31 +19,13 @@ from ..privacy.accounting.measures import Measure, PrivacyBudget
 from ..privacy.sampling import entropy
 from ..rows.facts.units import whole_number
 from . import export, html, statement
+from .cells import Reruns, current_cell, first_run
 from .snapshot import Snapshot
 from .storage.leases import Claim
 from .storage.store import Entry, MemoryStore, Store, StoredRelease
 from .storage.verify import Verdict, verified
 
 Observer = Callable[["Ledger"], None]
-
-CellFinder = Callable[[], int | None]
-#: From a cell's number to the number of its first run; None if that is the same.
-FirstRun = Callable[[int], int | None]
-
-_current_cell: CellFinder | None = None
-_first_run: FirstRun | None = None
-
-
-def attribute_to(finder: CellFinder | None, first_run: FirstRun | None = None) -> None:
-    """Let the notebook extension say which cell is running, and which number it had when it ran
-    first. None: cells are unknown."""
-    global _current_cell, _first_run
-    _current_cell, _first_run = finder, first_run
-
-
-def current_cell() -> int | None:
-    """The notebook cell that is running; None if it is unknown."""
-    return None if _current_cell is None else _current_cell()
 
 
 class Ledger:
@@ -66,6 +48,7 @@ class Ledger:
         self._store: Store = store or MemoryStore()
         self._replays: list[Entry] = []
         self._observers: dict[Observer, None] = {}  # in the order in which they came
+        self._reruns = Reruns()
         self._closed = False
 
     @property
@@ -100,7 +83,7 @@ class Ledger:
         count, spending = self._store.counted()
         return Snapshot(
             self._terms, self._store, count, spending, tuple(self._replays), self._closed,
-            kernel(), _first_run,
+            kernel(), first_run(),
         )  # fmt: skip
 
     def _entries(self, last: int | None = None) -> list[Entry]:

@@ -25,7 +25,7 @@ class Snapshot:
     again: tuple[Entry, ...]  # the answers that this kernel replayed, oldest first
     closed: bool
     kernel: str  # a name of this process
-    run_first: Callable[[int], int | None] | None  # see `attribute_to` in `ledger`
+    run_first: Callable[[int], int | None] | None  # see `attribute_to` in `cells`
 
     @property
     def budget(self) -> Epsilon | None:

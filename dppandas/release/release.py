@@ -13,8 +13,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..engines.base import Engine
-from ..errors import InternalError, ReleaseFailed, StoreError, WorkerProcessError
-from ..ledger.ledger import Ledger, current_cell, kernel
+from ..errors import (
+    BudgetExceeded,
+    InternalError,
+    ReleaseFailed,
+    StoreError,
+    WorkerProcessError,
+    warn_user,
+)
+from ..ledger.cells import current_cell
+from ..ledger.ledger import Ledger, kernel
 from ..ledger.storage.leases import Claim, Taken
 from ..ledger.storage.store import Entry, StoredRelease
 from ..privacy.accounting.losses import Loss
@@ -112,6 +120,9 @@ def release_all(
         try:
             bought = _bought(ledger, due) if due else {}
             break
+        except BudgetExceeded as refused:
+            refused.earlier = running._advice(plans[0].query)
+            raise
         except Taken as taken:  # this process holds nothing meanwhile, so there is no deadlock
             _wait(ledger, taken.key, taken.draw)
     unseen, records = dict(bought), []
@@ -121,6 +132,10 @@ def release_all(
         # queries that were stored before, or that another process answered.
         if before is not None or unseen.pop(plan.shared, None) is None:
             ledger._replayed(answer)
+        if plan.draft.key:
+            running._answered.append((answer.entry, plan.query, plan.mechanism))
+        elif paid := ledger._reruns.paid(plan.draft):
+            warn_user(paid)
         records.append(plan.record(answer))
     return records
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -18,10 +19,11 @@ from ..ledger import canonical
 from ..ledger.ledger import Ledger
 from ..ledger.storage import sqlite
 from ..ledger.storage.store import Store
-from ..privacy.accounting.losses import Epsilon
+from ..privacy.accounting.losses import Epsilon, Loss
 from ..privacy.accounting.measures import Measure, PrivacyBudget
 from ..rows.facts.declared import DeclaredFacts
 from ..rows.facts.kinds import Kind
+from .answers.earlier import KEPT, Answered, advice
 from .context import Slot, here, within
 from .query import UNNAMED, Query, Source
 
@@ -64,6 +66,7 @@ class Session:
         self._sources: dict[str, ProtectedSource] = {}
         #: The latest different queries of this kernel, by name, the latest first.
         self._asked: dict[str, Query] = {}
+        self._answered: deque[Answered] = deque(maxlen=KEPT)
 
     @property
     def _is_untouched(self) -> bool:
@@ -86,6 +89,11 @@ class Session:
         others = [each for each in self._asked.items() if each[0] != name]
         # in one step, because other threads may be reading it
         self._asked = dict([(name, query), *others][:REMEMBERED])
+
+    def _advice(self, asked: Query | None = None) -> str:
+        """What earlier answers are still good for, when a question is too dear."""
+        charged, left = self.ledger._charges(last=KEPT), self.ledger._left or Loss()
+        return advice(list(self._answered), charged, left, asked)
 
     @property
     def budget(self) -> Epsilon | None:

@@ -16,7 +16,7 @@ from refusals import raising, refusal
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
 from dppandas.errors import LineageError, MissingArgument, SessionError, SourceError
-from dppandas.ledger.ledger import attribute_to
+from dppandas.ledger.cells import attribute_to
 from dppandas.privacy.accounting.losses import Epsilon
 from dppandas.release.query import Token
 from dppandas.release.session import scratch

@@ -9,7 +9,7 @@ import atexit
 from typing import Any
 
 from ...engines import parallel
-from ...ledger.ledger import attribute_to
+from ...ledger.cells import attribute_to
 from ...release.session import Session
 from .answers import Cards
 from .cells import Cells

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from ...errors import ReleaseFailed, WorkerProcessError
 from ...privacy.accounting.composition import ParallelComposition, Path
 from ...privacy.accounting.losses import Epsilon, Loss
+from .. import marimo
 from .leases import Claim, Taken
 
 
@@ -171,7 +172,8 @@ class MemoryStore:
         self._lock = threading.Lock()
 
     def add(self, drafts: Sequence[Entry], check: Check, claim: Claim | None = None) -> list[Entry]:
-        if os.getpid() != _PROCESS or multiprocessing.parent_process() is not None:
+        is_child = multiprocessing.parent_process() is not None
+        if os.getpid() != _PROCESS or (is_child and not marimo.is_kernel()):
             raise WorkerProcessError(
                 "this is a forked or worker process, and each copy of a ledger in memory would "
                 "grant the whole budget again. Release in the main process, or keep the ledger in "

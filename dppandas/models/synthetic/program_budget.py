@@ -122,4 +122,5 @@ def _cannot_afford(wanted: Loss, left: Loss) -> BudgetExceeded:
         "what was spent.",
         requested=asked,
         remaining=rest,
+        earlier=current()._advice(),
     )

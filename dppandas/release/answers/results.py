@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from io import StringIO
+from types import SimpleNamespace
 from typing import Any, Unpack, cast
 
 import numpy as np
@@ -81,6 +83,12 @@ class _Released:
         else:
             said = with_error(self._plainly(), self._record.errors())
             printer.text(f"{said.removesuffix(')')}{self._noise_note()})")
+
+    def _display_(self) -> str:
+        """What marimo shows."""
+        printer = StringIO()
+        self._repr_pretty_(SimpleNamespace(text=printer.write), False)
+        return printer.getvalue()
 
     def _noise_note(self) -> str:
         return f", {DROWNED}" if self._record.noise_dominated else ""

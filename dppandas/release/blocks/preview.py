@@ -21,6 +21,7 @@ from ...privacy.mechanisms.base import Mechanism
 from .. import context
 from ..answers.records import PREVIEW, Record
 from ..query import Query
+from ..session import current
 from . import split
 
 R = TypeVar("R")
@@ -219,6 +220,7 @@ def all_or_none(program: Callable[[], R]) -> R:
             f"all, and {left} is left. Lower {name}= to at most {rest}, or see dp.ledger().",
             requested=asked,
             remaining=rest,
+            earlier=current()._advice(),
         )
     return program()
 

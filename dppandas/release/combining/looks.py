@@ -214,6 +214,7 @@ def _cannot_afford(
         requested=error.requested,
         remaining=error.remaining,
         bought="The looks that were paid for stay, and cost nothing again." if kept else "",
+        earlier=error.earlier,
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -25,10 +26,12 @@ from dppandas.display.notebook import whatif
 from dppandas.display.notebook.cells import Cells
 from dppandas.display.notebook.live import LOOK, Live, Watch
 from dppandas.display.notebook.view import View
+from dppandas.engines import parallel
 from dppandas.errors import StoreError
 from dppandas.ledger import charts
 from dppandas.ledger import html as views
-from dppandas.ledger.ledger import Ledger, attribute_to, kernel
+from dppandas.ledger.cells import attribute_to
+from dppandas.ledger.ledger import Ledger, kernel
 from dppandas.ledger.storage import schema as file_schema
 from dppandas.ledger.storage import sqlite
 from dppandas.ledger.storage.store import MemoryStore
@@ -494,9 +497,10 @@ def test_without_threads_each_change_is_shown_at_once(
     dp.session(epsilon=2, store=tmp_path / "a.ledger")
     live = Live(Kernelled())
     live.show(dp.ledger())
-    frame = pd.DataFrame({"x": [1]})
+    monkeypatch.setattr(parallel, "workers", lambda: 3)
+    frame = pd.DataFrame({"x": np.arange(3_000_000) % 10})
     for spent in ("0.5", "1", "1.5"):
-        frame.dp.count(epsilon=0.5)
+        assert frame.dp["x"].mean(bounds=(0, 10), epsilon=0.5) == pytest.approx(4.5, abs=0.01)
         assert f"ε spent {spent} of 2" in pushed[-1]
     live.stop()
 
