@@ -46,9 +46,8 @@ class Pages:
         self._starts: list[int] = []  # below which numbers the pages end that were left behind
         self._next = 1  # below which number the next page ends; 1: there is none
         self._words = Search()
-        self._table = ipywidgets.HTML()
-        self._sheet = ipywidgets.Box([self._table], tooltip="releases", tabbable=True)
-        self._sheet.add_class("dp-sheet")
+        self._table = ipywidgets.HTML(tooltip="releases", tabbable=True)
+        self._table.add_class("dp-sheet")
         self._search = ipywidgets.Text(
             description="Search", placeholder="question, source or [cell]"
         )
@@ -64,7 +63,7 @@ class Pages:
         self._search.observe(self._sought, "value")
         controls = [self._search, self._newer, self._older, self._where]
         self._bar = ipywidgets.HBox(controls, layout={"flex_flow": "row wrap"})
-        self.box = ipywidgets.VBox([self._bar, self._sheet])
+        self.box = ipywidgets.VBox([self._bar, self._table])
 
     def update(self, ledger: Snapshot, charges: list[Entry]) -> None:
         """Show the newest charges, read already, unless the reader is looking at others."""

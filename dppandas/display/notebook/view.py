@@ -33,15 +33,13 @@ _EITHER_OR = f"""<style>
 #: For the widget alone: a head that stays, a focus and arrows of dropdowns for every theme.
 _CONTROLS = """<style>
 .dppandas-live .dp-sheet{max-height:30em;overflow:auto}
-.dppandas-live .dp-sheet>.widget-html{flex:1 1 auto;margin:0}
 .dppandas-live .widget-html-content{line-height:1.5}
 .dppandas-live thead th{position:sticky;top:0;z-index:1;\
 background:var(--jp-layout-color0,var(--vscode-editor-background,Canvas))!important}
 .dppandas-live .dp-sheet tbody tr td{overflow-wrap:anywhere}
 .dppandas-live select{appearance:auto!important;background-image:none!important}
 [data-jp-theme-light="false"] .dppandas-live select{color-scheme:dark}
-.dppandas-live :is(button,select,input,summary,.dp-sheet):focus-visible,\
-.dppandas-live .dp-sheet:focus-visible\
+.dppandas-live :is(button,select,input,summary,.dp-sheet):focus-visible\
 {outline:2px solid var(--jp-brand-color1,#1b7f79)!important;outline-offset:-2px}
 </style>"""
 
