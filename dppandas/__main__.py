@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 from .errors import DPError
 from .ledger import statement
-from .ledger.text import SHOWN
-from .ledger.text import text as in_text
 from .ledger.ledger import Ledger
 from .ledger.storage.sqlite import SqliteStore
 from .ledger.storage.verify import Verdict, verified
+from .ledger.text import SHOWN
+from .ledger.text import text as in_text
 
 #: What the process returns: nothing deviates; something does; it couldn't be looked at.
 SOUND, DEVIATES, REFUSED = 0, 1, 2

@@ -49,9 +49,10 @@ def shown(ledger: Snapshot, before: int | None = None) -> list[Entry]:
         last = min(4 * last, MOST)
 
 
-def still(ledger: Snapshot, steps: Steps, charges: Sequence[Entry]) -> str:
-    """A ledger without controls."""
-    return framed(head(ledger) + bar(ledger) + legend(ledger, steps) + newest(ledger, charges))
+def still(ledger: Snapshot, steps: Steps, charges: Sequence[Entry], state: str = "") -> str:
+    """A ledger without controls. ``state`` : what else its head says."""
+    told = head(ledger, state) + bar(ledger) + legend(ledger, steps)
+    return framed(told + newest(ledger, charges))
 
 
 def framed(part: str) -> str:
@@ -62,16 +63,16 @@ def framed(part: str) -> str:
     )
 
 
-def head(ledger: Snapshot, is_live: bool = False) -> str:
+def head(ledger: Snapshot, state: str = "", is_live: bool = False) -> str:
     """What is left and spent, and the state. ``is_live``: screen readers tell when it changes."""
     said = [words.spent(ledger), *words.more(ledger)]
     parts = [f"<b>{escape(words.left(ledger))}</b>", *map(escape, said)]
-    state = words.state(ledger)
+    states = "".join(f" {notice(each)}" for each in (words.state(ledger), state) if each)
     role = ' role="status"' if is_live else ""
-    exact = f"exactly {ledger.spending.total} spent"
+    exact = escape(f"exactly {ledger.spending.total} spent")
     return (
-        f'<div class="dp-head"{role} title="{escape(exact)}" style="font-size:15px;'
-        f'margin:4px 0 8px 0">{" · ".join(parts)}{" " + notice(state) if state else ""}</div>'
+        f'<div class="dp-head"{role} title="{exact}" style="font-size:15px;margin:4px 0 8px 0">'
+        f"{' · '.join(parts)}{states}</div>"
     )
 
 
@@ -183,7 +184,7 @@ def note(said: str) -> str:
 
 _CELL = "text-align:left;vertical-align:top;padding:4px 14px 4px 0;border:0;background:transparent;"
 _RULED = f"{_CELL}border-bottom:1px solid rgba(128,128,128,0.3)"
-_HEADED = f"{_CELL}border-bottom:1px solid {EDGE};font-weight:bold;white-space:nowrap"
+_HEADED = f"{_CELL}border-bottom:1px solid {EDGE};font-weight:bold"
 
 
 def table(ledger: Snapshot, rows: Sequence[Row], marks: bool = True) -> str:

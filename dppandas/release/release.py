@@ -153,7 +153,8 @@ def _bought(ledger: Ledger, due: Mapping[object, Plan]) -> dict[object, StoredRe
         process = os.getpid()
         drafts = [plan.draft for plan in due.values()]
         if len(drafts) > 1:
-            drafts = [draft._replace(program=program_of("")) for draft in drafts]
+            program = program_of("")
+            drafts = [draft._replace(program=program) for draft in drafts]
         entries = ledger._charge(*drafts, claim=claim)
         return {
             name: _answered(ledger, plan, entries[i:], process)

@@ -88,7 +88,7 @@ def button(code: str) -> str:
     if not code:
         return ""
     return (
-        f'<code style="user-select:all">{escape(code)}</code> '
+        f'<code style="user-select:all;margin-left:12px">{escape(code)}</code> '
         f'<button type="button" class="jupyter-button widget-button" style="width:auto;'
         f'display:inline-block" onclick="{escape(_COPY)}">copy the code</button> '
         '<span role="status"></span>'

@@ -62,7 +62,9 @@ class Pages:
         self._newer.on_click(lambda _: self._turn(older=False))
         self._search.observe(self._sought, "value")
         controls = [self._search, self._newer, self._older, self._where]
-        self._bar = ipywidgets.HBox(controls, layout={"flex_flow": "row wrap"})
+        self._bar = ipywidgets.HBox(
+            controls, layout={"flex_flow": "row wrap", "align_items": "center"}
+        )
         self.box = ipywidgets.VBox([self._bar, self._table])
 
     def update(self, ledger: Snapshot, charges: list[Entry]) -> None:
@@ -96,8 +98,8 @@ class Pages:
             return "nothing found"
         first, last = rows[0].entries[0].number, rows[-1].last.number
         of = f" · {len(found):,} found" if found is not None else ""
-        place = "" if self._starts else " · the newest"
-        place = place if self._next > 1 else f"{place} · the oldest"
+        ends = [*([] if self._starts else ["newest"]), *([] if self._next > 1 else ["oldest"])]
+        place = f" · {' and '.join(ends)}" if ends and found is None else ""
         return f"{first:,} to {last:,} of {ledger.count:,}{place}{of}"
 
     def _turn(self, older: bool) -> None:

@@ -34,6 +34,7 @@ _EITHER_OR = f"""<style>
 _CONTROLS = """<style>
 .dppandas-live .dp-sheet{max-height:30em;overflow:auto}
 .dppandas-live .widget-html-content{line-height:1.5}
+.dppandas-live .widget-label{text-align:left}
 .dppandas-live thead th{position:sticky;top:0;z-index:1;\
 background:var(--jp-layout-color0,var(--vscode-editor-background,Canvas))!important}
 .dppandas-live .dp-sheet tbody tr td{overflow-wrap:anywhere}
@@ -89,10 +90,9 @@ class View:
 
 def copy(ledger: Snapshot, steps: charts.Steps, charges: list[Entry]) -> str:
     """What is saved with the notebook, and seen where no kernel updates the ledger."""
-    state = "" if ledger.closed else html.framed(f"<div>{html.notice(words.READ_ONLY)}</div>")
-    return (
-        f'{_EITHER_OR}<div class="dppandas-copy">{state}{html.still(ledger, steps, charges)}</div>'
-    )
+    state = "" if ledger.closed else words.READ_ONLY
+    drawn = html.still(ledger, steps, charges, state)
+    return f'{_EITHER_OR}<div class="dppandas-copy">{drawn}</div>'
 
 
 class _Both(HTML):
