@@ -20,6 +20,7 @@ from ...ledger import html, words
 from ...ledger.ledger import Ledger
 from ...privacy.accounting.losses import (
     LARGEST,
+    NO_EPSILON,
     SMALLEST,
     Epsilon,
     Loss,
@@ -142,7 +143,9 @@ def _paid(ledger: Ledger, query: Query, cost: Loss) -> tuple[str, Loss]:
     after = spending.plus([((query.source.name, query.path), cost)]).total
     takes = after - spending.total
     fit = how_many(ledger, query, cost)
-    costs = "" if takes == cost and measure is Measure.PURE else f"costs {cost.in_short}, "
+    asked = query.asked
+    typed = Loss(asked.epsilon or NO_EPSILON) if asked.rho is None else Loss(rho=asked.rho)
+    costs = "" if takes == cost == typed else f"costs {cost.in_short}, "
     if fit is None or ledger._terms.limit is None:
         return f"costs {cost.in_short}; there is no limit", takes
     if not fit:

@@ -98,7 +98,7 @@ def test_a_session_with_a_delta_counts_both() -> None:
     table = session.ledger.to_frame()
     assert {"epsilon", "delta"} <= set(table)
     assert "rho" not in table
-    said = "dppandas ledger · ε spent 0.25 of 1 · 0.75 left · δ spent 0 of 1e-06"
+    said = "dppandas ledger · 0.75 of ε = 1 left · 0.25 spent on 1 answer · 1e-06 of δ = 1e-06 left"
     assert repr(session).splitlines()[0] == said
 
 

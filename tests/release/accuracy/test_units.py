@@ -68,7 +68,7 @@ def test_the_exact_fraction_stands_behind_what_is_shown(tmp_path: Path) -> None:
     ledger = dp.ledger()
     assert record.epsilon == Fraction(1, 75)
     assert "ε ≈ 0.01333" in str(record)
-    assert "ε spent ≈ 0.01333 of 1 · ≈ 0.9866 left" in repr(ledger)
+    assert "≈ 0.9866 of ε = 1 left · ≈ 0.01333 spent" in repr(ledger)
     assert "1/75" not in repr(ledger)
     assert '<td title="ε = 1/75">≈ 0.01333</td>' in ledger._repr_html_()
     ledger.export(tmp_path / "a.csv")
