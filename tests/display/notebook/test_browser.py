@@ -193,9 +193,12 @@ def test_the_ledger_is_live_in_notebook_7(folders: tuple[Path, Path]) -> None:
 
 def test_an_exported_page_shows_the_ledger_offline(folders: tuple[Path, Path]) -> None:
     page = _exported(folders[0])
+    ledger = dp.session(epsilon=2).ledger
+    pd.DataFrame({"x": [1]}).dp.count(epsilon=0.5)
+    copy = View(ledger)._drawn().data
     with browser.offline() as tab:
         for place in PLACES:
-            _shows_one_of_the_two(tab, place)
+            _shows_one_of_the_two(tab, place, copy)
         tab.goto(page.as_uri())
         text = tab.inner_text("body")
         ARTIFACTS.mkdir(exist_ok=True)
@@ -221,10 +224,7 @@ WIDGETS = {
 }
 
 
-def _shows_one_of_the_two(tab: Any, place: Path) -> None:
-    ledger = dp.session(epsilon=2).ledger
-    pd.DataFrame({"x": [1]}).dp.count(epsilon=0.5)
-    copy = View(ledger)._drawn().data
+def _shows_one_of_the_two(tab: Any, place: Path, copy: str) -> None:
     for widget, is_alive in WIDGETS.items():
         fill = {"COPY": copy, "WIDGET": widget, "AFTER": "printed after it"}
         page = place.read_text()
