@@ -77,19 +77,20 @@ def _of(ask: Callable[..., Any], *names: str) -> _Ask:
 
 #: No kernel reaches a clipboard: the browser copies, or where that is forbidden selects the text.
 _COPY = (
-    "const b=this,c=b.previousElementSibling,d=()=>{b.nextElementSibling.textContent='copied'},"
+    "const b=this,c=b.closest('.dp-code').querySelector('code'),"
+    "d=()=>{b.nextElementSibling.textContent='copied'},"
     "o=()=>{getSelection().selectAllChildren(c);document.execCommand('copy')&&d()};"
     "navigator.clipboard?navigator.clipboard.writeText(c.textContent).then(d,o):o()"
 )
 
+#: A button that copies the code beside it. It is never drawn again, or it would lose the focus.
+BUTTON = (
+    '<button type="button" class="jupyter-button widget-button" style="width:auto;'
+    f'display:inline-block" onclick="{escape(_COPY)}">copy the code</button> '
+    '<span role="status"></span>'
+)
 
-def button(code: str) -> str:
-    """The code, with a button that copies it."""
-    if not code:
-        return ""
-    return (
-        f'<code style="user-select:all;margin-left:12px">{escape(code)}</code> '
-        f'<button type="button" class="jupyter-button widget-button" style="width:auto;'
-        f'display:inline-block" onclick="{escape(_COPY)}">copy the code</button> '
-        '<span role="status"></span>'
-    )
+
+def written(code: str) -> str:
+    """The code, as HTML."""
+    return f'<code style="user-select:all;margin-left:12px">{escape(code)}</code>'

@@ -210,6 +210,8 @@ class WhatIf:
         self._less = _button("minus", "a smaller ε")
         self._more = _button("plus", "a larger ε")
         self._answer, self._code = ipywidgets.HTML(), ipywidgets.HTML()
+        self._copy = ipywidgets.HBox([self._code, ipywidgets.HTML(code.BUTTON)])
+        self._copy.add_class("dp-code")
         _lay(self._question, "What if I ask", 28, "a question: nothing is computed or charged here")
         _lay(self._source, "of", 12, "the source that is asked")
         _lay(self._loss, "at ε", 9, "the privacy loss of one release")
@@ -217,7 +219,7 @@ class WhatIf:
         _lay(self._error, "I need ±", 12, "an error, at 95 %: finds the ε for it")
         row: Any = {"flex_flow": "row wrap", "align_items": "center"}
         first = [self._question, self._source, self._loss, self._less, self._more, self._rows]
-        second = [self._error, self._code]
+        second = [self._error, self._copy]
         rows = [
             ipywidgets.HBox(first, layout=row),
             self._answer,
@@ -303,7 +305,8 @@ class WhatIf:
         self._rows.layout.display = None if takes_rows(query) else "none"
         self._say(forecast(self._ledger, query, self._loss.value, self._rows.value))
         asked = code.code_of(query, f"{_ARGUMENT[name]}={self._loss.value.strip()}", _variables())
-        self._code.value = html.framed(code.button(asked)) if asked else ""
+        self._code.value = code.written(asked)
+        self._copy.layout.display = None if asked else "none"
 
     def _say(self, found: Forecast) -> None:
         said = f'<div class="dp-told" role="status" style="margin:2px 0">{found.said}</div>'
