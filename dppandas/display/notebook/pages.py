@@ -46,7 +46,7 @@ class Pages:
         self._starts: list[int] = []  # below which numbers the pages end that were left behind
         self._next = 1  # below which number the next page ends; 1: there is none
         self._words = Search()
-        self._table = ipywidgets.HTML(tooltip="releases", tabbable=True)
+        self._table = ipywidgets.HTML(tabbable=True)
         self._table.add_class("dp-sheet")
         self._search = ipywidgets.Text(
             description="Search", placeholder="question, source or [cell]"

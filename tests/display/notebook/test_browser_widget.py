@@ -75,6 +75,7 @@ def focus(book: Notebook) -> str:
     name = (
         "() => { const e = document.activeElement;"
         "const isField = ['SELECT', 'INPUT'].includes(e.tagName);"
+        "if (e.matches('.dp-sheet')) return e.querySelector('table').title;"
         "return !isField && (e.title || e.textContent.trim()) || e.tagName.toLowerCase() }"
     )
     return str(book.page.evaluate(name))
@@ -99,6 +100,7 @@ def test_an_epsilon_is_tried_by_keyboard_before_it_is_spent(tmp_path: Path, them
         assert is_light == str(theme == "Light").lower()
         for cell in range(3):
             book.run(cell)
+        book.sees("again, free: [3]")
         book.run(2)
         book.sees("again, free: [4] ([3] run again)")
         assert "again, free: [3], [4] ([3] run again)" in book.text()
