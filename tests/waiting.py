@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 #: Seconds. Mutants, some of which hang, are waited for less (mutants.py).
-LIMIT = 25
+LIMIT = float(os.environ.get("DPPANDAS_TESTS_WAIT", "300"))
 
 
 def until(

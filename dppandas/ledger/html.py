@@ -198,8 +198,8 @@ def table(ledger: Snapshot, rows: Sequence[Row], marks: bool = True) -> str:
     head = "".join(f'<th scope="col" style="{_HEADED}">{each}</th>' for each in heads)
     lines = "".join(_row(ledger, row, again, most) for row in reversed(rows))
     drawn = (
-        '<table title="releases" style="border-collapse:collapse;width:100%;margin:4px 0;font-size:13px;'
-        f'table-layout:auto;border:0"><thead style="border:0"><tr>{head}</tr></thead>'
+        '<table title="releases" style="border-collapse:collapse;width:100%;margin:4px 0;border:0;'
+        f'font-size:13px;table-layout:auto"><thead style="border:0"><tr>{head}</tr></thead>'
         f"<tbody>{lines}</tbody></table>"
     )
     is_told = marks and not all(map(ledger.is_here, entries))

@@ -24,11 +24,11 @@ from refusals import refusal
 import dppandas as dp
 from dppandas import __main__
 from dppandas.errors import StoreError
-from dppandas.ledger.words import ELSEWHERE
 from dppandas.ledger.storage import chain, paths, schema, verify
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import Registered
 from dppandas.ledger.storage.verify import verified
+from dppandas.ledger.words import ELSEWHERE
 from dppandas.privacy.accounting.composition import ParallelComposition, Part, Place, first_beyond
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss
 
