@@ -87,7 +87,8 @@ def release_all(
     draw.
     """
     running = releasing()
-    ledger, previewed = running.ledger, preview.running()
+    ledger = running.ledger
+    previewed: preview.Preview | None = here().preview
     plans = [_planned(running, *each) for each in asked]
     for plan in plans:
         running._remember(plan.query)
