@@ -32,7 +32,7 @@ _EITHER_OR = f"""<style>
 
 #: For the widget alone: a head that stays, a focus and arrows of dropdowns for every theme.
 _CONTROLS = """<style>
-.dppandas-live .dp-sheet{max-height:30em;overflow:auto}
+.dppandas-live .dp-sheet{max-height:30em;overflow:auto;margin:4px 2px;outline-offset:1px!important}
 .dppandas-live .widget-html-content{line-height:1.5}
 .dppandas-live .widget-label{text-align:left}
 .dppandas-live thead th{position:sticky;top:0;z-index:1;\

@@ -210,10 +210,12 @@ class WhatIf:
         self._less = _button("minus", "a smaller ε")
         self._more = _button("plus", "a larger ε")
         self._answer, self._code = ipywidgets.HTML(), ipywidgets.HTML()
-        self._copy = ipywidgets.HBox([self._code, ipywidgets.HTML(code.BUTTON)])
+        self._copy = ipywidgets.HBox(
+            [self._code, ipywidgets.HTML(code.BUTTON)], layout={"align_items": "center"}
+        )
         self._copy.add_class("dp-code")
         _lay(self._question, "What if I ask", 28, "a question: nothing is computed or charged here")
-        _lay(self._source, "of", 12, "the source that is asked")
+        _lay(self._source, "of", 16, "the source that is asked")
         _lay(self._loss, "at ε", 9, "the privacy loss of one release")
         _lay(self._rows, "over rows", 14, "about how many, from public knowledge")
         _lay(self._error, "I need ±", 12, "an error, at 95 %: finds the ε for it")

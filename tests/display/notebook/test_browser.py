@@ -60,11 +60,15 @@ class Notebook:
         page.wait_for_selector(".jp-Notebook .jp-CodeCell")
         # A cell run before the front end is connected is silently not run.
         self.until(lambda: _is_connected(address))
-        page.wait_for_function(
+        self.until_idle()
+
+    def until_idle(self) -> None:
+        """Until the kernel waits for a cell, as the page shows it."""
+        self.page.wait_for_function(
             "document.querySelector('.jp-Notebook-ExecutionIndicator')"
             "?.getAttribute('data-status') === 'idle'"
         )
-        page.wait_for_timeout(1000)
+        self.page.wait_for_timeout(1000)
 
     def until(self, condition: Callable[[], bool]) -> None:
         """Wait without sleeping: Playwright answers the page's requests in this thread."""

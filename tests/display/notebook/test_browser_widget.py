@@ -9,7 +9,13 @@ from typing import Any
 
 import browser
 import pytest
-from test_browser import ARTIFACTS, LAB, Notebook, _shut_kernels, pytestmark  # noqa: F401
+from test_browser import (  # noqa: F401
+    ARTIFACTS,
+    LAB,
+    Notebook,
+    _shut_kernels,
+    pytestmark,
+)
 
 CELLS = [
     "%load_ext dppandas\n"
@@ -227,6 +233,7 @@ def _restarted(book: Notebook) -> None:
     assert book.page.locator(".jupyter-widgets-disconnected:visible").count() == 0
     assert book.page.locator(".dppandas-copy:visible").count() == 1
     book.picture("widget-restarted")
+    book.until_idle()  # the server deletes no kernel that starts
 
 
 def _saved_and_dead(book: Notebook, address: str, saved: Path) -> None:
