@@ -37,7 +37,7 @@ def left(ledger: Snapshot) -> str:
     """What is left of the budget."""
     limit, first = ledger.terms.limit, ledger.terms.measure.first
     if limit is None:
-        return "no limit"
+        return "no limit: set one with dp.session(epsilon=…)"
     rest = first(limit - ledger.spending.total)
     return f"{short(rest, down=True)} of {ledger.terms.measure.symbol} = {short(first(limit))} left"
 
@@ -63,9 +63,9 @@ def more(ledger: Snapshot) -> list[str]:
     if ledger.store.path is not None:
         said.append(ledger.store.path.name)
     if limit is None:
-        return [*said, "dp.session(epsilon=…) sets one"]
+        return said
     if limit.delta:
-        rest = limit.delta - ledger.spending.total.delta
+        rest = (limit - ledger.spending.total).delta
         said.append(f"{short(rest, down=True)} of δ = {short(limit.delta)} left")
     if ledger.terms.measure is Measure.ZCDP:
         epsilon, delta = ledger.terms.epsilon, ledger.terms.all_delta

@@ -70,7 +70,7 @@ def test_the_exact_fraction_stands_behind_what_is_shown(tmp_path: Path) -> None:
     assert "ε ≈ 0.01333" in str(record)
     assert "≈ 0.9866 of ε = 1 left · ≈ 0.01333 spent" in repr(ledger)
     assert "1/75" not in repr(ledger)
-    assert '<td title="ε = 1/75">≈ 0.01333</td>' in ledger._repr_html_()
+    assert '<div title="ε = 1/75">≈ 0.01333<' in ledger._repr_html_()
     ledger.export(tmp_path / "a.csv")
     assert '"1/75"' in (tmp_path / "a.csv").read_text("utf-8")
     ledger.export(tmp_path / "a.html")
