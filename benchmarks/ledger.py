@@ -1,4 +1,5 @@
-"""How fast a ledger's file is: a durable charge in short and long ledgers, opening, verifying.
+"""How fast a ledger's file is: a durable charge in short and long ledgers, opening, verifying, and
+bringing a notebook's view up to date.
 
     python benchmarks/ledger.py [--folder FOLDER] [--entries 100_000]
 
@@ -89,6 +90,25 @@ def opening(file: Path) -> float:
     return statistics.median(milliseconds(opened) for _ in range(5))
 
 
+def showing(store: SqliteStore, size: int) -> tuple[float, float, int]:
+    """The medians of an update of a notebook's view after a charge, and while the reader searches;
+    and the bytes of markup of one."""
+    from dppandas.display.notebook.view import View
+
+    fill(store, size)
+    ledger = Ledger(store.terms, store)
+    view = View(ledger)
+    plain, searching = [], []
+    for times, said in ((plain, ""), (searching, "age")):
+        view._pages._search.value = said
+        for i in range(20):
+            store.add([entry(i)], lambda before, after: None)
+            times.append(milliseconds(view._drawn))
+    parts = (view._head, view._bar, view._legend, view._pages._table)
+    size = len(view._drawn().data) + sum(len(part.value) for part in parts)
+    return statistics.median(plain), statistics.median(searching), size
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, help="of the disk that is measured")
@@ -97,6 +117,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         file = Path(folder) / "a.ledger"
         store = SqliteStore(file, PrivacyBudget(limit=Loss(Epsilon(10**6))))
+        shown = showing(SqliteStore(Path(folder) / "b.ledger", store.terms), 10_000)
+        print(f"view:     {shown[0]:8.1f} ms   (target 100) an update of 10,000 entries")
+        print(f"          {shown[1]:8.1f} ms   while searching; {shown[2]:,} bytes of markup")
         print(f"{'entries':>10} {'charge ms':>10} {'outcome ms':>11} {'disk alone ms':>14}")
         for size in (10, 1000, options.entries):
             fill(store, size)

@@ -11,10 +11,12 @@ import sys
 from collections.abc import Sequence
 
 from .errors import DPError
-from .ledger import html, statement
+from .ledger import statement
 from .ledger.ledger import Ledger
 from .ledger.storage.sqlite import SqliteStore
 from .ledger.storage.verify import Verdict, verified
+from .ledger.text import SHOWN
+from .ledger.text import text as in_text
 
 #: What the process returns: nothing deviates; something does; it couldn't be looked at.
 SOUND, DEVIATES, REFUSED = 0, 1, 2
@@ -51,8 +53,8 @@ def _parser() -> argparse.ArgumentParser:
     which = show.add_mutually_exclusive_group()
     which.add_argument("--all", action="store_true", help="every release")
     which.add_argument(
-        "--last", type=_count, default=html.SHOWN, metavar="N",
-        help=f"the last N releases ({html.SHOWN})",
+        "--last", type=_count, default=SHOWN, metavar="N",
+        help=f"the last N releases ({SHOWN})",
     )  # fmt: skip
     show.set_defaults(command=_show)
     check = commands.add_parser(
@@ -86,7 +88,7 @@ def _opened(file: str) -> Ledger:
 
 def _show(asked: argparse.Namespace) -> tuple[str, int]:
     ledger = _opened(asked.file)._snapshot()
-    return _plain(html.text(ledger, None if asked.all else asked.last)), SOUND
+    return _plain(in_text(ledger, None if asked.all else asked.last)), SOUND
 
 
 def _export(asked: argparse.Namespace) -> tuple[str, int]:

@@ -85,6 +85,29 @@ class Watched:
     elsewhere: list[str] = field(default_factory=list)
 
 
+def violations(page: Any, within: str) -> list[str]:
+    """What axe finds wrong with a part of a page, by the rules of WCAG and by good practice."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page, within).response["violations"]
+    return [f"{v['id']}: {node['html'][:200]}" for v in found for node in v["nodes"]]
+
+
+@contextlib.contextmanager
+def offline() -> Iterator[Any]:
+    """A page of a browser that reaches nothing."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        launch = playwright.chromium.launch
+        chrome = launch(executable_path=chromium(), args=CHROMIUM_FLAGS)
+        page = chrome.new_context(offline=True, viewport={"width": 1100, "height": 900}).new_page()
+        try:
+            yield page
+        finally:
+            chrome.close()
+
+
 @contextlib.contextmanager
 def browser(address: str) -> Iterator[Watched]:
     from playwright.sync_api import sync_playwright

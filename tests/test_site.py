@@ -125,7 +125,7 @@ def test_what_a_record_holds_is_named(source: Path) -> None:
 
 def test_notebooks_keep_their_outputs(source: Path) -> None:
     shown = html(source, "notebooks/quickstart.html")
-    assert "ε spent 1.1 of 2" in shown
+    assert "0.9 of ε = 2 left" in shown
     assert "<svg" in shown
     assert "<img" in shown
 

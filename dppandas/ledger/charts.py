@@ -1,22 +1,26 @@
-"""What all releases cost after each cell, followed release by release and drawn as SVG.
+"""What all releases cost after each cell, followed release by release and drawn as a small line.
 
-Made of the ledger's public figures. The picture is self-contained.
+Made of the ledger's public figures. The picture is self-contained: an image in the page itself,
+which front ends show where they remove SVG, as JupyterLab does in a notebook that isn't trusted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from html import escape
 from itertools import groupby
 from typing import NamedTuple
+from urllib.parse import quote
 
 from ..privacy.accounting.composition import ParallelComposition
 from ..privacy.accounting.losses import Epsilon, Loss
+from . import words
 from .snapshot import Snapshot
-from .storage.store import Entry
 
-#: The newest cells that are drawn; what was spent before them is one bar.
+#: The newest cells that are drawn; the line begins at what was spent before them.
 DRAWN = 32
+#: Up to so many cells, the table says as much.
+FEW = 8
 #: If a ledger has more releases when it is first shown, it is followed from the last ones.
 FIRST = 1000
 
@@ -48,7 +52,7 @@ class Steps:
             charges = list(group)
             before = steps[-1].after if steps else first(spending.total)
             spending = spending.plus(((e.source, e.path), e.loss) for e in charges)
-            label, after = cell_of(ledger, charges[0]) or "–", first(spending.total)
+            label, after = words.plain_cell(ledger, charges[0]) or "–", first(spending.total)
             if steps and steps[-1].place == place:
                 before, steps = steps[-1].before, steps[:-1]
             steps = (*steps, Step(label, place, before, after))[-DRAWN:]
@@ -68,53 +72,44 @@ def _start(ledger: Snapshot) -> tuple[int, ParallelComposition, tuple[Step, ...]
     return ledger.count - FIRST, ParallelComposition().plus(before.items()), ()
 
 
-def cell_of(ledger: Snapshot, entry: Entry) -> str:
-    """The cell of an entry as [4], or [4]† in another kernel."""
-    cell = "" if entry.cell is None else f"[{entry.cell}]"
-    return cell if ledger.is_here(entry) else f"{cell}†"
+_WIDTH, _HEIGHT = 160, 28
+#: Seen on light and on dark grounds: an image can't know the theme of the page around it.
+LINE, LIMIT = "#1b7f79", "#808080"
 
 
-_HEIGHT, _WIDTH, _TOP = 72, 600, 6
-_WIDEST, _LABEL = 44, 30
-
-
-def svg(ledger: Snapshot, steps: Iterable[Step]) -> str:
-    """A bar for each cell, as high as all that was spent by then; its dark end is what the cell
-    itself spent. The dashed line is the budget."""
-    steps = list(steps)
-    if not steps:
+def line(ledger: Snapshot, steps: Sequence[Step]) -> str:
+    """All that was spent, cell by cell, as an image; "" for few cells. The dashed line is the
+    budget."""
+    if len(steps) <= FEW:
         return ""
-    if steps[0].before:
-        steps = [Step("before", ("", None), Epsilon(0), steps[0].before), *steps]
     whole = max(ledger.budget or Epsilon(0), steps[-1].after) or Epsilon(1)
-    wide = min(_WIDEST, _WIDTH / len(steps))
-    every = -(-_LABEL // int(wide))  # how many bars share the space of a label
-    drawn = [_bar(step, i * wide, wide, whole, i % every == 0) for i, step in enumerate(steps)]
-    width, bottom = wide * len(steps), _TOP + _HEIGHT
-    drawn.append(f'<path class="dp-axis" d="M0 {bottom}.5H{width:.4g}"/>')
-    if ledger.budget is not None:
-        level = bottom - _HEIGHT * float(ledger.budget / whole)
-        drawn.append(f'<path class="dp-limit" d="M0 {level:.4g}H{width:.4g}"/>')
-        drawn.append(f'<text x="{width + 4:.4g}" y="{level + 4:.4g}">{ledger.budget}</text>')
-    said = ", ".join(f"{step.label} {step.after}" for step in steps)
-    label = f"{ledger.terms.measure.symbol} spent in all, cell by cell: {said}"
-    size = f"{width + 48:.4g} {bottom + 18}"
+    levels = [_level(spent, whole) for spent in (steps[0].before, *(step.after for step in steps))]
+    wide = _WIDTH / len(steps)
+    path = f"M0 {levels[0]:.4g}" + "".join(
+        f"H{i * wide:.4g}V{level:.4g}" for i, level in enumerate(levels[1:])
+    )
+    budget = (
+        ""
+        if ledger.budget is None
+        else _stroke(
+            f"M0 {_level(ledger.budget, whole):.4g}H{_WIDTH}", LIMIT, ' stroke-dasharray="3 3"'
+        )
+    )
+    drawn = budget + _stroke(f"{path}H{_WIDTH}", LINE, ' stroke-width="2"')
+    size = f'width="{_WIDTH}" height="{_HEIGHT}"'
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{drawn}</svg>'
+    symbol = ledger.terms.measure.symbol
+    said = ", ".join(f"{step.label} {words.short(step.after)}" for step in steps)
     return (
-        f'<svg class="dp-chart" role="img" aria-label="{escape(label)}" viewBox="0 0 {size}" '
-        f'width="{width + 48:.4g}" height="{bottom + 18}">{"".join(drawn)}</svg>'
+        f'<img {size} alt="{escape(f"{symbol} spent in all, cell by cell: {said}")}" '
+        f'src="data:image/svg+xml,{quote(svg)}" style="vertical-align:middle">'
     )
 
 
-def _bar(step: Step, left: float, wide: float, whole: Epsilon, is_labelled: bool) -> str:
-    bottom = _TOP + _HEIGHT
-    high, low = (_HEIGHT * float(part / whole) for part in (step.after, step.before))
-    own = max(high - low, 1.0)  # however little a cell spends, it is visible
-    thick = wide * 0.72
-    said = escape(f"{step.label}: {Epsilon(step.after - step.before)}, {step.after} in all")
-    text = f'<text x="{left:.4g}" y="{bottom + 13}">{escape(step.label)}</text>'
-    return (
-        f"<g><title>{said}</title>"
-        f'<rect class="dp-sofar" x="{left:.4g}" y="{bottom - low:.4g}" width="{thick:.4g}" '
-        f'height="{low:.4g}"/><rect class="dp-own" x="{left:.4g}" y="{bottom - low - own:.4g}" '
-        f'width="{thick:.4g}" height="{own:.4g}"/>{text if is_labelled else ""}</g>'
-    )
+def _level(spent: Epsilon, whole: Epsilon) -> float:
+    """How far below the upper edge an amount is drawn; lines are as wide as two pixels."""
+    return _HEIGHT - 2 - (_HEIGHT - 4) * float(spent / whole)
+
+
+def _stroke(path: str, colour: str, more: str) -> str:
+    return f'<path d="{path}" fill="none" stroke="{colour}"{more}/>'

@@ -1,226 +1,260 @@
-"""A ledger as text, and as self-contained HTML.
+"""A ledger as HTML: one markup for the widget, for the copy that is saved, and for a still picture.
 
-Both are functions of the ledger's public figures. Neither shows clock times, ids or tokens, so
-that a notebook that runs twice looks the same. Charges are in a table; answers that were given
-again for free are listed below it.
+All styles are inline, and nothing is used that a front end's sanitiser removes: a notebook that
+isn't trusted looks as it was saved (docs/adr/0036-two-faces.md). Text has the colour of the page
+around it, or a ground of its own; marks are seen on light and on dark grounds.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
+from fractions import Fraction
 from html import escape
 from itertools import cycle
 
-from ..privacy.accounting.losses import in_short
-from ..privacy.accounting.measures import Measure
-from . import charts
+from ..privacy.accounting.losses import Epsilon
+from . import charts, words
 from .charts import Steps
 from .snapshot import Snapshot
 from .storage.store import Entry
+from .words import Row
 
-#: How many of the newest entries are shown; dp.ledger().to_frame() has the rest.
-SHOWN = 200
+#: How many rows are seen at once.
+PAGE = 10
+#: How many charges are read for a page, and at most, where programs made many of them.
+SHOWN, MOST = 50, 1000
+#: How many releases of a program are listed.
+LISTED = 20
 
-
-def summary(ledger: Snapshot) -> str:
-    """What is spent of which budget, in one line."""
-    ended = " · session ended" if ledger.closed else ""
-    measure, limit, loss = ledger.terms.measure, ledger.terms.limit, ledger.spending.total
-    spent = in_short(ledger.spent)
-    if limit is None:
-        return f"ε spent {spent} · no limit: set one with dp.session(epsilon=…){ended}"
-    whole, left = in_short(measure.first(limit)), in_short(measure.first(limit - loss), down=True)
-    said = [f"{measure.symbol} spent {spent} of {whole} · {left} left"]
-    if limit.delta:
-        said.append(f"δ spent {in_short(loss.delta)} of {in_short(limit.delta)}")
-    if measure is Measure.ZCDP:
-        epsilon, delta = ledger.terms.epsilon, ledger.terms.all_delta
-        said.append(f"the whole budget means ε = {float(epsilon or 0):.4g} at δ = {delta}")
-    return " · ".join(said) + ended
-
-
-def text(ledger: Snapshot, last: int | None = SHOWN, charges: Sequence[Entry] | None = None) -> str:
-    """The ledger for a terminal: its last charges, or all (None).
-
-    charges : the last charges, if the caller has read them already.
-    """
-    charges = ledger.charges(last) if charges is None else charges
-    lines = [f"dppandas ledger · {summary(ledger)}"]
-    if ledger.budget is not None:
-        filled = round(30 * float(ledger.spent / ledger.budget))
-        lines.append("[" + "#" * filled + "." * (30 - filled) + "]")
-    if not charges and last != 0:
-        return "\n".join([*lines, "no releases yet"])
-    sources = [f"{name} {in_short(spent)}" for name, spent in ledger.by_source().items()]
-    lines.append(f"by source: {', '.join(sources)}")
-    head = ("release", "cell", "source", _counted(ledger), "error (95 %)", "query")
-    rows = [head, *(_row(ledger, entry) for entry in charges)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(head) - 1)]
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        lines.append("  ".join([*cells, row[-1]]).rstrip())
-    lines += [_earlier(ledger, len(charges))] if ledger.count > len(charges) else []
-    again = answered_again(ledger)
-    lines += [f"answered again, free: {again}"] if again else []
-    return "\n".join(lines + ([] if all(map(ledger.is_here, charges)) else [ELSEWHERE]))
-
-
-#: What the mark means.
-ELSEWHERE = "† charged by another kernel, or by this one before it was restarted"
-
-
-def _earlier(ledger: Snapshot, shown: int) -> str:
-    return f"and {ledger.count - shown} earlier: dp.ledger().to_frame()"
-
-
-def _counted(ledger: Snapshot) -> str:
-    """The head of the column of losses."""
-    return "ε" if ledger.terms.measure is Measure.PURE else "loss"
-
-
-def _row(ledger: Snapshot, entry: Entry) -> tuple[str, ...]:
-    failed = "" if entry.status == "released" else f" ({entry.status}, no answer)"
-    source = f"{entry.source} ({entry.lineage})"
-    loss = in_short(entry.epsilon) if _counted(ledger) == "ε" else entry.loss.in_short
-    number, cell = str(entry.number), _cell(ledger, entry)
-    return number, cell, source, loss, entry.known_error, entry.what + failed
-
-
-def _cell(ledger: Snapshot, entry: Entry) -> str:
-    """The cell as [4]; as [4]† in another kernel; as [9] ([4] run again)."""
-    first = ledger.first_run(entry)
-    return charts.cell_of(ledger, entry) + (f" ([{first}] run again)" if first else "")
-
-
-def answered_again(ledger: Snapshot) -> str:
-    """The newest repeated answers of this kernel, in one line: release 3 in cells [5], [9]; …"""
-    entries = ledger.again[-SHOWN:]
-    times: dict[int, Counter[str]] = {}
-    for entry in entries:
-        cells = times.setdefault(entry.number, Counter())
-        cells[_cell(ledger, entry)] += 1
-    said = [f"release {number}{_times(cells)}" for number, cells in sorted(times.items())]
-    earlier = len(ledger.again) - len(entries)
-    return "; ".join(said + ([f"and {earlier} times before"] if earlier else []))
-
-
-def _times(cells: Counter[str]) -> str:
-    """In which cells, and how often if more than once."""
-    if list(cells) == [""]:
-        return f", {cells['']} times" if cells[""] > 1 else ""
-    often = [cell + (f" {n} times" if n > 1 else "") for cell, n in cells.items()]
-    return f" in cell{'s' if len(often) > 1 else ''} {', '.join(often)}"
-
-
-_STYLE = """
-.dppandas-ledger{font-family:var(--jp-ui-font-family,system-ui,sans-serif);font-size:13px;
- color:var(--jp-ui-font-color1,inherit);max-width:64em;margin:.4em 0;line-height:1.4}
-.dppandas-ledger .dp-sum{margin:0 0 .4em;font-size:14px}
-.dppandas-ledger .dp-bar{height:12px;border-radius:6px;overflow:hidden;display:flex;
- background:rgba(128,128,128,.25)}
-.dppandas-ledger .dp-part{height:100%;border-right:1px solid rgba(255,255,255,.6);
- box-sizing:border-box}
-.dppandas-ledger .dp-legend{margin:.4em 0;display:flex;flex-wrap:wrap;gap:.2em 1.2em}
-.dppandas-ledger .dp-dot{display:inline-block;width:9px;height:9px;border-radius:50%;
- margin-right:.4em}
-.dppandas-ledger figure{margin:.6em 0}
-.dppandas-ledger figcaption{font-size:12px}
-.dppandas-ledger .dp-chart{display:block;max-width:100%;height:auto;overflow:visible}
-.dppandas-ledger .dp-chart text{fill:currentColor;font-size:10px}
-.dppandas-ledger .dp-own{fill:#1b7f79}
-.dppandas-ledger .dp-sofar{fill:#1b7f79;fill-opacity:.35;stroke:#1b7f79}
-.dppandas-ledger .dp-axis,.dppandas-ledger .dp-limit{stroke:currentColor;fill:none;opacity:.75}
-.dppandas-ledger .dp-limit{stroke-dasharray:4 3}
-.dppandas-ledger .dp-scroll{max-height:22em;overflow:auto}
-.dppandas-ledger .dp-scroll:focus-visible{outline:2px solid #1b7f79}
-.dppandas-ledger table{border-collapse:collapse;width:100%;margin:0;font-size:12px;
- color:inherit;table-layout:auto}
-.dppandas-ledger th,.dppandas-ledger td{text-align:left!important;padding:3px 10px 3px 0;
- border-bottom:1px solid rgba(128,128,128,.3);vertical-align:top;white-space:normal}
-.dppandas-ledger td.dp-num,.dppandas-ledger th.dp-num{text-align:right!important}
-.dppandas-ledger .dp-note{opacity:.75;margin:.4em 0;font-size:12px}
-"""
-_COLOURS = ("#1b7f79", "#c2571a", "#5b5fc7", "#8a6d1d", "#ad3f75", "#3f7d2e", "#5f7182", "#c04040")
+COLOURS = ("#1b7f79", "#c2571a", "#5b5fc7", "#8a6d1d", "#ad3f75", "#3f7d2e", "#5f7182", "#c04040")
+#: White text on these is read easily, and these are seen on light and on dark pages.
+NOTICE, ALARM, PLAIN = "#8f5f00", "#b83a3a", "#5f7182"
+#: Behind what is filled, and around it.
+TRACK, EDGE = "rgba(128,128,128,0.15)", "rgb(128,128,128)"
+_SOFT = "opacity:0.8"
 
 
 def html(ledger: Snapshot) -> str:
-    """The ledger for a notebook: a bar, the sources, a chart and the newest releases."""
-    charges = ledger.charges(SHOWN)
-    return still(ledger, head(ledger, Steps()), releases(ledger, charges), len(charges))
+    """The ledger for a notebook: its head, a bar by source, a line by cell, the newest releases."""
+    return still(ledger, Steps(), shown(ledger))
 
 
-def still(ledger: Snapshot, head: str, releases: str, shown: int) -> str:
-    """A ledger without controls: its head, the newest releases, and how many more there are."""
-    rest = _note(_earlier(ledger, shown)) if ledger.count > shown else ""
-    return styled(head + releases + rest)
+def shown(ledger: Snapshot, before: int | None = None) -> list[Entry]:
+    """The newest charges below a number: enough for a page of rows, each of them whole."""
+    last = SHOWN
+    while True:
+        charges = ledger.charges(last, before)
+        if len(charges) < last or last >= MOST or len(words.rows(charges)) > PAGE:
+            return charges
+        last = min(4 * last, MOST)
+
+
+def still(ledger: Snapshot, steps: Steps, charges: Sequence[Entry], state: str = "") -> str:
+    """A ledger without controls. ``state`` : what else its head says."""
+    told = head(ledger, state) + bar(ledger) + legend(ledger, steps)
+    return framed(told + newest(ledger, charges))
 
 
 def framed(part: str) -> str:
-    """A piece of HTML to which the ledger's style applies."""
-    return f'<div class="dppandas-ledger">{part}</div>'
-
-
-def styled(part: str) -> str:
-    """A piece of HTML together with the style of all pieces."""
-    return framed(f"<style>{_STYLE}</style>{part}")
-
-
-def head(ledger: Snapshot, steps: Steps) -> str:
-    """What is spent: in words, as a bar by source, and as a chart by cell."""
-    chart = charts.svg(ledger, steps.follow(ledger))
-    caption = f"<figcaption>{ledger.terms.measure.symbol} spent, cell by cell</figcaption>"
+    """A piece of the ledger, as a block of its own."""
     return (
-        f'<p class="dp-sum"><b>Privacy ledger</b> · {escape(summary(ledger))}</p>{_bar(ledger)}'
-        + (f"<figure>{chart}{caption}</figure>" if chart else "")
+        '<div class="dppandas-ledger" style="font-size:13px;line-height:1.5;max-width:1000px">'
+        f"{part}</div>"
     )
 
 
-def releases(ledger: Snapshot, charges: Sequence[Entry]) -> str:
-    """Some charges, newest first, the repeated answers, and what the mark means."""
-    if not charges:
-        return _note("no releases yet")
-    rows = "".join(_html_row(ledger, entry) for entry in reversed(charges))
-    table = (
-        '<div class="dp-scroll" tabindex="0" role="region" aria-label="releases"><table><thead><tr>'
-        '<th class="dp-num">release</th><th>cell</th><th>query</th><th>source</th>'
-        f"<th>{_counted(ledger)}</th><th>error (95 %)</th></tr></thead><tbody>{rows}</tbody>"
-        "</table></div>"
+def head(ledger: Snapshot, state: str = "", is_live: bool = False) -> str:
+    """What is left and spent, and the state. ``is_live``: screen readers tell when it changes."""
+    said = [words.spent(ledger), *words.more(ledger)]
+    parts = [f"<b>{escape(words.left(ledger))}</b>", *map(escape, said)]
+    states = "".join(f" {notice(each)}" for each in (words.state(ledger), state) if each)
+    role = ' role="status"' if is_live else ""
+    exact = escape(f"exactly {ledger.spending.total} spent")
+    return (
+        f'<div class="dp-head"{role} title="{exact}" style="font-size:15px;margin:4px 0 8px 0">'
+        f"{' · '.join(parts)}{states}</div>"
     )
-    again = escape(answered_again(ledger))
-    said = f'<p class="dp-again"><b>answered again, free:</b> {again}</p>' if again else ""
-    return table + said + ("" if all(map(ledger.is_here, charges)) else _note(ELSEWHERE))
 
 
-def _note(said: str) -> str:
-    return f'<p class="dp-note">{escape(said)}</p>'
+def notice(said: str) -> str:
+    """A state, as white text on a colour."""
+    alarms = {"nearly spent": NOTICE, words.READ_ONLY: PLAIN, "session ended": PLAIN}
+    colour = alarms.get(said, ALARM)
+    return (
+        f'<span class="dp-state" style="background-color:{colour};color:#ffffff;font-size:12px;'
+        f'border-radius:9px;padding:1px 8px;display:inline-block">{escape(said)}</span>'
+    )
 
 
-def _bar(ledger: Snapshot) -> str:
-    sources = ledger.by_source()
+# --- the bar ------------------------------------------------------------------------------------
+
+
+def bar(ledger: Snapshot, ghost: Fraction | None = None) -> str:
+    """All of the budget, or all that is spent: a segment for each source.
+
+    ghost : what the next release would take; hatched, and red where it doesn't fit.
+    """
     whole = ledger.budget or ledger.spent
-    bars, legend = [], []
-    for (name, spent), colour in zip(sources.items(), cycle(_COLOURS), strict=False):
-        share = 100 * float(spent / whole) if whole else 0.0
-        bars.append(
-            f'<div class="dp-part" title="{escape(f"{name}: {spent}")}" '
-            f'style="width:{share:.4g}%;background:{colour}"></div>'
-        )
-        legend.append(
-            f'<span><span class="dp-dot" style="background:{colour}"></span>{escape(name)} '
-            f'<span title="{spent}">{in_short(spent)}</span></span>'
-        )
-    label = escape(summary(ledger))
+    parts = [
+        _segment("dp-part", share, f"background-color:{colour}", f"{name}: {spent}")
+        for (name, spent), colour in _coloured(ledger)
+        if (share := _share(spent, whole))
+    ]
+    if ghost is not None and whole:
+        rest = _share(Epsilon(whole - ledger.spent), whole)
+        fits = ghost <= whole - ledger.spent
+        parts.append(_ghost(min(_share(ghost, whole), rest) if fits else rest or 100.0, fits))
     return (
-        f'<div class="dp-bar" role="img" aria-label="{label}">{"".join(bars)}</div>'
-        f'<div class="dp-legend">{"".join(legend)}</div>'
+        f'<div class="dp-bar" style="height:14px;background-color:{TRACK};border:1px solid {EDGE};'
+        f'border-radius:7px;overflow:hidden">{"".join(parts)}</div>'
     )
 
 
-def _html_row(ledger: Snapshot, entry: Entry) -> str:
-    """A release. The exact loss is in the tooltip of the rounded one."""
-    number, cell, source, loss, error, what = map(escape, _row(ledger, entry))
+def _coloured(ledger: Snapshot) -> list[tuple[tuple[str, Epsilon], str]]:
+    """The sources in order of first use, with their colours; of many, the last ones are one."""
+    sources = list(ledger.by_source().items())
+    if len(sources) > len(COLOURS):
+        kept, others = sources[: len(COLOURS) - 1], sources[len(COLOURS) - 1 :]
+        rest = Epsilon(sum((spent for _, spent in others), Fraction(0)))
+        sources = [*kept, (f"{len(others)} other sources", rest)]
+    return list(zip(sources, cycle(COLOURS), strict=False))
+
+
+def _share(spent: Fraction, whole: Fraction) -> float:
+    return 100 * float(spent / whole) if whole else 0.0
+
+
+def _segment(kind: str, share: float, style: str, title: str = "") -> str:
+    """A part of the bar. The gap between two is a border, within its width."""
+    said = f' title="{escape(title)}"' if title else ""
     return (
-        f'<tr><td class="dp-num">{number}</td><td>{cell}</td><td>{what}</td><td>{source}</td>'
-        f'<td title="{escape(str(entry.loss))}">{loss}</td><td>{error}</td></tr>'
+        f'<div class="{kind}"{said} style="float:left;height:14px;width:{share:.4g}%;'
+        f'box-sizing:border-box;border-right:1px solid rgba(255,255,255,0.6);{style}"></div>'
+    )
+
+
+def _ghost(share: float, fits: bool) -> str:
+    colour = COLOURS[0] if fits else ALARM
+    hatched = f"repeating-linear-gradient(135deg,{colour} 0 3px,transparent 3px 6px)"
+    return _segment(
+        "dp-ghost", share, f"background:{hatched};outline:1px solid {colour};outline-offset:-1px"
+    )
+
+
+def legend(ledger: Snapshot, steps: Steps) -> str:
+    """The labels beneath the bar, and the line by cell once there are more than a few."""
+    dot = "display:inline-block;width:9px;height:9px;border-radius:5px;margin-right:6px"
+    labels = [
+        f'<span style="margin-right:18px;white-space:nowrap"><span style="{dot};'
+        f'background-color:{colour}"></span>{escape(name)} '
+        f'<span title="{spent}">{words.short(spent)}</span></span>'
+        for (name, spent), colour in _coloured(ledger)
+    ]
+    drawn = charts.line(ledger, steps.follow(ledger))
+    if drawn:
+        caption = f"{ledger.terms.measure.symbol} spent, cell by cell"
+        labels.append(
+            f'<span style="white-space:nowrap"><span style="{_SOFT};margin-right:8px">{caption}'
+            f"</span>{drawn}</span>"
+        )
+    return f'<div class="dp-legend" style="margin:6px 0">{" ".join(labels)}</div>'
+
+
+# --- releases -----------------------------------------------------------------------------------
+
+
+def newest(ledger: Snapshot, charges: Sequence[Entry]) -> str:
+    """The newest rows; those before them are folded."""
+    rows = words.rows(charges)
+    seen, before = rows[-PAGE:], rows[:-PAGE]
+    parts = [table(ledger, seen)]
+    if before:
+        count = sum(len(row.entries) for row in before)
+        said = f'<summary style="cursor:pointer">{count} earlier</summary>'
+        parts.append(f"<details>{said}{table(ledger, before, marks=False)}</details>")
+    if ledger.count > len(charges):
+        parts.append(note(words.earlier(ledger.count - len(charges))))
+    return "".join(parts)
+
+
+def note(said: str) -> str:
+    """A remark below a table."""
+    return f'<div class="dp-note" style="{_SOFT};font-size:12px;margin:4px 0">{escape(said)}</div>'
+
+
+_CELL = "text-align:left;vertical-align:top;padding:4px 14px 4px 0;border:0;background:transparent;"
+_RULED = f"{_CELL}border-bottom:1px solid rgba(128,128,128,0.3)"
+_HEADED = f"{_CELL}border-bottom:1px solid {EDGE};font-weight:bold"
+
+
+def table(ledger: Snapshot, rows: Sequence[Row], marks: bool = True) -> str:
+    """Some rows, newest first. Replays stand in the row of the release."""
+    if not rows:
+        return note("no releases yet")
+    entries = [entry for row in rows for entry in row.entries]
+    again = words.again(ledger, entries)
+    most = max(ledger.terms.measure.first(row.loss) for row in rows)
+    heads = ("question", "source", words.counted(ledger), "error (95 %)", "cell")
+    head = "".join(f'<th scope="col" style="{_HEADED}">{each}</th>' for each in heads)
+    lines = "".join(_row(ledger, row, again, most) for row in reversed(rows))
+    drawn = (
+        '<table title="releases" style="border-collapse:collapse;width:100%;margin:4px 0;border:0;'
+        f'font-size:13px;table-layout:auto"><thead style="border:0"><tr>{head}</tr></thead>'
+        f"<tbody>{lines}</tbody></table>"
+    )
+    is_told = marks and not all(map(ledger.is_here, entries))
+    return drawn + (note(words.ELSEWHERE) if is_told else "")
+
+
+def _row(ledger: Snapshot, row: Row, again: dict[int, str], most: Fraction) -> str:
+    last = row.last
+    question = escape(row.question) if len(row.entries) == 1 else _program(ledger, row)
+    cells = [escape(words.cell(ledger, last))]
+    told = {again[e.number] for e in row.entries if e.number in again}
+    cells += [f'<span style="{_SOFT};font-size:12px">{escape(t)}</span>' for t in sorted(told)]
+    error = escape(last.known_error) if len(row.entries) == 1 else ""
+    columns = (
+        question,
+        _source(last),
+        _loss(ledger, row, most),
+        error,
+        "<br>".join(filter(None, cells)),
+    )
+    return "<tr>" + "".join(f'<td style="{_RULED}">{each}</td>' for each in columns) + "</tr>"
+
+
+def _source(entry: Entry) -> str:
+    said = words.mark(entry)
+    if not said:
+        return escape(entry.source)
+    edge = (
+        f"border:1px solid {EDGE};border-radius:8px;padding:0 6px;font-size:12px;white-space:nowrap"
+    )
+    return f'{escape(entry.source)} <span style="{edge}">{escape(said)}</span>'
+
+
+def _loss(ledger: Snapshot, row: Row, most: Fraction) -> str:
+    """A loss, exact on hover, over a bar beside the largest that is shown."""
+    share = _share(ledger.terms.measure.first(row.loss), most)
+    filled = f"width:{share:.4g}%;height:4px;background-color:{charts.LINE};border-radius:2px"
+    return (
+        f'<div title="{escape(str(row.loss))}">{escape(words.loss_in_words(ledger, row.loss))}'
+        f'<div style="width:72px;height:4px;border-radius:2px;background-color:{TRACK}">'
+        f'<div style="{filled}"></div></div></div>'
+    )
+
+
+def _program(ledger: Snapshot, row: Row) -> str:
+    """A program is one row that opens: its releases with what each cost."""
+    listed = "".join(
+        f'<li title="{escape(str(e.loss))}">{escape(words.asked(e))} · '
+        f"{escape(words.counted(ledger))} {escape(words.loss_in_words(ledger, e.loss))}"
+        f"{escape(' · ' + e.known_error if e.known_error else '')}</li>"
+        for e in row.entries[:LISTED]
+    )
+    rest = len(row.entries) - LISTED
+    listed += f"<li>and {rest:,} more</li>" if rest > 0 else ""
+    return (
+        f'<details><summary style="cursor:pointer">{escape(row.question)}</summary>'
+        f'<ul style="margin:2px 0 2px 18px;padding:0;font-size:12px">{listed}</ul></details>'
     )

@@ -219,7 +219,7 @@ class Model(ABC):
         box = Box.of(frame, self.bounds)
         answered = ProgramAnswers()
         said = Ways(self.epsilon, self.rho)
-        with split.program(said, lambda: answered.has_begun) as ways:
+        with split.program(type(self).__name__, said, lambda: answered.has_begun) as ways:
             self._loss = ways.epsilon, ways.rho
             if (ways.epsilon is None) == (ways.rho is None):
                 name = type(self).__name__

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 Watch = Callable[[Any, Any, Any], Sequence[int]]
@@ -32,10 +33,20 @@ class Context:
     split: Any = None
     depth: int = 0  # the number of nested calls of dppandas, in a split
     preview: Any = None
+    program: str = ""  # what the charges of this call share: see `program_of`
     #: Set by dppandas.audit only, to look at sensitivities. It gets the query, the mechanism and
     #: the exact integers. What it returns replaces the noisy ones: constants, so that no answer
     #: shows anything exact.
     watch: Watch | None = None
+
+
+_programs = count(1)
+
+
+def program_of(name: str) -> str:
+    """What the charges of one call share in the ledger: a name and a number of this process, as
+    "split 3". Within another program it is that one's."""
+    return here().program or f"{name} {next(_programs)}"
 
 
 _context: ContextVar[Context] = ContextVar("dppandas", default=Context())  # noqa: B039

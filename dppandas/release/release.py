@@ -34,7 +34,7 @@ from .accuracy import expected, units
 from .answers.making import record_of
 from .answers.records import Record
 from .blocks import preview
-from .context import here
+from .context import here, program_of
 from .query import Query
 from .session import Session, releasing
 
@@ -95,7 +95,8 @@ def release_all(
     draw.
     """
     running = releasing()
-    ledger, previewed = running.ledger, preview.running()
+    ledger = running.ledger
+    previewed: preview.Preview | None = here().preview
     plans = [_planned(running, *each) for each in asked]
     for plan in plans:
         running._remember(plan.query)
@@ -156,7 +157,7 @@ def _planned(
         0, time.time(), source.name, source.lineage, query.text, query.asked.charged(loss),
         mechanism.name, units.in_words(scale), expected.in_words(statistic, mechanism),
         current_cell(), version=source.version, unit=str(source.unit), path=query.path, key=key,
-        kernel=kernel(),
+        kernel=kernel(), program=here().program,
     )  # fmt: skip
     shared: object = (key, draw) if key and draw else object()
     return Plan(query, engine, kind, mechanism, scale, draft, held, shared)
@@ -166,7 +167,11 @@ def _bought(ledger: Ledger, due: Mapping[object, Plan]) -> dict[object, StoredRe
     """Charge the plans and answer them; None for one that another process has taken over."""
     with Claim([plan.query.asked.draw for plan in due.values()]) as claim:
         process = os.getpid()
-        entries = ledger._charge(*(plan.draft for plan in due.values()), claim=claim)
+        drafts = [plan.draft for plan in due.values()]
+        if len(drafts) > 1:
+            program = program_of("")
+            drafts = [draft._replace(program=program) for draft in drafts]
+        entries = ledger._charge(*drafts, claim=claim)
         return {
             name: _answered(ledger, plan, entries[i:], process)
             for i, (name, plan) in enumerate(due.items())

@@ -39,7 +39,7 @@ def test_a_cell_run_again_gives_the_same_and_costs_nothing() -> None:
     told = dp.ledger().to_frame()
     assert told["status"].tolist() == ["released", "replayed"]
     assert (told["epsilon"].tolist(), told.index.tolist()) == ([0.5, 0.0], [1, 1])
-    assert "answered again, free: release 1" in repr(dp.ledger())
+    assert "mean of a in (0, 100) · again, free" in repr(dp.ledger())
     assert dp.record(again).number == dp.record(first).number
     assert dp.record(again).intervals() == dp.record(first).intervals()
 

@@ -6,44 +6,58 @@ from typing import Any
 
 from IPython.display import HTML, DisplayHandle, display
 
-from ...ledger import charts
-from ...ledger import html as views
+from ...ledger import charts, html, words
 from ...ledger.ledger import Ledger
 from ...ledger.snapshot import Snapshot
 from ...ledger.storage.store import Entry
+from ...ledger.text import text
+from ...privacy.accounting.losses import Loss
 from ...privacy.sampling.entropy import identifier
+from .pages import Pages
 from .whatif import WhatIf
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
-#: The widget's output follows the copy's. Front ends outside JupyterLab's family show both.
-_EITHER_OR = """<style>
-.jp-OutputArea-child:has(.dppandas-copy):has(+ .jp-OutputArea-child .dppandas-live){display:none}
-.jp-OutputArea-child:has(.dppandas-copy) + .jp-OutputArea-child:not(:has(.dppandas-live))\
-{display:none}
+#: Where front ends put one output: JupyterLab, Notebook 7 and nbconvert; VS Code; Colab.
+_SLOT = ":is(.jp-OutputArea-child,.output_container,#output-body>.display_data)"
+#: The widget while its kernel lives. JupyterLab marks it once the kernel was restarted.
+_LIVE = ".dppandas-live:not(.jupyter-widgets-disconnected)"
+
+#: The widget's output follows the copy's. While the widget lives the copy's place is hidden, and
+#: else the widget's. Where a sanitiser removes this rule, it has removed the widget too.
+_EITHER_OR = f"""<style>
+{_SLOT}:has(.dppandas-copy):has(+ {_SLOT} {_LIVE}){{display:none!important}}
+{_SLOT}:has(.dppandas-copy) + {_SLOT}:not(:has({_LIVE})){{display:none!important}}
 </style>"""
 
-#: For the widget alone: the focus and the arrows of dropdowns are visible in every theme.
+#: For the widget alone: a head that stays, a focus and arrows of dropdowns for every theme.
 _CONTROLS = """<style>
+.dppandas-live .dp-sheet{max-height:30em;overflow:auto;margin:4px 2px;outline-offset:1px!important}
+.dppandas-live .widget-html-content{line-height:1.5}
+.dppandas-live .widget-label{text-align:left}
+.dppandas-live thead th{position:sticky;top:0;z-index:1;\
+background:var(--jp-layout-color0,var(--vscode-editor-background,Canvas))!important}
+.dppandas-live .dp-sheet tbody tr td{overflow-wrap:anywhere}
 .dppandas-live select{appearance:auto!important;background-image:none!important}
 [data-jp-theme-light="false"] .dppandas-live select{color-scheme:dark}
-.dppandas-live :is(button,select,input,.noUi-handle):focus-visible\
+.dppandas-live :is(button,select,input,summary,.dp-sheet):focus-visible\
 {outline:2px solid var(--jp-brand-color1,#1b7f79)!important;outline-offset:-2px}
 </style>"""
 
 
 class View:
-    """The figures, what could be asked next, and the releases page by page."""
+    """What is spent, what could be asked next, and the releases page by page."""
 
     def __init__(self, ledger: Ledger) -> None:
         import ipywidgets
 
         self.ledger = ledger
         self._steps = charts.Steps()
-        self._head = ipywidgets.HTML()
-        self._what_if = WhatIf(ledger)
+        self._head, self._bar, self._legend = (ipywidgets.HTML() for _ in range(3))
+        self._what_if = WhatIf(ledger, self._draw_bar)
         self._pages = Pages(ledger)
-        self._widget = ipywidgets.VBox([self._head, self._what_if.box, self._pages.box])
+        parts = [self._head, self._bar, self._legend, self._what_if.box, self._pages.box]
+        self._widget = ipywidgets.VBox(parts)
         self._widget.add_class("dppandas-live")
         self._copy = DisplayHandle(display_id=f"dppandas-{identifier()}")
         self._shown = self._drawn()
@@ -58,56 +72,27 @@ class View:
         self._shown = self._drawn()
         self._copy.update(self._shown)
 
+    def _draw_bar(self, takes: Loss | None) -> None:
+        ledger = self.ledger._snapshot()
+        ghost = None if takes is None else ledger.terms.measure.first(takes)
+        self._bar.value = html.framed(html.bar(ledger, ghost))
+
     def _drawn(self) -> Any:
         """Update the widget. Returns the copy: HTML, and plain text for text exports."""
         ledger = self.ledger._snapshot()
-        charges = ledger.charges(views.SHOWN)
-        head, newest = views.head(ledger, self._steps), views.releases(ledger, charges)
-        self._head.value = _CONTROLS + views.styled(head)
+        charges = html.shown(ledger)
+        self._head.value = _CONTROLS + html.framed(html.head(ledger, is_live=True))
+        self._legend.value = html.framed(html.legend(ledger, self._steps))
         self._what_if.update()
-        self._pages.update(ledger, charges, newest)
-        copy = views.still(ledger, head, newest, len(charges))
-        content = f'{_EITHER_OR}<div class="dppandas-copy">{copy}</div>'
-        return _Both(content, views.text(ledger, charges=charges))
+        self._pages.update(ledger, charges)
+        return _Both(copy(ledger, self._steps, charges), text(ledger, charges=charges))
 
 
-class Pages:
-    """The newest releases, and buttons that lead to the others."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        import ipywidgets
-
-        self._ledger = ledger
-        self._end: int | None = None  # the last number shown; None follows the newest
-        self._table = ipywidgets.HTML()
-        self._older = ipywidgets.Button(description="older", tooltip="older releases")
-        self._newer = ipywidgets.Button(description="newer", tooltip="newer releases")
-        self._where = ipywidgets.HTML(layout={"margin": "0 0 0 1em"})
-        self._older.on_click(lambda _: self._turn(-views.SHOWN))
-        self._newer.on_click(lambda _: self._turn(views.SHOWN))
-        self._bar = ipywidgets.HBox([self._older, self._newer, self._where])
-        self.box = ipywidgets.VBox([self._table, self._bar])
-
-    def update(self, ledger: Snapshot, charges: list[Entry], newest: str) -> None:
-        """Show the newest releases, drawn already, unless the reader is looking at others."""
-        number = ledger.count
-        if self._end is not None:
-            charges = ledger.charges(views.SHOWN, self._end + 1)
-            newest = views.releases(ledger, charges)
-        self._table.value = views.framed(newest)
-        self._bar.layout.display = None if number > views.SHOWN else "none"
-        if charges:
-            first, last = charges[0].number, charges[-1].number
-            said = f"releases {first:,} to {last:,} of {number:,}"
-            self._where.value = views.framed(f'<span role="status">{said}</span>')
-            self._older.disabled, self._newer.disabled = first == 1, last == number
-
-    def _turn(self, by: int) -> None:
-        ledger = self._ledger._snapshot()
-        end = max((self._end or ledger.count) + by, min(views.SHOWN, ledger.count))
-        self._end = None if end >= ledger.count else end
-        charges = ledger.charges(views.SHOWN)
-        self.update(ledger, charges, views.releases(ledger, charges))
+def copy(ledger: Snapshot, steps: charts.Steps, charges: list[Entry]) -> str:
+    """What is saved with the notebook, and seen where no kernel updates the ledger."""
+    state = "" if ledger.closed else words.READ_ONLY
+    drawn = html.still(ledger, steps, charges, state)
+    return f'{_EITHER_OR}<div class="dppandas-copy">{drawn}</div>'
 
 
 class _Both(HTML):

@@ -5,29 +5,44 @@ Public facts decide both, as before every release: nothing is read, charged or n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
-from ...errors import DPError
+import pandas as pd
+
+from ...errors import DPError, QueryError
 from ...frames.frame import PrivateFrame
-from ...ledger import html
+from ...ledger import html, words
 from ...ledger.ledger import Ledger
-from ...privacy.accounting.losses import LARGEST, SMALLEST, Epsilon, Loss, parse_epsilon, parse_rho
+from ...privacy.accounting.losses import (
+    LARGEST,
+    NO_EPSILON,
+    SMALLEST,
+    Epsilon,
+    Loss,
+    parse_budget,
+    parse_epsilon,
+    parse_rho,
+)
 from ...privacy.accounting.measures import Measure
+from ...release.accuracy import target_error
 from ...release.accuracy.expected import CONFIDENCE, in_words
 from ...release.blocks import split
 from ...release.private import Table
 from ...release.query import Query
 from ...release.session import Session, running
 from ...release.unreleased import Unreleased
+from ...release.ways import Ways
 from ...rows.expressions import Column
 from ...rows.facts.bounds import Bounds
 from ...rows.facts.domain import Declaration
 from ...rows.facts.keys import Keys
 from ...statistics.layout import format_number
+from . import code
 
 #: How many columns of a source are offered.
 COLUMNS = 8
@@ -62,7 +77,8 @@ def _plain(frame: PrivateFrame, domain: Mapping[Any, Declaration]) -> list[Unrel
 
 
 def steps(ledger: Ledger) -> list[Epsilon]:
-    """The values of a slider: 1, 1.5, 2, 3, 5 and 7 of each power of ten, up to the budget."""
+    """The values that two buttons lead to: 1, 1.5, 2, 3, 5 and 7 of each power of ten, up to the
+    budget."""
     most = min(ledger.budget or Epsilon(10), Epsilon(LARGEST))
     power = Fraction(1)
     while power > most:
@@ -75,7 +91,7 @@ def steps(ledger: Ledger) -> list[Epsilon]:
 
 
 def symbol(query: Query) -> str:
-    """The symbol of what the slider sets."""
+    """The symbol of what is asked."""
     return "ε" if query.asked.rho is None else "ρ"
 
 
@@ -84,35 +100,82 @@ def takes_rows(query: Query) -> bool:
     return query.statistic.per_row(1) is not None and not query.statistic.layout.is_mixed
 
 
-def forecast(ledger: Ledger, query: Query, value: object, rows: float) -> str:
-    """As HTML: the error at 95 %, and how many such releases what is left pays for."""
+class Forecast(NamedTuple):
+    """What a release would give, as HTML, and what it would take."""
+
+    said: str
+    takes: Loss | None = None  # in all, beside what is spent; None where it isn't known, or nothing
+
+
+def forecast(ledger: Ledger, query: Query, value: object, rows: float) -> Forecast:
+    """The error at 95 %, what would be left, and how many more such releases that pays for."""
     try:
-        in_epsilon = query.asked.rho is None
-        more: Any = {"epsilon": parse_epsilon(value)} if in_epsilon else {"rho": parse_rho(value)}
-        asked = replace(query.asked, draw=1, **more)
-        query = replace(query, asked=asked)
+        query, cost = priced(query, value)
         mechanism = query.mechanism()
-        cost = asked.charged(query.loss(mechanism))
         error = in_words(query.statistic, mechanism)
         if takes_rows(query):
             found = query.statistic.error_before(mechanism, CONFIDENCE, rows)
             error = f"about ± {query.statistic.in_short(found)} over {format_number(rows)} rows"
         is_free = ledger._stored(query.key, 1) is not None
     except DPError as refusal:
-        return escape(str(refusal))
-    said = f"<b>{escape(error)}</b> (95 %)" if error else "an error that only the answer decides"
-    return f"{said} · {_affordable(ledger, query, cost, is_free)}"
-
-
-def _affordable(ledger: Ledger, query: Query, cost: Loss, is_free: bool) -> str:
+        return Forecast(escape(str(refusal)))
+    gives = (
+        f"gives <b>{escape(error)}</b> (95 %)" if error else "its error is known with the answer"
+    )
     if is_free:
-        return "answered already: asking again is free"
+        return Forecast(f"{gives}; answered already: asking again is free")
+    said, takes = _paid(ledger, query, cost)
+    return Forecast(f"{gives}, {said}", takes)
+
+
+def priced(query: Query, value: object) -> tuple[Query, Loss]:
+    """The query at another loss, drawn once, and what is charged for it."""
+    in_epsilon = query.asked.rho is None
+    more: Any = {"epsilon": parse_epsilon(value)} if in_epsilon else {"rho": parse_rho(value)}
+    asked = replace(query.asked, draw=1, **more)
+    query = replace(query, asked=asked)
+    return query, asked.charged(query.loss(query.mechanism()))
+
+
+def _paid(ledger: Ledger, query: Query, cost: Loss) -> tuple[str, Loss]:
+    """What the session pays for it, in words, and how much more is spent then."""
+    spending, measure = ledger._store.spending, ledger._terms.measure
+    after = spending.plus([((query.source.name, query.path), cost)]).total
+    takes = after - spending.total
     fit = how_many(ledger, query, cost)
-    if fit is None:
-        return f"costs {cost.in_short}, and there is no limit"
+    asked = query.asked
+    typed = Loss(asked.epsilon or NO_EPSILON) if asked.rho is None else Loss(rho=asked.rho)
+    costs = "" if takes == cost == typed else f"costs {cost.in_short}, "
+    if fit is None or ledger._terms.limit is None:
+        return f"costs {cost.in_short}; there is no limit", takes
     if not fit:
-        return f"costs {cost.in_short}: <b>more than is left</b>"
-    return f"costs {cost.in_short} · {fit:,} such release{'s' if fit > 1 else ''} left"
+        return f"costs {cost.in_short}: <b>more than is left</b>", takes
+    rest = measure.first(ledger._terms.limit - after)
+    more = f"{fit - 1:,} more like it" if fit > 1 else "no other like it"
+    return f"{costs}leaves {words.short(rest, down=True)}: {more}", takes
+
+
+def needed(query: Query, error: str, rows: float) -> str:
+    """The least ε (or ρ) of three digits that keeps an error, as text. Raises `DPError`."""
+    said: object = error
+    if query.statistic.layout.ruler is not None and not query.statistic.in_ranks:
+        try:
+            said = pd.Timedelta(error)
+        except ValueError:
+            raise QueryError("give a duration, such as 2 days.") from None
+    asked = query.asked
+    # in a session that counts ρ an ε would not be found without saying that it is wanted
+    named = asked.noise if asked.chosen or (asked.rho is None and _counts_rho()) else None
+    expected = rows if takes_rows(query) else None
+    ways = Ways(delta=asked.delta or None, mechanism=named, within=said, expected_rows=expected)
+    goal = target_error.parsed(ways, query.statistic, query.what, query.source.schema)
+    found = goal.solved(lambda loss: replace(query, asked=loss), ways)
+    return str(found.epsilon if found.rho is None else found.rho)
+
+
+def _counts_rho() -> bool:
+    session = running()
+    return session is not None and session._terms.measure is Measure.ZCDP
 
 
 def how_many(ledger: Ledger, query: Query, cost: Loss) -> int | None:
@@ -131,72 +194,154 @@ def how_many(ledger: Ledger, query: Query, cost: Loss) -> int | None:
 
 
 class WhatIf:
-    """A choice of operations, an ε to type or to slide to, and the forecast for both."""
+    """A sentence to fill in: a question of a source at an ε, and what it would give; and its
+    inverse, an error that finds the ε."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, tell: Callable[[Loss | None], None]) -> None:
+        """``tell`` is called with what the next release would take, whenever that changes."""
         import ipywidgets
 
-        self._ledger = ledger
-        self._offers: dict[str, Query] = {}
-        self._choice, self._rows = ipywidgets.Dropdown(), ipywidgets.BoundedFloatText()
-        self._loss = ipywidgets.Text(continuous_update=True)
-        self._slider = ipywidgets.SelectionSlider(options=_options(ledger), readout=False)
-        self._answer = ipywidgets.HTML()
-        _lay(self._choice, "What if", 28, "an operation: nothing is computed or charged here")
-        _lay(self._loss, "ε", 9, "the privacy loss of one release")
-        _lay(self._slider, "", 16, "the privacy loss of one release")
-        _lay(self._rows, "rows", 12, "about how many it is taken over, from public knowledge")
-        self._rows.min, self._rows.max, self._rows.value = 1, 1e12, 1000
-        self._set_slider()
-        self._loss.value = str(self._slider.value)
-        controls = [self._choice, self._loss, self._slider, self._rows]
-        row = ipywidgets.HBox(controls, layout={"flex_flow": "row wrap"})
-        self.box = ipywidgets.VBox([row, self._answer])
-        self._slider.observe(self._slid, "value")
-        for each in (self._choice, self._loss, self._rows):
-            each.observe(self._tell, "value")
+        self._ledger, self._report = ledger, tell
+        self._offers: dict[str, dict[str, Query]] = {}
+        self._is_moved, self._is_filling = False, False
+        self._question, self._source = ipywidgets.Dropdown(), ipywidgets.Dropdown()
+        self._loss, self._error = ipywidgets.Text(), ipywidgets.Text(continuous_update=False)
+        self._rows = ipywidgets.BoundedFloatText(min=1, max=1e12, value=1000)
+        self._less = _button("minus", "a smaller ε")
+        self._more = _button("plus", "a larger ε")
+        self._answer, self._code = ipywidgets.HTML(), ipywidgets.HTML()
+        self._copy = ipywidgets.HBox(
+            [self._code, ipywidgets.HTML(code.BUTTON)], layout={"align_items": "center"}
+        )
+        self._copy.add_class("dp-code")
+        _lay(self._question, "What if I ask", 28, "a question: nothing is computed or charged here")
+        _lay(self._source, "of", 16, "the source that is asked")
+        _lay(self._loss, "at ε", 9, "the privacy loss of one release")
+        _lay(self._rows, "over rows", 14, "about how many, from public knowledge")
+        _lay(self._error, "I need ±", 12, "an error, at 95 %: finds the ε for it")
+        row: Any = {"flex_flow": "row wrap", "align_items": "center"}
+        first = [self._question, self._source, self._loss, self._less, self._more, self._rows]
+        second = [self._error, self._copy]
+        rows = [
+            ipywidgets.HBox(first, layout=row),
+            self._answer,
+            ipywidgets.HBox(second, layout=row),
+        ]
+        self.box = ipywidgets.VBox(rows)
+        self._budget = ledger.budget
+        self._loss.value = self._usual()
+        self._less.on_click(lambda _: self._step(-1))
+        self._more.on_click(lambda _: self._step(1))
+        self._source.observe(self._chosen, "value")
+        self._error.observe(self._solve, "value")
+        for each in (self._question, self._loss, self._rows):
+            each.observe(self._moved, "value")
 
-    def _set_slider(self) -> None:
-        """Let the slider reach up to the budget, and begin at a twentieth of it."""
-        self._budget = self._ledger.budget
-        self._slider.options = options = _options(self._ledger)
-        middle = float(options[-1][1]) / 20
-        self._slider.value = min((v for _, v in options), key=lambda v: abs(float(v) - middle))
+    def _usual(self) -> str:
+        """A twentieth of the budget, or about."""
+        values = steps(self._ledger)
+        return str(min(values, key=lambda value: abs(value - values[-1] / 20)))
 
-    def _slid(self, change: Any) -> None:
-        self._loss.value = str(self._slider.value)
+    def _step(self, by: int) -> None:
+        """Go to the next value up or down."""
+        values = steps(self._ledger)
+        with suppress(DPError):
+            here = parse_budget(self._loss.value, "epsilon")
+            beyond = [v for v in values if (v > here if by > 0 else v < here)]
+            if beyond:
+                self._loss.value = str(beyond[0] if by > 0 else beyond[-1])
+
+    @property
+    def _query(self) -> Query | None:
+        return self._offers.get(self._source.value, {}).get(self._question.value)
 
     def update(self) -> None:
         """Bring the choices and the forecast up to date."""
         session = running()
         is_on = session is not None and session.ledger is self._ledger
-        self._offers = offers(session) if session is not None and is_on else {}
+        self._offers = {}
+        for query in (offers(session) if session is not None and is_on else {}).values():
+            source = query.name.removesuffix(f": {query.text}")
+            self._offers.setdefault(source, {})[query.text] = query
         if self._budget != self._ledger.budget:
-            self._set_slider()
-        names = list(self._offers)
-        if names != list(self._choice.options):
-            chosen = self._choice.value
-            self._choice.options = names
-            self._choice.value = chosen if chosen in names else names[0] if names else None
+            self._budget = self._ledger.budget
+            self._loss.value = self._usual()
+        self._fill()
         self._tell()
 
-    def _tell(self, change: Any = None) -> None:
-        query = self._offers.get(self._choice.value)
+    def _fill(self) -> None:
+        """Offer what there is; what was chosen stays."""
+        self._is_filling = True
+        _offer(self._source, list(self._offers))
+        _offer(self._question, list(self._offers.get(self._source.value, ())))
+        self._is_filling = False
+
+    def _chosen(self, change: Any) -> None:
+        if not self._is_filling:
+            self._fill()
+            self._moved()
+
+    def _moved(self, change: Any = None) -> None:
+        if not self._is_filling:
+            self._is_moved = True
+            self._tell()
+
+    def _solve(self, change: Any) -> None:
+        """Find the ε for an error."""
+        query, error = self._query, self._error.value.strip().removeprefix("±").strip()
+        if query is None or not error:
+            return
+        try:
+            self._loss.value = needed(query, error.replace(",", ""), self._rows.value)
+        except DPError as refusal:
+            self._say(Forecast(escape(str(refusal))))
+
+    def _tell(self) -> None:
+        query = self._query
         self.box.layout.display = "none" if query is None else None
         if query is None:
+            self._report(None)
             return
-        self._loss.description = symbol(query)
+        name = symbol(query)
+        self._loss.description = f"at {name}"
         self._rows.layout.display = None if takes_rows(query) else "none"
-        said = forecast(self._ledger, query, self._loss.value, self._rows.value)
-        self._answer.value = html.framed(f'<p class="dp-told" role="status">{said}</p>')
+        self._say(forecast(self._ledger, query, self._loss.value, self._rows.value))
+        asked = code.code_of(query, f"{_ARGUMENT[name]}={self._loss.value.strip()}", _variables())
+        self._code.value = code.written(asked)
+        self._copy.layout.display = None if asked else "none"
+
+    def _say(self, found: Forecast) -> None:
+        said = f'<div class="dp-told" role="status" style="margin:2px 0">{found.said}</div>'
+        self._answer.value = html.framed(said)
+        self._report(found.takes if self._is_moved else None)
 
 
-def _options(ledger: Ledger) -> list[tuple[str, Epsilon]]:
-    return [(str(value), value) for value in steps(ledger)]
+_ARGUMENT = {"ε": "epsilon", "ρ": "rho"}
+
+
+def _variables() -> dict[str, Any]:
+    """The user's variables."""
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    return {} if shell is None else shell.user_ns
+
+
+def _button(icon: str, says: str) -> Any:
+    import ipywidgets
+
+    return ipywidgets.Button(icon=icon, tooltip=says, layout={"width": "2.6em"})
+
+
+def _offer(control: Any, names: list[str]) -> None:
+    if names != list(control.options):
+        chosen = control.value
+        control.options = names
+        control.value = chosen if chosen in names else names[0] if names else None
 
 
 def _lay(control: Any, label: str, width: int, tooltip: str) -> None:
     """Set the width of a control in em, and that of its label by its length."""
     control.description, control.tooltip = label, tooltip
-    control.style.description_width = f"{len(label) * 0.6 + 0.6:.2g}em"
+    control.style.description_width = f"{len(label) * 0.55 + 0.8:.2g}em"
     control.layout.width, control.layout.max_width = f"{width}em", "100%"

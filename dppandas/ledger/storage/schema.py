@@ -139,6 +139,8 @@ _AS_THEY_ARE = (
 def charge_body(entry: Entry) -> dict[str, Any]:
     """What the event of a charge says, for JSON; `entry_of` reads it."""
     said = {name: getattr(entry, name) for name in _AS_THEY_ARE}
+    if entry.program:  # left out elsewhere: charges read as those of ledgers without programs
+        said["program"] = entry.program
     return {**said, "query": entry.what, "loss": _loss_texts(entry.loss), "path": list(entry.path)}
 
 
@@ -148,7 +150,7 @@ def entry_of(number: int, body: dict[str, Any], status: str, released_error: str
     loss, path = _loss(*body["loss"]), _path(body["path"])
     return Entry(
         number=number, what=body["query"], loss=loss, path=path, status=status,
-        released_error=released_error, **said,
+        released_error=released_error, program=body.get("program", ""), **said,
     )  # fmt: skip
 
 

@@ -37,6 +37,7 @@ class Entry(NamedTuple):
     key: str = ""  # shared by equal queries; "" where each draws and pays for itself
     kernel: str = ""  # the process that charged it
     released_error: str = ""  # the error as answered; "" where unknown
+    program: str = ""  # shared by consecutive charges of one call; "" where it made only one
 
     @property
     def known_error(self) -> str:

@@ -84,7 +84,7 @@ def synthesize(
     chosen = "mwem" if method is None else method
     turns = _rounds(chosen, rounds, domain, kept, number)
     records: dict[str, Record] = {}
-    with split.program(ways, lambda: bool(records)) as ways:
+    with split.program("synthesize", ways, lambda: bool(records)) as ways:
         budget = ProgramBudget(_within(source, domain), ways, records)
 
         def run() -> list[Codes]:

@@ -196,7 +196,7 @@ def format_exact(value: Fraction) -> str:
     return "-" * (n < 0) + digits[:whole] + "." * (places > 0) + digits[whole:]
 
 
-def in_short(value: Fraction, down: bool = False) -> str:
+def in_short(value: Fraction, down: bool = False, digits: int = 6) -> str:
     """A number for people: decimals of up to six digits as they are, others to about four digits.
 
     With ``down`` it is never rounded up, so what is left of a budget is never overstated.
@@ -205,7 +205,8 @@ def in_short(value: Fraction, down: bool = False) -> str:
     ('0.125', '≈ 0.01333', '≈ 0.9866')
     """
     exact = str(value)
-    if "/" not in exact and len(exact.replace(".", "").strip("-0")) <= 6:
+    mantissa = exact.partition("e")[0].replace(".", "").strip("-0")
+    if "/" not in exact and len(mantissa) <= digits:
         return exact
     context = decimal.Context(4, decimal.ROUND_DOWN if down else decimal.ROUND_HALF_EVEN)
     return f"≈ {context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize():f}"

@@ -25,6 +25,7 @@ from ...privacy.accounting.measures import Measure
 from ...privacy.accounting.shares import SharedLoss
 from ...privacy.mechanisms.base import Mechanism
 from ...privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
+from .. import context
 from ..answers.records import Record
 from ..query import Query
 from ..release import Asked, release_all
@@ -112,7 +113,8 @@ class Batch:
             )
         each = None if all(given) else self._largest()
         queries = [self._query(promised, each) for promised in self._promised]
-        records = release_all(queries, self._shares)
+        with context.within(program=context.program_of("batch")):
+            records = release_all(queries, self._shares)
         for promised, record in zip(self._promised, records, strict=True):
             promised._record = record
 

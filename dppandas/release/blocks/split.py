@@ -69,7 +69,7 @@ class Split:
                 "a split is running, and a split can't be inside another. End that block first, or "
                 "give it more shares: dp.split(epsilon=1, shares=[2, 1, 1])."
             )
-        self._outside = context.put(split=self)
+        self._outside = context.put(split=self, program=context.program_of("split"))
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -177,13 +177,16 @@ def share(ways: Ways) -> Iterator[Ways]:
 
 
 @contextmanager
-def program(ways: Ways, has_begun: Callable[[], bool]) -> Iterator[Ways]:
+def program(name: str, ways: Ways, has_begun: Callable[[], bool]) -> Iterator[Ways]:
     """The options of a program of releases: as it says, or with one share for all of it. No split
-    runs inside the program. Once it has begun it keeps its share, whatever stops it."""
+    runs inside the program. Once it has begun it keeps its share, whatever stops it.
+
+    name : what the ledger calls it.
+    """
     stopped: DPError | None = None
     with share(ways) as said:
         try:
-            with context.within(split=None):
+            with context.within(split=None, program=context.program_of(name)):
                 yield said
         except DPError as error:
             if not has_begun():

@@ -13,8 +13,12 @@ from typing import Any
 
 import browser
 import nbformat
+import pandas as pd
 import pytest
 from waiting import until
+
+import dppandas as dp
+from dppandas.display.notebook.view import View
 
 pytestmark = [
     pytest.mark.browser,
@@ -56,11 +60,15 @@ class Notebook:
         page.wait_for_selector(".jp-Notebook .jp-CodeCell")
         # A cell run before the front end is connected is silently not run.
         self.until(lambda: _is_connected(address))
-        page.wait_for_function(
+        self.until_idle()
+
+    def until_idle(self) -> None:
+        """Until the kernel waits for a cell, as the page shows it."""
+        self.page.wait_for_function(
             "document.querySelector('.jp-Notebook-ExecutionIndicator')"
             "?.getAttribute('data-status') === 'idle'"
         )
-        page.wait_for_timeout(1000)
+        self.page.wait_for_timeout(1000)
 
     def until(self, condition: Callable[[], bool]) -> None:
         """Wait without sleeping: Playwright answers the page's requests in this thread."""
@@ -109,36 +117,67 @@ def test_the_ledger_is_live_in_jupyterlab_and_after_it(folders: tuple[Path, Path
     with browser.server(root, folder) as address, browser.browser(address) as watched:
         book = Notebook(watched.page, address, LAB)
         book.run(0)
-        book.sees("ε spent 0 of 2 · 2 left")
+        book.sees("2 of ε = 2 left · nothing spent yet")
         book.run(1)
-        book.sees("ε spent 0.5 of 2 · 1.5 left")
+        book.sees("1.5 of ε = 2 left · 0.5 spent on 1 answer")
         assert book.filled() == pytest.approx(0.25, abs=0.02)
         book.run(2)
-        book.sees("survey (verified)")
+        book.sees("value_counts of age (3 keys)")
         assert book.filled() == pytest.approx(0.375, abs=0.02)
-        assert book.text().count("Privacy ledger") == 1  # the widget; the copy is hidden
+        assert book.text().count("of ε = 2 left") == 1  # the widget; the copy is hidden
         book.picture("lab-live")
 
         book.run(3, wait=False)  # two releases at once, and the cell goes on
         book.sees("released")
-        book.sees("ε spent 0.78 of 2")
+        book.sees("1.22 of ε = 2 left")
         assert "[*]" in book.text(), "the cell that releases is still running"
 
         watched.page.keyboard.press("Control+s")
         saved = root / "ledger.ipynb"
-        book.until(lambda: "0.78 of 2" in saved.read_text())
+        book.until(
+            lambda: (
+                "1.22 of \\u03b5 = 2" in saved.read_text() or "1.22 of ε = 2" in saved.read_text()
+            )
+        )
         assert "widgets" not in nbformat.read(saved, 4).metadata
         _shut_kernels(address)
 
         book = Notebook(watched.page, address, LAB)
-        book.sees("ε spent 0.78 of 2 · 1.22 left")
+        book.sees("1.22 of ε = 2 left")
+        book.sees("read only: the kernel has ended")
         watched.page.wait_for_timeout(2000)  # long enough for a widget without a model to complain
         text = book.text()
-        assert text.count("Privacy ledger") == 1
+        assert text.count("of ε = 2 left") == 1
         assert "rror displaying" not in text
         assert "Loading widget" not in text
+        assert browser.violations(book.page, ".dppandas-copy") == []
         book.picture("lab-dead-kernel")
+        _looks_the_same_untrusted(book, address, saved)
         assert watched.elsewhere == []
+
+
+#: What a reader sees of a copy: where each piece is, and its colours.
+SEEN = """() => [...document.querySelectorAll('.dppandas-copy .dppandas-ledger *')].map(e => {
+  const box = e.getBoundingClientRect(), style = getComputedStyle(e);
+  return [e.tagName, Math.round(box.x), Math.round(box.y), Math.round(box.width),
+    Math.round(box.height), style.color, style.backgroundColor, style.fontSize,
+    style.fontWeight, style.textAlign].join(' ') })"""
+
+
+def _looks_the_same_untrusted(book: Notebook, address: str, saved: Path) -> None:
+    """A clone, which the server has no signature of, piece by piece as where it was saved."""
+    trusted = book.page.evaluate(SEEN)
+    clone = nbformat.read(saved, 4)
+    clone.cells[-1].source += "  # cloned"
+    nbformat.write(clone, saved.parent / "cloned.ipynb")
+    book = Notebook(book.page, address, LAB.replace("ledger.ipynb", "cloned.ipynb"))
+    book.sees("read only: the kernel has ended")
+    assert book.page.locator(".jp-OutputArea style").count() == 0, "the sanitiser was at work"
+    assert book.page.locator(".dppandas-copy:visible").count() == 1
+    assert book.page.evaluate(SEEN) == trusted
+    assert len(trusted) > 40
+    assert browser.violations(book.page, ".dppandas-copy") == []
+    book.picture("lab-untrusted")
 
 
 def test_the_ledger_is_live_in_notebook_7(folders: tuple[Path, Path]) -> None:
@@ -147,22 +186,23 @@ def test_the_ledger_is_live_in_notebook_7(folders: tuple[Path, Path]) -> None:
     with served as address, browser.browser(address) as watched:
         book = Notebook(watched.page, address, "notebooks/ledger.ipynb?token=t")
         book.run(0)
-        book.sees("ε spent 0 of 2 · 2 left")
+        book.sees("2 of ε = 2 left · nothing spent yet")
         book.run(1)
-        book.sees("ε spent 0.5 of 2 · 1.5 left")
-        assert book.text().count("Privacy ledger") == 1
+        book.sees("1.5 of ε = 2 left · 0.5 spent on 1 answer")
+        assert book.text().count("of ε = 2 left") == 1
+        assert browser.violations(book.page, ".dppandas-live") == []
         book.picture("notebook7-live")
         assert watched.elsewhere == []
 
 
 def test_an_exported_page_shows_the_ledger_offline(folders: tuple[Path, Path]) -> None:
     page = _exported(folders[0])
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        where, flags = browser.chromium(), browser.CHROMIUM_FLAGS
-        chrome = playwright.chromium.launch(executable_path=where, args=flags)
-        tab = chrome.new_context(offline=True, viewport={"width": 1100, "height": 900}).new_page()
+    ledger = dp.session(epsilon=2).ledger
+    pd.DataFrame({"x": [1]}).dp.count(epsilon=0.5)
+    copy = View(ledger)._drawn().data
+    with browser.offline() as tab:
+        for place in PLACES:
+            _shows_one_of_the_two(tab, place, copy)
         tab.goto(page.as_uri())
         text = tab.inner_text("body")
         ARTIFACTS.mkdir(exist_ok=True)
@@ -171,10 +211,39 @@ def test_an_exported_page_shows_the_ledger_offline(folders: tuple[Path, Path]) -
             "() => [...document.querySelectorAll('.jp-OutputArea-child')]"
             ".filter(e => e.offsetHeight > 0 && !e.innerText.trim()).length"
         )
-        chrome.close()
-    assert text.count("Privacy ledger") == 1
-    assert "ε spent 0.75 of 2 · 1.25 left" in text
+        assert browser.violations(tab, ".dppandas-copy") == []
+    assert text.count("1.25 of ε = 2 left · 0.75 spent on 2 answers") == 1
     assert boxes == 0, "an empty box where the widget was"
+
+
+#: The outputs of a cell in other front ends, as pages.
+PLACES = sorted((Path(__file__).parent / "places").glob("*.html"))
+
+#: The widget as front ends draw it: alive; after a restart; without a kernel; and its HTML twin.
+WIDGETS = {
+    '<div class="lm-Widget widget-vbox dppandas-live">alive</div>': True,
+    '<div class="widget-vbox dppandas-live jupyter-widgets-disconnected">broken</div>': False,
+    "<pre>Error displaying widget: model not found</pre>": False,
+    "<span></span>": False,
+}
+
+
+def _shows_one_of_the_two(tab: Any, place: Path, copy: str) -> None:
+    for widget, is_alive in WIDGETS.items():
+        fill = {"COPY": copy, "WIDGET": widget, "AFTER": "printed after it"}
+        page = place.read_text()
+        for name, text in fill.items():
+            page = page.replace(f">{name}<", f">{text}<")
+        tab.set_content(page)
+        is_shown = tab.locator(".dppandas-copy").is_visible()
+        assert is_shown is not is_alive, (place.name, widget)
+        seen = tab.inner_text("body")
+        assert ("1.5 of ε = 2 left" in seen) is not is_alive
+        assert ("alive" in seen) is is_alive
+        assert "broken" not in seen
+        assert "not found" not in seen
+        assert "printed after it" in seen
+        assert "of the next cell" in seen or place.name != "vscode.html"
 
 
 def _exported(root: Path) -> Path:
@@ -194,11 +263,11 @@ def test_of_a_thousand_entries_a_page_is_shown(folders: tuple[Path, Path]) -> No
         book = Notebook(watched.page, address, LAB)
         book.run(0)
         book.run(1)
-        book.sees("ε spent 1 of 2")
+        book.sees("1 of ε = 2 left")
         book.run(2, wait=False)
-        book.sees("ε spent 1.5 of 2")
-        assert "releases 802 to 1,001 of 1,001" in book.text()
-        assert book.page.locator(".dppandas-live *").count() < 3000  # 7 a release
+        book.sees("0.5 of ε = 2 left")
+        assert "992 to 1,001 of 1,001" in book.text()
+        assert book.page.locator(".dppandas-live *").count() < 300
         book.picture("lab-thousand")
 
 

@@ -31,7 +31,7 @@ def test_dp_shows_the_ledger_as_text(shell: Any, capsys: Any) -> None:
 def test_dp_budget_sets_and_shows_it(shell: Any, capsys: Any) -> None:
     shell.run_line_magic("dp", "budget 0.3")
     assert dp.ledger().budget == dp.session(epsilon="0.3").budget
-    assert "ε spent 0 of 0.3" in capsys.readouterr().out
+    assert "0.3 of ε = 0.3 left" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -133,4 +133,4 @@ def test_a_terminal_python_needs_no_extension() -> None:
         "n = pd.DataFrame({'x': [1]}).dp.count(epsilon='0.5'); print(n + 0); print(dp.ledger())"
     )
     out = subprocess.check_output([sys.executable, "-c", program], text=True)
-    assert "ε spent 0.5 of 1 · 0.5 left" in out
+    assert "0.5 of ε = 1 left · 0.5 spent on 1 answer" in out

@@ -24,11 +24,11 @@ from refusals import refusal
 import dppandas as dp
 from dppandas import __main__
 from dppandas.errors import StoreError
-from dppandas.ledger.html import ELSEWHERE
 from dppandas.ledger.storage import chain, paths, schema, verify
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import Registered
 from dppandas.ledger.storage.verify import verified
+from dppandas.ledger.words import ELSEWHERE
 from dppandas.privacy.accounting.composition import ParallelComposition, Part, Place, first_beyond
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss
 
@@ -580,7 +580,7 @@ def test_the_module_runs_in_a_terminal_without_greek(file: Path) -> None:
     command = [sys.executable, "-m", "dppandas"]
     ran = subprocess.run([*command, "show", str(file)], capture_output=True, text=True, env=env)
     assert ran.returncode == 0
-    assert "\\u03b5 spent 0.5 of 2" in ran.stdout
+    assert "1.5 of \\u03b5 = 2 left" in ran.stdout
     ran = subprocess.run([*command, "--version"], capture_output=True, text=True)
     assert ran.stdout == f"dppandas {dp.__version__}\n"
     ran = subprocess.run([*command, "verify", "none"], capture_output=True, text=True)

@@ -1,0 +1,194 @@
+"""What a ledger says in words, the same on a page, in the widget and in a terminal.
+
+A function of the ledger's public figures: no clock times, ids or tokens, so that a notebook that
+runs twice looks the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import groupby
+from typing import NamedTuple
+
+from ..privacy.accounting.composition import ParallelComposition
+from ..privacy.accounting.losses import Loss, in_short
+from ..privacy.accounting.measures import Measure
+from .snapshot import Snapshot
+from .storage.store import Entry
+
+#: Below this share of the budget a ledger is nearly spent.
+LITTLE = Fraction(1, 10)
+
+#: What the mark means.
+ELSEWHERE = "† charged by another kernel, or by this one before it was restarted"
+
+#: What a saved copy says, which is seen where no kernel updates the ledger.
+READ_ONLY = "read only: the kernel has ended"
+
+
+def short(value: Fraction, down: bool = False) -> str:
+    """A figure in at most four digits; with ``down`` it is never rounded up."""
+    return in_short(value, down, digits=4)
+
+
+def left(ledger: Snapshot) -> str:
+    """What is left of the budget."""
+    limit, first = ledger.terms.limit, ledger.terms.measure.first
+    if limit is None:
+        return "no limit: set one with dp.session(epsilon=…)"
+    rest = first(limit - ledger.spending.total)
+    return f"{short(rest, down=True)} of {ledger.terms.measure.symbol} = {short(first(limit))} left"
+
+
+def spent(ledger: Snapshot) -> str:
+    """What is spent, and on how many answers."""
+    if not ledger.count:
+        return "nothing spent yet"
+    name = "" if ledger.terms.limit is not None else f"{ledger.terms.measure.symbol} = "
+    return f"{name}{short(ledger.spent)} spent on {_many(ledger.count, 'answer')}".replace(
+        "= ≈", "≈"
+    )
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def more(ledger: Snapshot) -> list[str]:
+    """What else the head says: the file's name, δ, and what ρ means. Of a file's path only the
+    name, because a path says something about the machine."""
+    limit, said = ledger.terms.limit, []
+    if ledger.store.path is not None:
+        said.append(ledger.store.path.name)
+    if limit is None:
+        return said
+    if limit.delta:
+        rest = (limit - ledger.spending.total).delta
+        said.append(f"{short(rest, down=True)} of δ = {short(limit.delta)} left")
+    if ledger.terms.measure is Measure.ZCDP:
+        epsilon, delta = ledger.terms.epsilon, ledger.terms.all_delta
+        said.append(f"the whole budget means ε = {float(epsilon or 0):.4g} at δ = {delta}")
+    return said
+
+
+def state(ledger: Snapshot) -> str:
+    """What a reader should know before asking: "" if there is nothing."""
+    if ledger.closed:
+        return "session ended"
+    if ledger.budget is None or not ledger.count:
+        return ""
+    rest = ledger.budget - ledger.spent
+    if rest <= 0:
+        return "spent: earlier answers stay free"
+    return "nearly spent" if rest < LITTLE * ledger.budget else ""
+
+
+def summary(ledger: Snapshot) -> str:
+    """The head, in one line."""
+    said = [left(ledger), spent(ledger), *more(ledger), state(ledger)]
+    return " · ".join(filter(None, said))
+
+
+class Row(NamedTuple):
+    """One call: a charge, or the charges of a program, oldest first."""
+
+    entries: tuple[Entry, ...]
+
+    @property
+    def last(self) -> Entry:
+        """The newest charge."""
+        return self.entries[-1]
+
+    @property
+    def question(self) -> str:
+        """What was asked, in words."""
+        first, *others = self.entries
+        if not others:
+            return asked(first)
+        name = first.program.partition(" ")[0]
+        if name:
+            return f"{name}: {len(self.entries)} releases"
+        return f"{asked(first)}, and {len(others)} more"
+
+    @property
+    def loss(self) -> Loss:
+        """What the call cost."""
+        if len(self.entries) == 1:
+            return self.last.loss
+        charges = (((e.source, e.path), e.loss) for e in self.entries)
+        return ParallelComposition().plus(charges).total
+
+
+def rows(entries: Iterable[Entry]) -> list[Row]:
+    """Charges by the call that made them, oldest first."""
+    grouped = groupby(entries, lambda e: (e.kernel, e.program or e.number))
+    return [Row(tuple(group)) for _, group in grouped]
+
+
+def asked(entry: Entry) -> str:
+    """A question, and whether it has no answer."""
+    failed = "" if entry.status == "released" else f" ({entry.status}, no answer)"
+    return entry.what + failed
+
+
+def mark(entry: Entry) -> str:
+    """What is told of a source whose lineage isn't verified."""
+    return "" if entry.lineage == "verified" else entry.lineage
+
+
+def loss_in_words(ledger: Snapshot, loss: Loss) -> str:
+    """A loss in four digits: its ε where only that is counted."""
+    if ledger.terms.measure is Measure.PURE:
+        return short(loss.epsilon)
+    parts = {"ε": loss.epsilon, "ρ": loss.rho, "δ": loss.delta}
+    said = [f"{name} = {short(part)}" for name, part in parts.items() if part]
+    return ", ".join(said).replace("= ≈", "≈") or "0"
+
+
+def counted(ledger: Snapshot) -> str:
+    """The head of the column of losses."""
+    return "ε" if ledger.terms.measure is Measure.PURE else "loss"
+
+
+def plain_cell(ledger: Snapshot, entry: Entry) -> str:
+    """The cell of an entry as [4], or [4]† in another kernel."""
+    cell = "" if entry.cell is None else f"[{entry.cell}]"
+    return cell if ledger.is_here(entry) else f"{cell}†"
+
+
+def cell(ledger: Snapshot, entry: Entry) -> str:
+    """The cell as [4]; as [4]† in another kernel; as [9] ([4] run again)."""
+    first = ledger.first_run(entry)
+    return plain_cell(ledger, entry) + (f" ([{first}] run again)" if first else "")
+
+
+#: How many cells of replays are named for each release.
+_NAMED = 6
+
+
+def again(ledger: Snapshot, entries: Sequence[Entry]) -> dict[int, str]:
+    """By release, where its answer was given again for free by this kernel: "again, free: [5], [9]
+    2 times"."""
+    shown = {entry.number for entry in entries}
+    found: dict[int, Counter[str]] = {}
+    for entry in ledger.again:
+        if entry.number in shown:
+            found.setdefault(entry.number, Counter())[cell(ledger, entry)] += 1
+    return {number: f"again, free: {_times(cells)}" for number, cells in found.items()}
+
+
+def _times(cells: Counter[str]) -> str:
+    """In which cells, and how often if more than once."""
+    said = [
+        " ".join(filter(None, [name, f"{n} times" if n > 1 else ""])) for name, n in cells.items()
+    ]
+    said = [each or "once" for each in said]
+    rest = len(said) - _NAMED
+    return ", ".join(said[:_NAMED] + ([f"and {_many(rest, 'cell')}"] if rest > 0 else []))
+
+
+def earlier(count: int) -> str:
+    """Where the releases are that aren't shown."""
+    return f"and {count:,} earlier: dp.ledger().to_frame()"
