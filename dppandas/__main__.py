@@ -15,8 +15,8 @@ from .ledger import statement
 from .ledger.ledger import Ledger
 from .ledger.storage.sqlite import SqliteStore
 from .ledger.storage.verify import Verdict, verified
-from .ledger.text import SHOWN
-from .ledger.text import text as in_text
+from .ledger.words import SHOWN
+from .ledger.words import text as in_text
 
 #: What the process returns: nothing deviates; something does; it couldn't be looked at.
 SOUND, DEVIATES, REFUSED = 0, 1, 2

@@ -18,7 +18,7 @@ from ..privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from ..privacy.accounting.measures import Measure, PrivacyBudget
 from ..privacy.sampling import entropy
 from ..rows.facts.units import whole_number
-from . import export, html, statement, text
+from . import export, html, statement, words
 from .cells import Reruns, current_cell, first_run
 from .snapshot import Snapshot
 from .storage.leases import Claim
@@ -357,7 +357,7 @@ programs) or .csv (a table). Nothing was computed or charged.
         )
 
     def __repr__(self) -> str:
-        return text.text(self._snapshot())
+        return words.text(self._snapshot())
 
     def _repr_html_(self) -> str:
         return html.html(self._snapshot())

@@ -192,3 +192,46 @@ def _times(cells: Counter[str]) -> str:
 def earlier(count: int) -> str:
     """Where the releases are that aren't shown."""
     return f"and {count:,} earlier: dp.ledger().to_frame()"
+
+
+# --- in a terminal --------------------------------------------------------------------------------
+
+#: How many of the newest charges are shown; dp.ledger().to_frame() has the rest.
+SHOWN = 200
+
+
+def text(ledger: Snapshot, last: int | None = SHOWN, charges: Sequence[Entry] | None = None) -> str:
+    """The ledger for a terminal: its last charges, or all (None).
+
+    charges : the last charges, if the caller has read them already.
+    """
+    charges = ledger.charges(last) if charges is None else charges
+    lines = [f"dppandas ledger · {summary(ledger)}"]
+    if ledger.budget is not None:
+        filled = round(30 * float(ledger.spent / ledger.budget))
+        lines.append("[" + "#" * filled + "." * (30 - filled) + "]")
+    if not charges and last != 0:
+        return "\n".join(lines)
+    sources = [f"{name} {in_short(spent)}" for name, spent in ledger.by_source().items()]
+    lines.append(f"by source: {', '.join(sources)}")
+    head = ("release", "cell", "source", counted(ledger), "error (95 %)", "question")
+    replays = again(ledger, charges)
+    table = [head, *(_row(ledger, entry, replays) for entry in charges)]
+    widths = [max(len(row[i]) for row in table) for i in range(len(head) - 1)]
+    for row in table:
+        cells = [each.ljust(width) for each, width in zip(row, widths, strict=False)]
+        lines.append("  ".join([*cells, row[-1]]).rstrip())
+    if ledger.count > len(charges):
+        lines.append(earlier(ledger.count - len(charges)))
+    return "\n".join(lines + ([] if all(map(ledger.is_here, charges)) else [ELSEWHERE]))
+
+
+def _row(ledger: Snapshot, entry: Entry, replays: dict[int, str]) -> tuple[str, ...]:
+    said = mark(entry)
+    source = entry.source + (f" ({said})" if said else "")
+    # cells of replays differ from run to run: last, so that they don't move the other columns
+    said = " · ".join(filter(None, [asked(entry), replays.get(entry.number, "")]))
+    return (
+        str(entry.number), cell(ledger, entry), source,
+        loss_in_words(ledger, entry.loss), entry.known_error, said,
+    )  # fmt: skip

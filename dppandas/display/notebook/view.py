@@ -10,7 +10,6 @@ from ...ledger import charts, html, words
 from ...ledger.ledger import Ledger
 from ...ledger.snapshot import Snapshot
 from ...ledger.storage.store import Entry
-from ...ledger.text import text
 from ...privacy.accounting.losses import Loss
 from ...privacy.sampling.entropy import identifier
 from .pages import Pages
@@ -85,7 +84,7 @@ class View:
         self._legend.value = html.framed(html.legend(ledger, self._steps))
         self._what_if.update()
         self._pages.update(ledger, charges)
-        return _Both(copy(ledger, self._steps, charges), text(ledger, charges=charges))
+        return _Both(copy(ledger, self._steps, charges), words.text(ledger, charges=charges))
 
 
 def copy(ledger: Snapshot, steps: charts.Steps, charges: list[Entry]) -> str:
