@@ -75,6 +75,7 @@ COVERED = {
 
 #: What passes on the errors of one above, or tells none.
 PASSED_ON = {
+    "display.plots.scales.Scale": "of the record that is drawn",
     "local.estimates.EstimatedSeries": "of Estimated",
     "local.estimates.EstimatedFloat": "of Estimated",
     "release.answers.record_bundle.RecordBundle": "of its records",

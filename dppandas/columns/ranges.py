@@ -75,8 +75,8 @@ def range_of(table: Table, name: Any, expression: Expression, bounds: object) ->
     expressions.need(expression, of, table.source.facts, f"numbers of {name!r}")
     raise MissingArgument(
         f"bounds= is needed for {name!r}: the range that values are clipped to is never read from "
-        "the data, because the largest value belongs to somebody. Write bounds=(0, 60), for times "
-        "('2020-01-01', '2020-12-31'), or declare it: domain= of dp.protect, or .declare(…)."
+        "the data, because the largest value belongs to somebody. Write bounds=(0, 60), (0, 1) for "
+        "True and False, or two times; or declare it: domain= of dp.protect, or .declare(…)."
     )
 
 

@@ -240,9 +240,9 @@ class TestLedger:
         assert dp.ledger().spent == Fraction(1, 10) + Fraction(1, 3) + 1
 
     def test_an_empty_ledger_says_so(self) -> None:
-        assert "no releases yet" in repr(dp.ledger())
+        assert "nothing spent yet" in repr(dp.ledger())
         people().dp.count(epsilon=1)
-        assert "no releases yet" not in repr(dp.ledger())
+        assert "nothing spent yet" not in repr(dp.ledger())
 
     def test_a_failing_observer_costs_no_answer(self) -> None:
         broken = raising(RuntimeError("no screen"))

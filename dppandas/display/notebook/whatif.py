@@ -214,9 +214,9 @@ class WhatIf:
             [self._code, ipywidgets.HTML(code.BUTTON)], layout={"align_items": "center"}
         )
         self._copy.add_class("dp-code")
-        _lay(self._question, "What if I ask", 28, "a question: nothing is computed or charged here")
-        _lay(self._source, "of", 16, "the source that is asked")
-        _lay(self._loss, "at ε", 9, "the privacy loss of one release")
+        _lay(self._question, "What if I ask", 23, "a question: nothing is computed or charged here")
+        _lay(self._source, "of", 13, "the source that is asked")
+        _lay(self._loss, "at ε", 8, "the privacy loss of one release")
         _lay(self._rows, "over rows", 14, "about how many, from public knowledge")
         _lay(self._error, "I need ±", 12, "an error, at 95 %: finds the ε for it")
         row: Any = {"flex_flow": "row wrap", "align_items": "center"}
@@ -343,5 +343,5 @@ def _offer(control: Any, names: list[str]) -> None:
 def _lay(control: Any, label: str, width: int, tooltip: str) -> None:
     """Set the width of a control in em, and that of its label by its length."""
     control.description, control.tooltip = label, tooltip
-    control.style.description_width = f"{len(label) * 0.55 + 0.8:.2g}em"
+    control.style.description_width = f"{len(label) * 0.48 + 0.7:.2g}em"
     control.layout.width, control.layout.max_width = f"{width}em", "100%"

@@ -151,7 +151,7 @@ class Record(ABC):
             labels = cast(pd.Index, self._layout.index).tolist()
             return [labels[i] for i in self._noisy]
         values = self._statistic.typed(self._shown or self._estimated)
-        return values[0] if self._layout.is_scalar else self._table(values)
+        return values[0] if self._layout.index is None else self._table(values)
 
     def _errors_among(self, confidence: float, rows: float | None = None) -> list[float]:
         """The errors in the statistic's own unit, in declared order. For quantiles they may use a

@@ -131,7 +131,8 @@ def test_records_belong_to_the_result_itself() -> None:
     assert records["count"].estimate() == found["count"]
     low, high = records["mean"].intervals()
     assert low <= found["mean"] <= high
-    for other in (found + 1, found.head(1), 3):
+    assert dp.record(found.head(1)) is dp.record(found)
+    for other in (found + 1, found.rename({"mean": "count"}), 3):
         refusal(partial(dp.record, other), error=RecordError)
     refusal(lambda: dp.combine(found, found), "several releases", error=RecordError)
 
