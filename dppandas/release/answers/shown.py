@@ -49,14 +49,14 @@ def html(record: Any) -> str:
     """`text` as HTML. Each number is marked, so that a notebook test can find it."""
     first, *details = map(escape, _facts(record))
     rows = "".join(
-        f'<tr><th>{escape(name)}</th><td class="dp-noisy">{value}</td>'
-        f'<td class="dp-noisy">{interval}</td></tr>'
+        f'<tr><th>{escape(name)}</th><td class="dp-noisy">{escape(value)}</td>'
+        f'<td class="dp-noisy">{escape(interval)}</td></tr>'
         for name, value, interval in _lines(record)
     )
     each = " of each label" if record._statistic.each else ""
     head = f"<tr><th></th><th>answer</th><th>95 % interval{each}</th></tr>"
     table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>" if rows else ""
-    folded = f"<details><summary>{_told(record)}</summary>{'<br>'.join(details)}</details>"
+    folded = f"<details><summary>{escape(_told(record))}</summary>{'<br>'.join(details)}</details>"
     return f'<div class="dppandas-record"><p><b>{first}</b></p>{folded}{table}</div>'
 
 

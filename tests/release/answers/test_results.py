@@ -428,6 +428,19 @@ def test_labels_that_were_found_have_their_record() -> None:
     refusal(lambda: dp.record(counts.index), "Index", RecordError)  # its labels alone are no answer
 
 
+def test_names_and_labels_are_no_markup_in_a_record() -> None:
+    bad = "<img src=x onerror=alert(1)>"
+    p = dp.protect(pd.DataFrame({bad: [1, 2] * 50, "y": [3, 4] * 50, "z": [bad, "b"] * 50}), bad)
+    counts = p["z"].value_counts(keys=[bad, "b"])
+    bounds = {bad: (0, 3), "y": (0, 9)}
+    for answer in (
+        p[[bad, "y"]].mean(bounds=bounds, epsilon=1), counts.release(epsilon=1),
+        p[[bad, "y"]].describe(bounds=bounds, epsilon=1), counts.idxmax(epsilon=9),
+        p["z"].mode(keys=[bad], epsilon=1),
+    ):  # fmt: skip
+        assert "<img" not in dp.record(answer)._repr_html_()
+
+
 # --- errors before the release --------------------------------------------------------------------
 
 
