@@ -108,7 +108,7 @@ def declared(wanted: Any) -> Any:
 def _public(index: Any) -> Any:
     if isinstance(index, pd.MultiIndex):
         return pd.MultiIndex.from_tuples(list(index), names=index.names)
-    if isinstance(index.dtype, pd.CategoricalDtype | pd.StringDtype):
+    if index.dtype == object or isinstance(index.dtype, pd.CategoricalDtype | pd.StringDtype):
         return pd.Index(list(index), name=index.name)
     return index
 
