@@ -15,21 +15,32 @@ Factor = tuple[Marginal, Floats]
 
 #: np.einsum knows no more letters.
 MOST_COLUMNS = 50
+#: The least sum of a product that can be scaled.
+LEAST = 1e-250
 
 
 def marginal(domain: Domain, factors: Sequence[Factor], wanted: Marginal, total: float) -> Floats:
     """Expected counts of some columns, in this order: the product of all factors, summed."""
     near = _connected(factors, wanted)
+    found = _summed(domain, near, wanted, -math.inf)
+    if found.sum() < LEAST:  # where noise drives factors apart, no cell is left by all of them
+        found = _summed(domain, near, wanted, math.log(LEAST) / len(near))
+    scaled: Floats = found * (total / found.sum())
+    return scaled
+
+
+def _summed(domain: Domain, near: Sequence[Factor], wanted: Marginal, least: float) -> Floats:
+    """The product of some factors, each at least e^least of its largest cell, summed."""
     operands: list[object] = []
     for columns, logarithms in near:
-        operands += [np.exp(logarithms - logarithms.max()), list(columns)]
+        relative = np.maximum(logarithms - logarithms.max(), least)
+        operands += [np.exp(relative), list(columns)]
     held = {i for columns, _ in near for i in columns}
     for i in wanted:
         if i not in held:
             operands += [np.ones(domain.shape[i]), [i]]
     found: Floats = np.einsum(*operands, list(wanted), optimize="greedy")  # type: ignore[call-overload]
-    scaled: Floats = found * (total / found.sum())
-    return scaled
+    return found
 
 
 def _connected(factors: Sequence[Factor], wanted: Marginal) -> list[Factor]:

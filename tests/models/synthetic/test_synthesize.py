@@ -252,6 +252,13 @@ def test_marginals_of_a_graph_are_those_of_its_product() -> None:
         np.testing.assert_allclose(graphs.marginal(known, FACTORS, wanted, 100.0), expected)
 
 
+def test_factors_without_a_common_cell_are_scaled() -> None:
+    """Each says that another label of b is the only one."""
+    known = domain(2, 2)
+    apart = [((1,), np.array([0.0, -1e9])), ((0, 1), np.array([[-1e9, 0], [-1e9, 0]]))]
+    assert graphs.marginal(known, apart, (0,), 10.0).tolist() == [5, 5]
+
+
 def test_rows_of_a_graph_follow_it() -> None:
     known = domain(3, 4, 2, 3, 2)
     codes = graphs.rows_of(known, FACTORS, 4000)
