@@ -187,8 +187,13 @@ _RULED = f"{_CELL}border-bottom:1px solid rgba(128,128,128,0.3)"
 _HEADED = f"{_CELL}border-bottom:1px solid {EDGE};font-weight:bold"
 
 
-def table(ledger: Snapshot, rows: Sequence[Row], marks: bool = True) -> str:
-    """Some rows, newest first. Replays stand in the row of the release."""
+def table(
+    ledger: Snapshot, rows: Sequence[Row], marks: bool = True, listed: bool | None = None
+) -> str:
+    """Some rows, newest first. Replays stand in the row of the release.
+
+    listed : whether the releases of programs are listed. None: their rows open by a click.
+    """
     if not rows:
         return note("no releases yet")
     entries = [entry for row in rows for entry in row.entries]
@@ -196,7 +201,7 @@ def table(ledger: Snapshot, rows: Sequence[Row], marks: bool = True) -> str:
     most = max(ledger.terms.measure.first(row.loss) for row in rows)
     heads = ("question", "source", words.counted(ledger), "error (95 %)", "cell")
     head = "".join(f'<th scope="col" style="{_HEADED}">{each}</th>' for each in heads)
-    lines = "".join(_row(ledger, row, again, most) for row in reversed(rows))
+    lines = "".join(_row(ledger, row, again, most, listed) for row in reversed(rows))
     drawn = (
         '<table title="releases" style="border-collapse:collapse;width:100%;margin:4px 0;border:0;'
         f'font-size:13px;table-layout:auto"><thead style="border:0"><tr>{head}</tr></thead>'
@@ -206,9 +211,11 @@ def table(ledger: Snapshot, rows: Sequence[Row], marks: bool = True) -> str:
     return drawn + (note(words.ELSEWHERE) if is_told else "")
 
 
-def _row(ledger: Snapshot, row: Row, again: dict[int, str], most: Fraction) -> str:
+def _row(
+    ledger: Snapshot, row: Row, again: dict[int, str], most: Fraction, listed: bool | None
+) -> str:
     last = row.last
-    question = escape(row.question) if len(row.entries) == 1 else _program(ledger, row)
+    question = _exact(last) if len(row.entries) == 1 else _program(ledger, row, listed)
     cells = [escape(words.cell(ledger, last))]
     told = {again[e.number] for e in row.entries if e.number in again}
     cells += [f'<span style="{_SOFT};font-size:12px">{escape(t)}</span>' for t in sorted(told)]
@@ -244,17 +251,27 @@ def _loss(ledger: Snapshot, row: Row, most: Fraction) -> str:
     )
 
 
-def _program(ledger: Snapshot, row: Row) -> str:
+def _exact(entry: Entry) -> str:
+    """A question in words, with all its terms on hover."""
+    return f'<span title="{escape(words.asked(entry))}">{escape(words.title(entry))}</span>'
+
+
+def _program(ledger: Snapshot, row: Row, listed: bool | None) -> str:
     """A program is one row that opens: its releases with what each cost."""
+    name = escape(row.question)
+    if listed is not None:
+        return f"{name}{_releases(ledger, row) if listed else ''}"
+    opens = f'<summary style="cursor:pointer">{name}</summary>'
+    return f"<details>{opens}{_releases(ledger, row)}</details>"
+
+
+def _releases(ledger: Snapshot, row: Row) -> str:
     listed = "".join(
-        f'<li title="{escape(str(e.loss))}">{escape(words.asked(e))} · '
+        f'<li title="{escape(str(e.loss))}">{_exact(e)} · '
         f"{escape(words.counted(ledger))} {escape(words.loss_in_words(ledger, e.loss))}"
         f"{escape(' · ' + e.known_error if e.known_error else '')}</li>"
         for e in row.entries[:LISTED]
     )
     rest = len(row.entries) - LISTED
     listed += f"<li>and {rest:,} more</li>" if rest > 0 else ""
-    return (
-        f'<details><summary style="cursor:pointer">{escape(row.question)}</summary>'
-        f'<ul style="margin:2px 0 2px 18px;padding:0;font-size:12px">{listed}</ul></details>'
-    )
+    return f'<ul style="margin:2px 0 2px 18px;padding:0;font-size:12px">{listed}</ul>'

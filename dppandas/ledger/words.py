@@ -15,6 +15,7 @@ from typing import NamedTuple
 from ..privacy.accounting.composition import ParallelComposition
 from ..privacy.accounting.losses import Loss, in_short
 from ..privacy.accounting.measures import Measure
+from . import questions
 from .snapshot import Snapshot
 from .storage.store import Entry
 
@@ -106,11 +107,11 @@ class Row(NamedTuple):
         """What was asked, in words."""
         first, *others = self.entries
         if not others:
-            return asked(first)
+            return title(first)
         name = first.program.partition(" ")[0]
         if name:
             return f"{name}: {len(self.entries)} releases"
-        return f"{asked(first)}, and {len(others)} more"
+        return f"{title(first)}, and {len(others)} more"
 
     @property
     def loss(self) -> Loss:
@@ -127,10 +128,18 @@ def rows(entries: Iterable[Entry]) -> list[Row]:
     return [Row(tuple(group)) for _, group in grouped]
 
 
+def title(entry: Entry) -> str:
+    """A question in words, and whether it has no answer."""
+    return questions.in_words(entry.what) + _unanswered(entry)
+
+
 def asked(entry: Entry) -> str:
-    """A question, and whether it has no answer."""
-    failed = "" if entry.status == "released" else f" ({entry.status}, no answer)"
-    return entry.what + failed
+    """A question with all its terms, and whether it has no answer."""
+    return entry.what + _unanswered(entry)
+
+
+def _unanswered(entry: Entry) -> str:
+    return "" if entry.status == "released" else f" ({entry.status}, no answer)"
 
 
 def mark(entry: Entry) -> str:

@@ -29,14 +29,15 @@ class Search:
 
 
 def _words(ledger: Snapshot, entry: Entry) -> str:
-    parts = (entry.what, entry.source, words.mark(entry), words.plain_cell(ledger, entry))
-    return " ".join((*parts, entry.program)).lower()
+    said = (entry.what, words.title(entry), entry.source, words.mark(entry))
+    return " ".join((*said, words.plain_cell(ledger, entry), entry.program)).lower()
 
 
 class Pages:
     """A page of rows, a search, and buttons that lead to the others.
 
-    The buttons are never disabled: one that is loses the focus of a keyboard.
+    The buttons are never disabled, and rows of programs are opened by a button: what is disabled,
+    or drawn anew, loses the focus of a keyboard.
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -55,13 +56,18 @@ class Pages:
         self._search.layout.width, self._search.layout.max_width = "22em", "100%"
         self._newer = ipywidgets.Button(description="newer", tooltip="newer releases")
         self._older = ipywidgets.Button(description="older", tooltip="older releases")
+        self._programs = ipywidgets.ToggleButton(
+            description="open programs", tooltip="list the releases of each program"
+        )
         for button in (self._newer, self._older):
             button.layout.width = "6em"
+        self._programs.layout.width, self._programs.layout.display = "10em", "none"
         self._where = ipywidgets.HTML()
         self._older.on_click(lambda _: self._turn(older=True))
         self._newer.on_click(lambda _: self._turn(older=False))
         self._search.observe(self._sought, "value")
-        controls = [self._search, self._newer, self._older, self._where]
+        self._programs.observe(lambda _: self._redraw(), "value")
+        controls = [self._search, self._newer, self._older, self._programs, self._where]
         self._bar = ipywidgets.HBox(
             controls, layout={"flex_flow": "row wrap", "align_items": "center"}
         )
@@ -79,10 +85,14 @@ class Pages:
             rows, rest = rows[-html.PAGE :], len(rows) - html.PAGE
         first = rows[0].entries[0].number if rows else 1
         self._next = first if rest > 0 else 1
-        self._table.value = html.framed(html.table(ledger, rows))
+        self._table.value = html.framed(html.table(ledger, rows, listed=self._programs.value))
         self._where.value = _status(self._told(ledger, rows, found))
         is_long = bool(self._starts or rest > 0 or found is not None)
-        self._bar.layout.display = None if is_long else "none"
+        for each in (self._search, self._newer, self._older, self._where):
+            each.layout.display = None if is_long else "none"
+        opens = self._programs.value or any(len(row.entries) > 1 for row in rows)
+        self._programs.layout.display = None if opens else "none"
+        self._bar.layout.display = None if is_long or opens else "none"
 
     def _page_found(
         self, ledger: Snapshot, found: list[int], before: int | None

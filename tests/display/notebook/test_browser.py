@@ -122,7 +122,7 @@ def test_the_ledger_is_live_in_jupyterlab_and_after_it(folders: tuple[Path, Path
         book.sees("1.5 of ε = 2 left · 0.5 spent on 1 answer")
         assert book.filled() == pytest.approx(0.25, abs=0.02)
         book.run(2)
-        book.sees("value_counts of age (3 keys)")
+        book.sees("Count of rows by age")
         assert book.filled() == pytest.approx(0.375, abs=0.02)
         assert book.text().count("of ε = 2 left") == 1  # the widget; the copy is hidden
         book.picture("lab-live")

@@ -411,7 +411,7 @@ def test_a_search_finds_among_all_releases() -> None:
     pages = view._pages
     pages._search.value = "age CLINIC"
     assert "101 to 101 of 201 · 1 found" in shown(view)
-    assert "mean of Age" in shown(view)
+    assert "Mean Age" in shown(view)
     pages._search.value = "nowhere"
     assert "nothing found" in shown(view)
     pages._search.value = DRAFT.source
@@ -469,12 +469,40 @@ def test_a_program_is_one_row_that_opens(tmp_path: Path) -> None:
     assert [len(row.entries) for row in rows] == [2, 2, 1, 4, 1]
     assert rows[3].question == "split: 4 releases"
     assert rows[3].loss == Loss(Epsilon("0.9"))
-    assert rows[0].question == "count, mean, std of a, and 1 more"
+    assert rows[0].question == "Count, mean and standard deviation of a, and 1 more"
     drawn = html.table(dp.ledger()._snapshot(), rows)
     assert drawn.count("<details>") == 3
     assert drawn.count("<li") == 8
     assert "and 2 more" in html.table(dp.ledger()._snapshot(), [Row(rows[0].entries * 11)]), "long"
     assert dp.ledger().verify().is_sound
+
+
+def test_a_live_ledger_opens_programs_by_a_button_that_keeps_the_focus() -> None:
+    """A summary in a table is drawn anew with each release, closed and without the focus."""
+    dp.session(epsilon=10)
+    p = people(version="1")
+    p.count(epsilon=1)
+    pages = View(dp.ledger())._pages
+    assert pages._programs.layout.display == pages._bar.layout.display == "none"
+    p[["a"]].describe(epsilon=1)
+    view = View(dp.ledger())
+    pages, said = view._pages, "Count, mean and standard deviation of a, and 1 more"
+    assert pages._programs.layout.display is pages._bar.layout.display is None
+    assert pages._search.layout.display == "none"
+    assert "<summary" not in pages._table.value
+    assert (said in shown(view), "<li" in pages._table.value) == (True, False)
+    pages._programs.value = True
+    p.query("a > 1").count(epsilon=1)
+    view.update()
+    assert pages._table.value.count("<li") == 2, "an update leaves them open"
+    assert 'title="count, mean, std of a"' in pages._table.value
+
+
+def test_the_question_in_words_has_all_its_terms_on_hover() -> None:
+    dp.session(epsilon=10)
+    people(version="1")["a"].mean(epsilon=1)
+    drawn = html.html(dp.ledger()._snapshot())
+    assert '<span title="mean of a in (0, 100)">Mean a</span>' in drawn
 
 
 def test_a_fit_is_one_row() -> None:
