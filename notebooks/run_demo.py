@@ -34,6 +34,7 @@ def execute(path: Path, folder: Path = HERE) -> nbformat.NotebookNode:
         kernel_name="python3",
         resources={"metadata": {"path": str(folder)}},
         store_widget_state=False,
+        coalesce_streams=True,  # how print's lines are cut into messages depends on the machine
         extra_arguments=["--log-level=ERROR"],  # not what kernels warn of on each start
     )
     client.execute()
