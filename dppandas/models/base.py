@@ -20,6 +20,7 @@ from ..columns.ranges import bounds_of
 from ..errors import LineageError, MissingArgument, QueryError, hide_internals, parameters, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
+from ..ledger import questions
 from ..privacy.accounting.losses import Loss
 from ..release.answers import results
 from ..release.answers.records import Record
@@ -181,7 +182,8 @@ class Releases(tuple[Record, ...]):
 def told(record: Record) -> str:
     """A release, its loss and its error, in a line."""
     error = f", {record._answered} (95 %)" if record._answered else ""
-    asked = record.query if len(record.query) < LONGEST else f"{record.query[: LONGEST - 1]}…"
+    asked = questions.in_words(record.query)
+    asked = asked if len(asked) < LONGEST else f"{asked[: LONGEST - 1]}…"
     return f"{asked}: {record.loss.in_short}{error}"
 
 

@@ -33,7 +33,7 @@ def advice(
     known = {
         entry.number: query
         for entry, query, mechanism in latest
-        if entry.number in answered and _can_be_joined(query, mechanism)
+        if entry.number in answered and _is_held(entry) and _can_be_joined(query, mechanism)
     }
     questions = {n: query.question for n, query in known.items()}
     several = [n for n in known if list(questions.values()).count(questions[n]) > 1]
@@ -56,6 +56,11 @@ def _can_be_joined(query: Query, mechanism: Mechanism) -> bool:
     to a series of looks, whose number was decided by answers."""
     fixed = getattr(query.asked, "looks", 1) == 1
     return bool(query.key) and fixed and is_additive(mechanism)
+
+
+def _is_held(entry: Entry) -> bool:
+    """Whether the caller has the answer. A model, or synthetic rows, keep those of their steps."""
+    return entry.program.partition(" ")[0] in ("", "split", "batch")
 
 
 def _first(entry: Entry) -> Epsilon:

@@ -63,6 +63,15 @@ def test_what_is_said_to_be_combined_can_be(survey: Any) -> None:
     )
 
 
+def test_steps_of_a_model_are_not_said_to_be_refined(survey: Any) -> None:
+    dp.models.KMeans(n_clusters=2, epsilon="0.5").fit(survey[["age"]])
+    assert said(lambda: survey.count(epsilon=2)) == FREE
+    with dp.split(epsilon=1, into=2):
+        survey.count()
+        survey["age"].mean()
+    assert "refine(epsilon=0.5) makes release " in said(lambda: survey.count(epsilon=2))
+
+
 def test_the_question_that_is_refused_comes_first(survey: Any) -> None:
     survey["age"].mean(epsilon="0.25")
     survey.count(epsilon="0.5")
