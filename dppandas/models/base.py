@@ -20,10 +20,10 @@ from ..columns.ranges import bounds_of
 from ..errors import LineageError, MissingArgument, QueryError, hide_internals, parameters, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
-from ..ledger import questions
 from ..privacy.accounting.losses import Loss
 from ..release.answers import results
 from ..release.answers.records import Record
+from ..release.answers.shown import in_a_line
 from ..release.blocks import preview, split
 from ..release.ways import Ways
 from ..rows.facts.bounds import Bounds
@@ -136,10 +136,6 @@ def matrix_of(rows: Any, width: int, which: str = "", what: str = "rows") -> Mat
     return found
 
 
-#: Longer questions are cut where releases are listed.
-LONGEST = 60
-
-
 class ProgramAnswers:
     """The answers of a program, in order. It is called with each of them, and returns it."""
 
@@ -173,18 +169,10 @@ class Releases(tuple[Record, ...]):
     """The records of a model's releases, in order: a tuple that shows one line for each."""
 
     def __repr__(self) -> str:
-        return "\n".join(map(told, self))
+        return "\n".join(map(in_a_line, self))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(repr(self))
-
-
-def told(record: Record) -> str:
-    """A release, its loss and its error, in a line."""
-    error = f", {record._answered} (95 %)" if record._answered else ""
-    asked = questions.in_words(record.query)
-    asked = asked if len(asked) < LONGEST else f"{asked[: LONGEST - 1]}…"
-    return f"{asked}: {record.loss.in_short}{error}"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from ...ledger import questions
 from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.mechanisms.selection import Selection
 from ...statistics.layout import format_value
@@ -13,6 +14,8 @@ from ..accuracy.expected import CONFIDENCE
 
 #: The note beside a number that is mostly noise.
 DROWNED = "noise-dominated"
+#: Longer questions are cut where releases are listed.
+LONGEST = 60
 #: Of the `repr` of a record.
 MOST_LINES = 10
 
@@ -38,6 +41,13 @@ def text_of_several(bundle: Any) -> str:
     """What all cost, and a line for each release."""
     each = (f"  {name}: {_told(record)}" for name, record in bundle.components.items())
     return "\n".join([f"{len(bundle.components)} releases, {bundle.loss.in_short}", *each])
+
+
+def in_a_line(record: Any) -> str:
+    """A release, its loss and its error: "Count of rows by city: ε = 0.1, ± 30 (95 %)"."""
+    asked = questions.in_words(record.query)
+    asked = asked if len(asked) < LONGEST else f"{asked[: LONGEST - 1]}…"
+    return f"{asked}: {_told(record)}"
 
 
 def _told(record: Any) -> str:
