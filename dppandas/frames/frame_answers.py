@@ -26,11 +26,11 @@ from ..statistics import Cells, Count, Layout, Sum
 from .answers.arguments import briefly, weights_of
 from .column_verbs import is_along_rows
 from .crosstab import CrosstabMethods
+from .naming import Naming
 from .series import PrivateSeries
-from .transformations import Transformations
 
 
-class FrameAggregations(Transformations, CrosstabMethods):
+class FrameAggregations(Naming, CrosstabMethods):
     """A private frame's answers, with one entry for each column or combination of keys."""
 
     def _operands(self) -> dict[Any, Expression]:

@@ -143,14 +143,16 @@ VERBS: dict[str, Verb] = {
         "p.merge(ZIPS, left_on='c', right_on='zip')['n']",
         "p.merge(PAIRS, left_on=['c', 'd'], right_on=['k', 'l'])['word']",
         "p.explode('c', max_items=3)['c']",
-        "dp.concat([p[['c']], p[['d']].rename(columns={'d': 'c'})])['c']"),
+        "dp.concat([p[['c']], p[['d']].rename(columns={'d': 'c'})])['c']",
+        "p.melt('d')['value']", "p.melt('d', ['c', 'd'])['variable']",
+        "p.join(ZIPS.set_index('zip'), on='c')['city']", "p.reindex(columns=['e'])['e']"),
 }  # fmt: skip
 FILTERS = verbs(
     "cd", "p.query(\"c == 'a' or d > 0\")", "p[c.str.contains('a')]", "p.dropna()",
     "p.dropna(how='all')", "p.dropna(subset=['c'])", "p.sample(frac=0.5)",
     "p.merge(ZIPS, 'inner', left_on='c', right_on='zip')", "p.explode('c', max_items=3)",
     "p.merge(PAIRS, 'inner', left_on=['c', 'd'], right_on=['k', 'l'])",
-    "dp.concat([p.query('c > 0'), p.query('d > 0')])",
+    "dp.concat([p.query('c > 0'), p.query('d > 0')])", "p.query('c > 0').melt('c', ['c', 'd'])",
 )  # fmt: skip
 
 

@@ -274,11 +274,16 @@ class ByBranch(Expression):
         return self.branches[chunk.branch].truth(chunk)
 
     def declared(self, domain: Domain) -> Declaration | None:
-        """What all branches declare alike, or else the range that covers all of them."""
-        declared = [part.declared(domain) for part in self.branches]
+        """What all branches declare alike, or else all their keys, or the range that covers them. A
+        branch where all is missing adds nothing."""
+        parts = [part for part in self.branches if not is_none(part)]
+        declared = [part.declared(domain) for part in parts]
         if all(repr(each) == repr(declared[0]) for each in declared):
-            return declared[0]
-        return covering([part.bounds(domain) for part in self.branches])
+            return declared[0] if declared else None
+        keys = [each.labels for each in declared if isinstance(each, Keys)]
+        if len(keys) == len(parts):
+            return Keys(vectors.distinct(label for labels in keys for label in labels))
+        return covering([part.bounds(domain) for part in parts])
 
     def _kind(self, schema: Schema) -> Kind:
         return one_of(self.branches, schema)
