@@ -73,6 +73,12 @@ class Mutant:
 MUTANTS = [
     Mutant(1, "branches don't multiply", "release/query.py", "max_rows * self.branches", "max_rows",
            "test_neighbours.py::test_every_operation_keeps_its_sensitivity_on_its_neigh"),
+    Mutant(1, "melt melts the unit", "frames/naming.py", "name not in kept and name != unit",
+           "name not in kept", "test_habits_naming.py::test_the_unit_is_never_melted"),
+    Mutant(1, "a branch without values hides the keys of others", "rows/expressions/base.py",
+           "parts = [part for part in self.branches if not is_none(part)]",
+           "parts = list(self.branches)",
+           "test_habits_naming.py::test_columns_that_a_frame_lacks_hide_no_keys"),
     Mutant(1, "max_rows doesn't multiply", "release/query.py",
            "self.source.unit.max_rows * self", "1 * self",
            "test_neighbours.py::test_every_operation_keeps_its_sensitivity_on_its_neigh"),

@@ -180,9 +180,9 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "sum of assigned": lambda p: p.assign(
         more="number * 2 + code", less=lambda f: f["number"].where(f["yes"], f["code"]), one=1
     )[["more", "less", "one"]].sum(bounds=BOUNDS),
-    "melted mean": lambda p: p.melt(["group"], ["number", "code"]).groupby(
-        ["group", "variable"], keys={"group": GROUPS, "variable": ["number", "code"]})["value"].mean(
-        bounds=BOUNDS),
+    "melted mean": lambda p: p.melt("group", ["number", "code"]).groupby(
+        ["group", "variable"], keys={"group": GROUPS, "variable": ["number", "code"]}
+    )["value"].mean(bounds=BOUNDS),
     "sum of two frames": lambda p: dp.concat(
         [p[["number"]], p[["code"]].rename(columns={"code": "number"})]
     )["number"].sum(bounds=BOUNDS),

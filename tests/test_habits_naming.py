@@ -57,10 +57,8 @@ def test_names_and_kinds_are_public(capsys: pytest.CaptureFixture[str]) -> None:
     p = private(clean())
     assert p.get("nothing") is None
     assert p.get(["age", "nothing"], "none") == "none"
-    assert p.dtypes.to_dict() == {
-        "city": "text", "sex": "text", "level": "text", "age": "number", "income": "number",
-        "member": "truth", "when": "time",
-    }  # fmt: skip
+    told = {"age": "number", "income": "number", "member": "truth", "when": "time"}
+    assert p.dtypes[list(told)].to_dict() == told
     p.info()
     assert capsys.readouterr().out == f"{p!r}\n"
     assert dp.ledger().spent == 0
@@ -72,14 +70,24 @@ def test_a_melted_row_counts_once_for_each_column() -> None:
     long = p.melt(["sex"], ["age", "income"])
     count = long.count(epsilon=1)
     assert dp.record(count).scale == 2
-    parts = [p[["sex", name]].rename(columns={name: "value"}) for name in ("age", "income")]
-    named = [part.assign(variable=f"'{n}'") for part, n in zip(parts, ["age", "income"], strict=True)]
-    again = dp.concat([part[["sex", "variable", "value"]] for part in named])
+    parts = [
+        p[["sex", name]].rename(columns={name: "value"}).assign(variable=f"'{name}'")
+        for name in ("age", "income")
+    ]
+    again = dp.concat([part[["sex", "variable", "value"]] for part in parts])
     mean = long.groupby("variable")["value"].mean(bounds=(0, 100), epsilon=1)
     same = again.groupby("variable")["value"].mean(bounds=(0, 100), epsilon=1)
     assert same.equals(mean)
     assert dp.ledger().spent == 2
     assert (p.melt("sex", ["age"])["value"].mean(epsilon=1)) == p["age"].mean(epsilon=1)
+
+
+def test_columns_that_a_frame_lacks_hide_no_keys() -> None:
+    p = private(clean())
+    both = dp.concat([p[["sex", "age"]], p[["age"]]])
+    assert both["sex"].value_counts(sort=False, epsilon=1).index.tolist() == ["f", "m"]
+    other = dp.concat([p[["sex"]], p[["level"]].rename(columns={"level": "sex"})])
+    assert set(other["sex"].value_counts(epsilon=1).index) == {"f", "m", "low", "mid", "high"}
 
 
 def test_the_unit_is_never_melted() -> None:
