@@ -98,11 +98,6 @@ or charged; ask .release(epsilon=…)>
             raise QueryError("the condition must be a private mask, such as p['age'] > 30.")
         return truth(self._other(cond))
 
-    def _value(self, other: Any) -> Expression:
-        """The expression for a plain value, a missing value, or a column of the same rows."""
-        is_gone = expressions.plain_or_missing(other) is None
-        return Literal(None) if is_gone else self._other(other)
-
     @release_method
     def fillna(self, value: Any) -> Self:
         """Missing values filled with a constant, or with another private column's values.

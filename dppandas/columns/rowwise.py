@@ -14,7 +14,7 @@ from ..errors import QueryError, quoted
 from ..rows import expressions, query_string
 from ..rows.expressions import Cast, Expression, Literal, Mapped
 from ..rows.facts.keys import Keys
-from ..rows.facts.spans import FURTHEST, Span
+from ..rows.facts.spans import FURTHEST, TIMES, Span
 from ..rows.values.vectors import NUMBERS
 
 
@@ -33,6 +33,37 @@ def truth(expression: Expression) -> Expression:
     if expressions.can_filter(expression):
         return expression
     raise QueryError(f"{expression} isn't true or false. Compare it: p['age'] > 30, or == True.")
+
+
+def computed(operation: str, left: Expression, right: Expression) -> Expression:
+    """Arithmetic; plain values must be numbers, times or durations."""
+    for side in (left, right):
+        if not isinstance(side, Literal):
+            continue
+        if not isinstance(side.value, (*NUMBERS, *TIMES)):
+            raise QueryError(
+                f"{side} isn't a number, a time or a duration. Give one, such as 1, "
+                "pd.Timestamp('2020-01-31') or pd.Timedelta('1D')."
+            )
+        query_string.operand(side)
+    return expressions.Arithmetic(operation, left, right)
+
+
+def filled(left: Expression, right: Expression, fill_value: Any) -> tuple[Expression, Expression]:
+    """Two operands, of which a missing one is filled if the other is there: pandas' fill_value."""
+    if expressions.plain_or_missing(fill_value) is None:
+        return left, right
+    fill = query_string.literal(fill_value)
+
+    def one(side: Expression, other: Expression) -> Expression:
+        if isinstance(side, Literal):
+            return side
+        gone: Expression = expressions.IsMissing(side)
+        if not isinstance(other, Literal):
+            gone = expressions.And(gone, present(other))
+        return expressions.Where(gone, fill, side)
+
+    return one(left, right), one(right, left)
 
 
 def cast(expression: Expression, dtype: Any) -> Expression:

@@ -97,10 +97,13 @@ LENGTHS = written(
 
 #: Their last bits are those of Python's math, not of numpy.
 LIBRARY = [
-    f"np.{name}(c)" for name in ("exp", "expm1", "log", "log2", "log10", "log1p", "tanh")
-]  # fmt: skip
+    f"np.{name}(c)"
+    for name in (
+        "exp", "expm1", "log", "log2", "log10", "log1p", "tanh", "sin", "cos", "tan", "arcsin",
+        "arccos", "arctan", "sinh", "cosh", "arcsinh", "arccosh", "arctanh", "cbrt", "exp2")
+] + ["np.hypot(c, d)", "np.arctan2(c, d)"]  # fmt: skip
 #: Where a quotient near 0 has no bounds that could be declared.
-STEEP = ["c / d", "1 / c", "2 ** c"]
+STEEP = ["c / d", "1 / c", "2 ** c", "c.div(d)", "c.rtruediv(1)", "c.rpow(2)", "np.reciprocal(c)"]
 #: What reads alike on a frame of numbers and on one of anything.
 OF_NUMBERS = verbs(
     "cd", *LIBRARY, *STEEP, "c + d", "10 - c", "np.float64(1.5) * c", "c // 3", "10 // c",
@@ -111,6 +114,36 @@ OF_NUMBERS = verbs(
     "c.astype(float)", "c.isin([1, 'a', 0.5, 2**53 + 1])", "c.between(0, 12)", "c.isna()",
     "c.between(d, 100, inclusive='neither')", "c.notna()", "c == d", "c < d",
     "(c == 1) ^ (d > 0)", "p.assign(e=5)['e']",
+    # pandas' methods for operators
+    "c.add(d)", "c.add(d, fill_value=1)", "c.radd(d, fill_value=2)", "c.sub(3)", "c.rsub(3)",
+    "c.mul(d, fill_value=0)", "c.rmul(2)", "c.floordiv(3)", "c.rfloordiv(10)", "c.mod(2.5)",
+    "c.rmod(7)", "c.pow(2)", "c.truediv(4)", "c.subtract(1)", "c.multiply(2)", "c.divide(4)",
+    "c.gt(1)", "c.ge(d)", "c.lt(d, fill_value=1)", "c.le(7)", "c.eq(d)", "c.ne(1)",
+    # numpy's functions of one row
+    "np.where(c > 0, c, d)", "np.where(c > d, 1, np.nan)", "np.where(c.isna(), 0, c)",
+    "np.select([c > 5, c > 0], [2, d], default=-1)", "np.select([c > 5], [1])",
+    "np.minimum(c, d)", "np.maximum(0, c)", "np.fmin(c, d)", "np.fmax(c, 1.5)", "np.isnan(c)",
+    "np.isfinite(c)", "np.isinf(c)", "np.clip(c, -1, 2.5)", "np.round(c, 1)", "np.around(c)",
+    "np.abs(c)", "np.fabs(c)", "np.sign(c)", "np.square(c)", "np.negative(c)", "np.degrees(c)",
+    "np.radians(c)", "np.rad2deg(c)", "np.deg2rad(c)", "np.fix(c)", "np.float_power(c, 2)",
+    "np.logical_and(c > 0, d > 0)", "np.logical_or(c > 0, d > 0)", "np.logical_not(c > 0)",
+    "np.logical_xor(c > 0, d > 0)", "np.isin(c, [1.5, 7])", "np.isin(c, [7], invert=True)",
+    # frames, cell by cell
+    "(p / 4)['c']", "(3 - p)['d']", "p.gt(1)['c']", "(p > 1)['d']", "(p == p)['c']",
+    "(p * {'c': 2, 'd': 3})['d']", "(p + pd.Series({'d': 1, 'c': 5}))['c']", "(p - [1, 2])['d']",
+    "p.sub(d, axis=0)['c']", "p.add(p, fill_value=0)['c']", "(-p)['c']", "(+p)['d']",
+    "abs(p)['c']", "p.abs()['c']", "(~(p > 1))['c']", "((p > 1) | (p < 0))['c']",
+    "((p > 1) & (p < 5))['d']", "p.isna()['c']", "p.notnull()['d']", "p.clip(0, 2)['c']",
+    "p.clip({'c': 0, 'd': 1}, {'c': 2, 'd': 3})['d']", "p.where(p > 1)['c']",
+    "p.where(p > 1, 0)['d']", "p.mask(p > 1, -p)['c']", "p.mask(lambda p: p < 1)['c']",
+    "np.sqrt(p)['c']", "np.maximum(p, 1)['d']", "np.round(p, 1)['c']", "np.clip(p, 0, 2)['d']",
+    # frames, row by row
+    "p.sum(axis=1)", "p.sum(axis='columns', skipna=False)", "p.sum(1, min_count=2)",
+    "p.mean(axis=1)", "p.mean(axis=1, skipna=False)", "p.min(axis=1)", "p.max(axis=1)",
+    "p.max(axis=1, skipna=False)", "p.count(axis=1)", "p.median(axis=1)",
+    "p.median(axis=1, skipna=False)", "p.var(axis=1)", "p.std(axis=1, ddof=0)",
+    "p.var(axis=1, skipna=False)", "p.isna().any(axis=1)", "(p > 1).all(axis=1)",
+    "p.assign(e=1).mean(axis=1)",
 )  # fmt: skip
 
 VERBS: dict[str, Verb] = {
@@ -363,7 +396,8 @@ def passed(tests: pd.Series) -> pd.Series:
 NUMBERS = table(c=[1.5, -2.0, math.nan, 0.0, 7.0, 12.0, 2.5, -0.25],
                 d=[2.0, 0.0, 1.0, 3.0, -4.0, math.nan, 0.5, 2.0])  # fmt: skip
 ALIKE = OF_NUMBERS | verbs(
-    "cd", "c.mask(c > 1)", "c.mask(d < 1, 5)", "c.mask(lambda c: c < 0, d)",
+    "cd", "p.assign(e=pd.Timestamp('2020-01-01')).sum(axis=1, numeric_only=True)",
+    "c.mask(c > 1)", "c.mask(d < 1, 5)", "c.mask(lambda c: c < 0, d)",
     "c.between(0, 2.5, inclusive='neither')", "c.between(0, 2.5, inclusive='right')",
     "p.dropna()['c']", "p.dropna(how='all')['c']", "p.dropna(subset=['d'])['c']", "c.dropna()",
     "p.rename(columns={'c': 'e', 'd': 'c'})['c']", "p.rename(columns=str.upper)['C']",
@@ -380,7 +414,8 @@ ALIKE = OF_NUMBERS | verbs(
 def by_pandas(name: str, df: pd.DataFrame) -> Any:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas': downcasting in 2, for one
-        return ALIKE[name](df)
+        found = ALIKE[name](df)
+    return found if isinstance(found, pd.Series) else pd.Series(found)  # numpy makes arrays
 
 
 def sensible(x: float) -> float:
@@ -741,7 +776,7 @@ SHOWING = {
     for show in (len, bool, iter, list, int, float, complex, sum, max, sorted, np.asarray, np.array,
                  np.mean, np.sort, pickle.dumps, copy.copy, copy.deepcopy)
 } | written(
-    "x", "5 in x if not hasattr(x, 'columns') else len(x)", "np.where(x, 1, 2)", "f'{x:>20}'",
+    "x", "5 in x if not hasattr(x, 'columns') else len(x)", "np.where(x)", "f'{x:>20}'",
     "x.__dataframe__()", "x.__array__()", "x.__arrow_c_stream__()", "format(x, '.2f')",
     "pd.DataFrame({'x': x})",
 )  # fmt: skip
@@ -908,7 +943,37 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     "a share of none": (lambda p: p.sample(frac=0), "above 0"),
     "a share above one": (lambda p: p.sample(frac=1.5), "at most 1"),
     "a sum of text": (lambda p: p["city"] + "a", "isn't a number"),
-    "numpy's maximum": (lambda p: np.maximum(p["age"], 3), "maximum", PrivateValueError),
+    "numpy's heaviside": (lambda p: np.heaviside(p["age"], 3), "heaviside", PrivateValueError),
+    "numpy's where of a condition": (lambda p: np.where(p["age"] > 3), "places", PrivateValueError),
+    "numpy's where of a frame": (lambda p: np.where(p, 1, 2), "names of col", PrivateValueError),
+    "an option of numpy": (
+        lambda p: np.add(p["age"], 1, where=True), "no where=", PrivateValueError),
+    "an option of np.clip": (
+        lambda p: np.clip(p["age"], 0, 1, out=np.zeros(4)), "no out=", PrivateValueError),
+    "numpy's sum": (lambda p: np.sum(p["age"]), r"np\.sum would look at all", PrivateValueError),
+    "numpy's reduce": (lambda p: np.add.reduce(p["age"]), r"np\.add\.reduce", PrivateValueError),
+    "a plain condition": (lambda p: np.where([True] * 4, p["age"], 0), "mask"),
+    "choices without conditions": (lambda p: np.select([p["age"] > 3], [1, 2]), "one choice"),
+    "another private column to clip": (lambda p: np.clip(3, p["age"], 5), "public"),
+    "a level": (lambda p: p["age"].add(1, level=0), "level="),
+    "a fill value of data": (lambda p: p["age"].add(1, fill_value=p["age"]), "plain scalar"),
+    "values of all rows beside a column": (lambda p: p["age"].gt([1, 2]), "can't be", LineageError),
+    "a column beside a frame": (lambda p: p[["age"]] / p["age"], "axis=0"),
+    "other columns beside a frame": (lambda p: p[["age"]] / p[["city"]], "the same columns"),
+    "a dict of other columns": (lambda p: p[["age"]] * {"age": 1, "x": 2}, "the same columns"),
+    "too few values for the columns": (lambda p: p[["age", "city"]] == [1], "can't be matched"),
+    "a plain frame beside a frame": (lambda p: p[["age"]] + people()[["age"]], "plain frame"),
+    "the rows of another frame": (
+        lambda p: p[["age"]] + private(people())[["age"]], "another frame", LineageError),
+    "a number as masks": (lambda p: p[["age"]].where(1), "frame of masks"),
+    "any of a frame": (lambda p: p[["age"]].any(), "single row", UnsupportedVerb),
+    "a loss for each row": (lambda p: p[["age"]].sum(axis=1, epsilon=1), "releases nothing"),
+    "bounds for each row": (lambda p: p[["age"]].mean(axis=1, bounds=(0, 1)), "releases nothing"),
+    "an axis": (lambda p: p.sum(axis=2), "axis=2"),
+    "numbers of texts": (
+        lambda p: p[["city"]].astype(str).sum(axis=1).mean(bounds=(0, 1)), "kind text"),
+    "no numbers": (
+        lambda p: p[["city"]].astype(str).sum(axis=1, numeric_only=True), "known to hold numbers"),
     "numpy's accumulate": (lambda p: np.add.accumulate(p["age"]), "epsilon=", PrivateValueError),
     "a text method": (lambda p: p["city"].str.cat(), "They answer", UnsupportedVerb),
     "a part of times": (lambda p: p["city"].dt.tz, "They answer", UnsupportedVerb),

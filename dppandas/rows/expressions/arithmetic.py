@@ -9,7 +9,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -138,6 +138,8 @@ class Function(Remembered):
         if self.name == "absolute":
             inside = b.lower <= 0 <= b.upper
             return Bounds(0.0 if inside else min(map(abs, (b.lower, b.upper))), _largest(b))
+        if self.name in _TURNING:
+            return _TURNING[self.name]
         with np.errstate(all="ignore"):
             ends = np.array([b.lower, b.upper])
             rounded = np.round(ends, self.places) if self.name == "round" else None
@@ -162,18 +164,27 @@ def _largest(b: Bounds) -> float:
 
 def _one_by_one(name: str, pole: float) -> Callable[[Floats], Floats]:
     """From `math`: the last bit of numpy's may depend on an element's place in its array."""
-    function: Callable[[float], float] = getattr(math, name)
+    function: Callable[[float], float] = getattr(math, _OWN_NAMES.get(name, name))
 
     def one(x: float) -> float:
         try:
             return function(x)
         except ValueError:  # outside the domain, or at its end
-            return -math.inf if x == pole else math.nan
+            is_end = abs(x) == 1 if name == "arctanh" else x == pole
+            return math.copysign(math.inf, x - 0.5) if is_end else math.nan
         except OverflowError:
-            return math.inf
+            return math.copysign(math.inf, x) if name == "sinh" else math.inf
 
     return lambda numbers: np.fromiter(map(one, numbers.tolist()), np.float64, len(numbers))
 
+
+#: numpy's names of functions that `math` names otherwise.
+_OWN_NAMES = {f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
+#: The ranges of functions that don't increase; None for those that know none.
+_TURNING = {
+    "sin": Bounds(-1.0, 1.0), "cos": Bounds(-1.0, 1.0), "tan": None, "cosh": None,
+    "arccos": Bounds(0.0, math.pi),
+}  # fmt: skip
 
 _OF_DURATIONS: dict[str, Callable[[vectors.Moments], vectors.Moments]] = {
     "absolute": elapsed.without_sign, "positive": lambda length: length,
@@ -182,14 +193,58 @@ _OF_DURATIONS: dict[str, Callable[[vectors.Moments], vectors.Moments]] = {
 _POLES = {
     "exp": math.nan, "expm1": math.nan, "log": 0.0, "log2": 0.0, "log10": 0.0, "log1p": -1.0,
     "tanh": math.nan,
+    **dict.fromkeys(
+        ("sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "arcsinh", "arccosh",
+         "arctanh", "cbrt", "exp2"), math.nan),
 }  # fmt: skip
 
 FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
     "absolute": np.absolute, "positive": np.positive, "floor": np.floor, "ceil": np.ceil,
     "trunc": np.trunc, "rint": np.rint, "sqrt": np.sqrt,
     **{name: _one_by_one(name, pole) for name, pole in _POLES.items()},
-    "round": np.rint,
+    "round": np.rint, "sign": np.sign,
+    "degrees": lambda numbers: numbers * (180.0 / math.pi),
+    "radians": lambda numbers: numbers * (math.pi / 180.0),
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class OfTwo(Remembered):
+    """A function of two numbers, named as in numpy; missing if either is."""
+
+    canonical_name: ClassVar[str] = "OfTwo"
+
+    name: str
+    left: Expression
+    right: Expression
+
+    takes = kinds.NUMBERS
+    makes = kinds.NUMBER
+
+    def _made(self, chunk: Chunk) -> Vector:
+        sides = (vectors.as_numbers(side.vector(chunk)) + 0.0 for side in (self.left, self.right))
+        a, b = sides
+        found = map(PAIRS[self.name], a.tolist(), b.tolist())
+        return Numbers(np.fromiter(found, np.float64, chunk.rows))
+
+    def declared(self, domain: Domain) -> Declaration | None:
+        if self.name == "arctan2":
+            return Bounds(-math.pi, math.pi)
+        a, b = self.left.bounds(domain), self.right.bounds(domain)
+        if a is None or b is None:
+            return None
+        return finite(0.0, math.nextafter(math.hypot(_largest(a), _largest(b)), math.inf))
+
+    def __str__(self) -> str:
+        return f"{self.name}({self.left}, {self.right})"
+
+
+def _hypot(x: float, y: float) -> float:
+    return math.nan if x != x or y != y else math.hypot(x, y)
+
+
+#: One by one, as in `FUNCTIONS`.
+PAIRS: dict[str, Callable[[float, float], float]] = {"hypot": _hypot, "arctan2": math.atan2}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,92 @@
+"""Row by row, what is written in pandas by reflex gives what pandas gives."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from habits import FRAMES, agree
+
+Line = Callable[[Any], Any]
+
+#: Of numbers: both frames, clean and ugly. The ugly one's Int64 is float64 here, as all arithmetic.
+LINES: dict[str, Line] = {
+    "gt": lambda f: f["income"].gt(30),
+    "a comparison's name": lambda f: f["income"].le(50),
+    "between two columns": lambda f: f["income"].add(f["age"], fill_value=0),
+    "names that differ": lambda f: f["income"] + f["age"],
+    "names that are the same": lambda f: f["income"] * f["income"],
+    "the reflected": lambda f: f["income"].rsub(100),
+    "a scalar that fills": lambda f: f["income"].mul(2, fill_value=1),
+    "two columns halved": lambda f: f[["income", "age"]] / 2,
+    "compared": lambda f: f[["income", "age"]].gt(30).sum(),
+    "with a dict": lambda f: f[["income", "age"]].mul({"income": 2, "age": 3}),
+    "with a Series": lambda f: f[["income", "age"]] - pd.Series({"income": 2, "age": 1}),
+    "with a column": lambda f: f[["income", "age"]].div(f["age"], axis=0),
+    "minus a frame": lambda f: -f[["income", "age"]],
+    "abs of a frame": lambda f: abs(f[["income"]] - 50),
+    "isna": lambda f: f.isna(),
+    "counts of isna": lambda f: f.isna().sum(),
+    "notna": lambda f: f[["income", "sex"]].notna().sum(),
+    "clip a frame": lambda f: f[["income", "age"]].clip(20, 60),
+    "where of a frame": lambda f: f[["income", "age"]].where(f[["income", "age"]] > 30, 0),
+    "mask of a frame": lambda f: f[["income"]].mask(f["income"] > 30),
+    "sum of rows": lambda f: f[["income", "age"]].sum(axis=1),
+    "mean of rows": lambda f: f[["income", "age"]].mean(axis=1),
+    "max of rows": lambda f: f[["income", "age"]].max(axis=1),
+    "min of rows": lambda f: f[["income", "age"]].min(axis=1, skipna=True),
+    "count of rows": lambda f: f.count(axis=1),
+    "any missing": lambda f: f.isna().any(axis=1),
+    "all there": lambda f: f.notna().all(axis=1),
+    "np.log of a frame": lambda f: np.sqrt(f[["income"]]),
+    "np.abs": lambda f: np.abs(f["income"] - 50),
+    "np.isnan": lambda f: np.isnan(f["income"]),
+    "np.minimum's name": lambda f: np.minimum(f["income"], 30),
+    "np.logical_and": lambda f: np.logical_and(f["income"] > 30, f["income"] < 60),
+    "np.round": lambda f: np.round(f["income"]),
+}
+
+#: numpy makes an array of these, which is compared as a column without a name.
+ARRAYS: dict[str, Line] = {
+    "np.where": lambda f: np.where(f["income"] > 50, "rich", "poor"),
+    "np.where of a column": lambda f: np.where(f["income"].isna(), 0.0, f["income"]),
+    "np.where with NaN": lambda f: np.where(f["income"] > 50, f["income"], np.nan),
+    "np.select": lambda f: np.select(
+        [f["income"] < 25, f["income"] < 75], ["low", "mid"], default="high"
+    ),
+}
+
+#: Where we must differ on the ugly frame, and why.
+DIFFERS: dict[str, tuple[Line, str]] = {
+    "a comparison of nullable numbers": (
+        lambda f: f["age"].gt(30),
+        "A comparison with a missing value is False (for != True), whatever the dtype: pandas' "
+        "nullable dtypes make it <NA>, and a dtype is data.",
+    ),
+}
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("line", DIFFERS)
+def test_differs_from_pandas(line: str) -> None:
+    do, why = DIFFERS[line]
+    with pytest.raises(AssertionError):
+        agree(do, FRAMES["ugly"]())
+    agree(do, FRAMES["clean"]())
+    assert why.endswith(".")
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("line", LINES)
+def test_as_pandas(line: str, frame: str) -> None:
+    agree(LINES[line], FRAMES[frame]())
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("line", ARRAYS)
+def test_as_numpy(line: str, frame: str) -> None:
+    do = ARRAYS[line]
+    agree(do, FRAMES[frame](), plainly=lambda f: pd.Series(do(f)))
