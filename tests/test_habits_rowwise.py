@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 from habits import FRAMES, agree
 
+import dppandas as dp
+
 Line = Callable[[Any], Any]
 
 #: Of numbers: both frames, clean and ugly. The ugly one's Int64 is float64 here, as all arithmetic.
@@ -73,6 +75,7 @@ def test_differs_from_pandas(line: str) -> None:
     do, why = DIFFERS[line]
     with pytest.raises(AssertionError):
         agree(do, FRAMES["ugly"]())
+    dp.reset()
     agree(do, FRAMES["clean"]())
     assert why.endswith(".")
 

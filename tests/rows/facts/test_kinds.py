@@ -22,6 +22,7 @@ from refusals import refusal
 import dppandas as dp
 from dppandas.columns import accessors
 from dppandas.columns.accessors import TextMethods, TimeMethods
+from dppandas.columns.operators import METHODS
 from dppandas.errors import ReleaseFailed, SourceError
 from dppandas.frames import tables
 from dppandas.frames.groupby import PrivateGroupBy
@@ -402,6 +403,12 @@ COLUMN: dict[str, Row] = {
         lambda p, c: p["x"].clip(*c.labels[::-1]).value_counts(keys=c.labels, sort=False, **E),
         TIMES | LENGTHS,
         lambda d, c: counts(d["x"].clip(*c.labels[::-1]).dropna(), c.labels)),
+    **{name: total_row(lambda d, c, name=name: getattr(d["x"] * 1 + 1, name)(2), NUMBERS)
+       for name in METHODS},
+    "mul, of a duration": count_row(lambda d, c: d["x"].mul(d["n"]), NUMBERS | LENGTHS),
+    "np.hypot": total_row(lambda d, c: np.hypot(d["x"] * 1, d["n"]), NUMBERS),
+    "np.where": Row(lambda p, c: np.where(p["x"], 1, 0).sum(**B), TRUTHS,
+                    lambda d, c: np.where(d["x"], 1, 0).sum()),
     "a function of numpy": total_row(lambda d, c: np.sqrt(d["x"] * 1.0), NUMBERS),
     "cut": Row(lambda p, c: p["x"].cut([0, 2, 5]).value_counts(sort=False, **E), NUMBERS,
                lambda d, c: pd.cut(d["x"].astype(float), [0, 2, 5]).value_counts(sort=False)),
@@ -520,6 +527,20 @@ FRAME: dict[str, Row] = {
                     lambda d, c: [counts(d.loc[d["g"] == 1, "x"].dropna(), c.labels[:1])]),
     "pivot_table": Row(lambda p, c: p.pivot_table("x", "g", keys={"g": [1]}, **B), NUMBERS,
                        lambda d, c: [[d.loc[d["g"] == 1, "x"].astype(float).mean()]]),
+    **{name: total_row(lambda d, c, name=name: getattr(d[["x"]] * 1 + 1, name)(2)["x"], NUMBERS)
+       for name in METHODS},
+    **{f"{name} of rows": total_row(
+        lambda d, c, name=name: getattr(d[["x", "n"]] * 1, name)(axis=1), NUMBERS)
+       for name in ("sum", "mean", "min", "max", "median", "var", "std")},
+    "count of rows": total_row(lambda d, c: d[["x", "y"]].count(axis=1), ALL),
+    "any of rows": mask_row(lambda d, c: d[["x"]].any(axis=1), TRUTHS),
+    "all of rows": mask_row(lambda d, c: d["x"].notna() & d[["x"]].all(axis=1), TRUTHS),
+    "isna": mask_row(lambda d, c: d[["x"]].isna()["x"]),
+    "notna": mask_row(lambda d, c: d[["x"]].notna()["x"]),
+    "abs": total_row(lambda d, c: (d[["x"]] * 1).abs()["x"], NUMBERS),
+    "clip": total_row(lambda d, c: (d[["x"]] * 1).clip(1, 3)["x"], NUMBERS),
+    "where": count_row(lambda d, c: d[["x"]].where(d["n"] > 1)["x"]),
+    "mask": count_row(lambda d, c: d[["x"]].mask(d["n"] > 1)["x"]),
     "query": Row(lambda p, c: p.query("x == y").count(**E), ALL,
                  lambda d, c: rows_where(d["x"] == d["y"])),
     "assign": Row(lambda p, c: p.assign(z="x * 2")["z"].sum(bounds=(0, 10), epsilon=1), NUMBERS,
