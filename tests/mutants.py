@@ -527,7 +527,7 @@ MUTANTS = [
     Mutant(27, "sums of times are answered", "columns/ranges.py",
            "if any(ruler.span.is_time for ruler in rulers):", "if False:",
            "test_times.py::test_what_spans_refuse"),
-    Mutant(27, "what the locale decides is written", "columns/accessors.py",
+    Mutant(27, "what the locale decides is written", "columns/time_methods.py",
            "if strange or len(form) > LONGEST:", "if len(form) > LONGEST:",
            "test_times.py::test_what_dt_refuses"),
     Mutant(27, "per_unit forgets the kind of what it chooses", "frames/tables.py",

@@ -16,10 +16,21 @@ from ..rows import expressions, query_string
 from ..rows.expressions import Clip, ClipSpan, Cut, Expression, Function, Literal, Where
 from ..rows.facts.keys import Keys, is_hashable
 from ..rows.facts.units import whole_number
-from .accessors import TextMethods, TimeMethods
+from .accessors import TextMethods
 from .operators import ColumnOperators
 from .private_rows import PrivateTable, same_rows
-from .rowwise import cast, clipped_to, edges_of, mapped, number, truth
+from .rowwise import (
+    as_dict,
+    cases,
+    cast,
+    chosen,
+    clipped_to,
+    edges_of,
+    mapped,
+    number,
+    truth,
+)  # fmt: skip
+from .time_methods import TimeMethods
 
 
 class PrivateColumn(ColumnOperators):
@@ -125,9 +136,13 @@ or charged; ask .release(epsilon=…)>
         return self._new(cast(self._expression, dtype))
 
     @release_method
-    def map(self, arg: Mapping[Any, Any]) -> Self:
-        """Values replaced by those of a dict; missing where the dict has none. The dict's values
-        are the declared keys of the result. *Stability*: 1, row by row.
+    def map(self, arg: Any, na_action: Any = None) -> Self:
+        """Values replaced by those of a dict, or of a public Series with a unique index; missing
+        where it has none. Its values are the declared keys of the result.
+
+        na_action : None or "ignore", which are the same here: missing values stay missing.
+
+        A function isn't taken: it would be handed private values. *Stability*: 1, row by row.
 
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.private(pd.DataFrame({"educ": [9, 12, 16]}), unit="row")
@@ -135,7 +150,34 @@ or charged; ask .release(epsilon=…)>
         <unreleased value_counts of educ (2 keys), from unnamed (asserted): nothing computed or \
 charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         """
-        return self._new(mapped(self._expression, arg, others_stay=False))
+        if not (na_action is None or is_one_of(na_action, ("ignore",))):
+            raise QueryError(f"na_action={quoted(na_action)} must be None or 'ignore'.")
+        return self._new(mapped(self._expression, as_dict(arg), others_stay=False))
+
+    @release_method
+    def case_when(self, caselist: Any) -> Self:
+        """The value of the first condition that is true, else this column's own.
+
+        caselist : pairs of a private mask (or a function of this column) and a value: a plain one,
+            a missing one, or a private column of the same rows.
+
+        *Stability*: 1, row by row.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> age = dp.private(pd.DataFrame({"age": [15, 30]}), unit="row")["age"]
+        >>> age.case_when([(age < 18, 0), (age > 65, 1)])
+        <private column where(age < 18, 0, where(age > 65, 1, age)) of unnamed (asserted)>
+        """
+        pairs = [(self._condition(test), self._value(value)) for test, value in cases(caselist)]
+        return self._new(chosen(pairs, self._expression))
+
+    @release_method
+    def combine_first(self, other: Any) -> Self:
+        """Missing values filled with those of another private column of the same rows: `fillna` by
+        another name. *Stability*: 1, row by row."""
+        if not isinstance(other, PrivateColumn):
+            raise QueryError("combine_first takes a private column. Fill plain values by fillna.")
+        return self.fillna(other)
 
     @release_method
     def replace(self, to_replace: Any, value: Any = None) -> Self:

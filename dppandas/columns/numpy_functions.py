@@ -20,9 +20,8 @@ from ..rows.expressions import (
     Function,
     IsMissing,
     Literal,
-    Where,
 )  # fmt: skip
-from .rowwise import computed, truth
+from .rowwise import chosen, computed, truth
 
 Made = Callable[..., Expression]
 
@@ -132,11 +131,9 @@ def _select(column: Any, condlist: Any, choicelist: Any, default: Any = 0) -> An
 def _chosen(
     column: Any, conditions: Sequence[Any], choices: Sequence[Any], default: Any
 ) -> Expression:
-    """The choice of the first condition that is true, else the default."""
-    found: Expression = column._value(default)
-    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
-        found = Where(column._condition(condition), column._value(choice), found)
-    return found
+    pairs = zip(conditions, choices, strict=True)
+    cases = [(column._condition(test), column._value(value)) for test, value in pairs]
+    return chosen(cases, column._value(default))
 
 
 def _unnamed(column: Any, expression: Expression) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from ..errors import LineageError, QueryError, hide_internals
 from ..release.private import Private, Table
 from ..rows import expressions, query_string
 from ..rows.expressions import Expression, Function, Literal
+from ..rows.facts import kinds
 from ..rows.values.vectors import COMPARE
 from . import numpy_functions
 from .private_rows import PrivateTable
@@ -30,28 +31,28 @@ OPERATORS: dict[str, Made] = {
 
 def _operator(symbol: str) -> tuple[Callable[[C, Any], C], Callable[[C, Any], C]]:
     """The operator, and its reflected form."""
-    make = OPERATORS[symbol]
 
     @hide_internals
     def applied(self: C, other: Any) -> C:
-        return self._named_with(make(self._expression, self._other(other)), other)
+        return self._named_with(self._made(symbol, self._expression, self._other(other)), other)
 
     @hide_internals
     def reflected(self: C, other: Any) -> C:
-        return self._named_with(make(self._other(other), self._expression), other)
+        return self._named_with(self._made(symbol, self._other(other), self._expression), other)
 
     return applied, reflected
 
 
 def _method(name: str, symbol: str) -> Any:
     """pandas' method for an operator: the same expression, after missing values are filled."""
-    make, is_reflected = OPERATORS[symbol], name.startswith("r")
+    is_reflected = name.startswith("r")
 
     def method(self: C, other: Any, level: Any = None, fill_value: Any = None, axis: Any = 0) -> C:
         if level is not None:
             raise QueryError(f"{name} has no level=: private rows have no index. Leave it out.")
         sides = filled(self._expression, self._other(other), fill_value)
-        return self._named_with(make(*(reversed(sides) if is_reflected else sides)), other)
+        left, right = reversed(sides) if is_reflected else sides
+        return self._named_with(self._made(symbol, left, right), other)
 
     said = f"other {symbol} column" if is_reflected else f"column {symbol} other"
     method.__name__, method.__qualname__ = name, f"ColumnOperators.{name}"
@@ -67,6 +68,8 @@ class ColumnOperators(PrivateTable):
 
     name: Any
     _expression: Expression
+    #: The class of private frames, which says so itself.
+    _frame: ClassVar[Any]
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -95,6 +98,19 @@ class ColumnOperators(PrivateTable):
 
     def _new(self, expression: Expression) -> Self:
         return type(self)(self._table, self.name, expression, self._where)
+
+    def _made(self, symbol: str, left: Expression, right: Expression) -> Expression:
+        """What an operator makes: of texts, + makes one text."""
+        schema = self._table.source.facts.schema
+        if symbol == "+" and kinds.TEXT in (left.kind(schema), right.kind(schema)):
+            return expressions.joined([left, right])
+        return OPERATORS[symbol](left, right)
+
+    def _several(self, columns: dict[Any, Expression]) -> Any:
+        """A frame of several columns of the same rows."""
+        frame = self._frame(self._table, columns, self._where)
+        frame._selected = True
+        return frame
 
     def _named_with(self, expression: Expression, other: Any) -> Self:
         """Named as pandas names what two columns make: as both, if they have one name."""

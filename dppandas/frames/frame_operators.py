@@ -188,6 +188,23 @@ class FrameOperators(ColumnTransformations):
 
         return self._changed(change)
 
+    @release_method
+    def combine_first(self, other: Any) -> Self:
+        """Missing values filled with those of another frame of the same rows, column by column;
+        columns of either are kept. *Stability*: 1, row by row."""
+        if not isinstance(other, FrameOperators):
+            raise QueryError("combine_first takes a private frame. Fill plain values by fillna.")
+        same_rows(self, other)
+        columns = {**other._columns, **self._columns}
+        for name in self._names():
+            if name in other._columns:
+                column, more = (
+                    PrivateSeries(self._table, name, each._columns[name], self._where)
+                    for each in (self, other)
+                )
+                columns[name] = column.fillna(more)._expression
+        return self._with({name: columns[name] for name in sorted(columns, key=str)}, self._where)
+
     @hide_internals
     def __invert__(self) -> Self:
         return self._changed(lambda _, column: ~column)

@@ -20,9 +20,10 @@ from ledgers import anew
 from refusals import refusal
 
 import dppandas as dp
-from dppandas.columns import accessors
-from dppandas.columns.accessors import TextMethods, TimeMethods
+from dppandas.columns import time_methods
+from dppandas.columns.accessors import TextMethods
 from dppandas.columns.operators import METHODS
+from dppandas.columns.time_methods import TimeMethods
 from dppandas.errors import ReleaseFailed, SourceError
 from dppandas.frames import tables
 from dppandas.frames.groupby import PrivateGroupBy
@@ -425,6 +426,9 @@ COLUMN: dict[str, Row] = {
     "replace": Row(lambda p, c: p["x"].replace(c.labels[0], "z").value_counts(keys=["z"], **E),
                    ALL, lambda d, c: counts(d["x"].dropna(), c.labels[:1])),
     "rename": count_row(lambda d, c: d["x"].rename("z")),
+    "case_when": count_row(lambda d, c: d["x"].case_when([(d["n"] > 1, d["y"])])),
+    "combine_first": count_row(lambda d, c: d["x"].combine_first(d["y"])),
+    "+ a text": count_row(lambda d, c: d["x"] + "!", TEXTS),
     "copy": count_row(lambda d, c: d["x"].copy()),
     "pipe": count_row(lambda d, c: d["x"].pipe(lambda s: s)),
 }  # fmt: skip
@@ -435,7 +439,9 @@ _OF_TEXT = {
         ("lower",), ("upper",), ("title",), ("capitalize",), ("swapcase",), ("casefold",),
         ("strip",), ("lstrip",), ("rstrip",), ("split",), ("removeprefix", "a"),
         ("removesuffix", "a"), ("zfill", 3), ("center", 5), ("ljust", 5), ("rjust", 5),
-        ("replace", "a", "xx"), ("extract", "(b)"))
+        ("replace", "a", "xx"), ("extract", "(b)"), ("pad", 5), ("repeat", 2),
+        ("slice_replace", 0, 1, "x"), ("normalize", "NFC"), ("translate", {97: "b"}),
+        ("findall", "b"), ("rsplit",), ("partition", " ", False), ("rpartition", " ", False))
 }  # fmt: skip
 _TESTS = {
     name: lambda s, name=name, args=args: getattr(s.str, name)(*args)
@@ -469,13 +475,16 @@ STR: dict[str, Row] = {
     "len": total_row(lambda d, c: d["x"].str.len(), TEXTS | {"list"}),
     "count": total_row(lambda d, c: d["x"].str.count("b"), TEXTS),
     "find": total_row(lambda d, c: d["x"].str.find("b"), TEXTS),
+    "rfind": total_row(lambda d, c: d["x"].str.rfind("b"), TEXTS),
+    "cat": count_row(lambda d, c: d["x"].str.cat(d["y"], sep="-"), TEXTS),
+    "join": Row(lambda p, c: p["x"].str.join("-").count(**E), TEXTS | {"list"}),
     "get": count_row(lambda d, c: d["x"].str.get(1), TEXTS | {"list"}),
     "slice": count_row(lambda d, c: d["x"].str.slice(0, 1), TEXTS | {"list"}),
 }  # fmt: skip
 
 DT: dict[str, Row] = {
     **{part: total_row(lambda d, c, part=part: getattr(d["x"].dt, part), TIMES)
-       for part in accessors.PARTS if part != "isocalendar_week"},
+       for part in time_methods.PARTS if part != "isocalendar_week"},
     **{part: total_row(lambda d, c, part=part: getattr(d["x"].dt, part), LENGTHS)
        for part in ("days", "microseconds", "nanoseconds")},
     "seconds": total_row(lambda d, c: d["x"].dt.seconds / 100, LENGTHS),
@@ -539,6 +548,7 @@ FRAME: dict[str, Row] = {
     "notna": mask_row(lambda d, c: d[["x"]].notna()["x"]),
     "abs": total_row(lambda d, c: (d[["x"]] * 1).abs()["x"], NUMBERS),
     "clip": total_row(lambda d, c: (d[["x"]] * 1).clip(1, 3)["x"], NUMBERS),
+    "combine_first": count_row(lambda d, c: d[["x"]].combine_first(d[["y"]])["x"]),
     "where": count_row(lambda d, c: d[["x"]].where(d["n"] > 1)["x"]),
     "mask": count_row(lambda d, c: d[["x"]].mask(d["n"] > 1)["x"]),
     "query": Row(lambda p, c: p.query("x == y").count(**E), ALL,
@@ -727,7 +737,7 @@ def _verbs(face: type) -> set[str]:
     ("frame", _verbs(dp.types.PrivateFrame) - {"truncation_shares"}),
     ("groups", _verbs(PrivateGroupBy)), ("per_unit", set(tables.AGGREGATES) - {"size"}),
     ("str", set(TextMethods.__dir__(object.__new__(TextMethods)))),
-    ("dt", _verbs(TimeMethods) | {*accessors.PARTS, *accessors.DURATIONS}),
+    ("dt", _verbs(TimeMethods) | {*time_methods.PARTS, *time_methods.DURATIONS}),
 ])  # fmt: skip
 def test_no_verb_is_missing_from_the_matrix(face: str, named: set[str]) -> None:
     rows = {name.split(".", 1)[1].split(",")[0] for name in MATRIX if name.startswith(f"{face}.")}
