@@ -202,13 +202,20 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     @release_method
     def cut(
-        self, bins: Any, labels: Any = None, right: bool = True, include_lowest: bool = False
+        self,
+        bins: Any,
+        labels: Any = None,
+        right: bool = True,
+        include_lowest: bool = False,
+        ordered: bool = True,
     ) -> Self:
         """The public interval that each value lies in, as `pandas.cut` with given edges.
 
         bins : the edges, a list of rising numbers. A number of bins alone isn't enough: their
             edges would have to be read from the data.
         labels : a label for each interval; None for the intervals themselves, False for 0, 1, 2, …
+        ordered : whether answers sort the labels as the intervals, not as texts: their index is
+            then a CategoricalIndex, as pandas' is.
 
         Missing values, and values outside all intervals, are missing. The labels are the declared
         keys of the result. *Stability*: 1, row by row.
@@ -220,8 +227,12 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         """
         edges = edges_of(bins)
+        if not isinstance(ordered, bool):
+            raise QueryError(f"ordered={quoted(ordered)} must be True or False.")
         if labels is None:
-            intervals = pd.IntervalIndex.from_breaks(edges, closed="right" if right else "left")
+            are_whole = all(isinstance(edge, int | np.integer) for edge in bins)
+            breaks = list(map(int, edges)) if are_whole else edges
+            intervals = pd.IntervalIndex.from_breaks(breaks, closed="right" if right else "left")
             named: tuple[Any, ...] = tuple(intervals)
         elif labels is False:
             named = tuple(range(len(edges) - 1))
@@ -232,9 +243,9 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
                 f"{len(edges)} edges make {len(edges) - 1} intervals, but there are {len(named)} "
                 "labels. Give one for each interval."
             )
-        return self._new(
-            Cut(self._expression, edges, named, bool(right), bool(include_lowest and right))
-        )
+        which = bool(right), bool(include_lowest and right)
+        is_ordered = ordered and labels is not False
+        return self._new(Cut(self._expression, edges, named, *which, ordered=is_ordered))
 
     @hide_internals
     def rename(self, name: Any) -> Self:

@@ -102,7 +102,8 @@ class ColumnOperators(PrivateTable):
     def _made(self, symbol: str, left: Expression, right: Expression) -> Expression:
         """What an operator makes: of texts, + makes one text."""
         schema = self._table.source.facts.schema
-        if symbol == "+" and kinds.TEXT in (left.kind(schema), right.kind(schema)):
+        held = {left.kind(schema), right.kind(schema)}
+        if symbol == "+" and kinds.TEXT in held <= {kinds.TEXT, kinds.UNKNOWN}:
             return expressions.joined([left, right])
         return OPERATORS[symbol](left, right)
 

@@ -195,7 +195,8 @@ class FrameOperators(ColumnTransformations):
         if not isinstance(other, FrameOperators):
             raise QueryError("combine_first takes a private frame. Fill plain values by fillna.")
         same_rows(self, other)
-        columns = {**other._columns, **self._columns}
+        columns = {**self._columns, **{n: other._columns[n] for n in other._names()}}
+        columns |= self._columns
         for name in self._names():
             if name in other._columns:
                 column, more = (
@@ -203,7 +204,7 @@ class FrameOperators(ColumnTransformations):
                     for each in (self, other)
                 )
                 columns[name] = column.fillna(more)._expression
-        return self._with({name: columns[name] for name in sorted(columns, key=str)}, self._where)
+        return self._with(columns, self._where)
 
     @hide_internals
     def __invert__(self) -> Self:

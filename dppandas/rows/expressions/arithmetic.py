@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ..facts import kinds
 from ..facts.bounds import Bounds, finite
 from ..facts.domain import Declaration
-from ..facts.keys import some_names
+from ..facts.keys import Keys, some_names
 from ..facts.kinds import Kind, Schema
 from ..values import vectors
 from ..values.forms import Numbers, Vector
@@ -134,12 +134,12 @@ class Function(Remembered):
     def declared(self, domain: Domain) -> Declaration | None:
         b = self.operand.bounds(domain)
         if b is None:
-            return None
+            return _RANGES.get(self.name)
         if self.name == "absolute":
             inside = b.lower <= 0 <= b.upper
             return Bounds(0.0 if inside else min(map(abs, (b.lower, b.upper))), _largest(b))
         if self.name in _TURNING:
-            return _TURNING[self.name]
+            return _RANGES.get(self.name)
         with np.errstate(all="ignore"):
             ends = np.array([b.lower, b.upper])
             rounded = np.round(ends, self.places) if self.name == "round" else None
@@ -180,11 +180,14 @@ def _one_by_one(name: str, pole: float) -> Callable[[Floats], Floats]:
 
 #: numpy's names of functions that `math` names otherwise.
 _OWN_NAMES = {f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
-#: The ranges of functions that don't increase; None for those that know none.
-_TURNING = {
-    "sin": Bounds(-1.0, 1.0), "cos": Bounds(-1.0, 1.0), "tan": None, "cosh": None,
+#: Functions that don't increase everywhere.
+_TURNING = ("sin", "cos", "tan", "cosh", "arccos")
+#: The ranges of functions whatever they are of.
+_RANGES = {
+    **dict.fromkeys(("sin", "cos", "tanh", "sign"), Bounds(-1.0, 1.0)),
+    **dict.fromkeys(("arcsin", "arctan"), Bounds(-math.pi / 2, math.pi / 2)),
     "arccos": Bounds(0.0, math.pi),
-}  # fmt: skip
+}
 
 _OF_DURATIONS: dict[str, Callable[[vectors.Moments], vectors.Moments]] = {
     "absolute": elapsed.without_sign, "positive": lambda length: length,
@@ -298,8 +301,14 @@ class Cut(Unary, Labelled):
     right: bool = True
     include_lowest: bool = False
     include_highest: bool = False
+    ordered: bool = field(default=False, compare=False)  # how answers are laid out
+    not_asked: ClassVar[tuple[str, ...]] = ("ordered",)
 
     takes = kinds.NUMBERS
+
+    def declared(self, domain: Domain) -> Declaration | None:
+        """The labels, in the order of their intervals."""
+        return Keys(self.labels, ordered=frozenset([0]) if self.ordered else frozenset())
 
     def vector(self, chunk: Chunk) -> Vector:
         numbers = vectors.as_numbers(self.operand.vector(chunk)) + 0.0
