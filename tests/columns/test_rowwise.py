@@ -1103,7 +1103,7 @@ DOMAINS: dict[str, Any] = {
     "t.map(pd.Series({'a': 1, 'b': 2}))": [1, 2],
     "t.combine_first(t.str.upper())": ["A", "B", "a", "b"],
     "np.minimum(n, m)": (-2, 4), "np.maximum(n, m)": (1, 10), "np.fmin(n, m)": (-2, 10),
-    "np.fmax(n, m)": (-2, 10), "np.clip(n, 0, 5)": (0, 5), "np.sin(x)": (-1, 1), "np.sin(n)": (-1, 1),
+    "np.fmax(n, m)": (-2, 10), "np.clip(n, 0, 5)": (0, 5), "np.sin(x)": (-1, 1),
     "np.sign(n)": (-1, 1), "np.arctan(n)": (math.atan(-2), math.atan(10)),
     "np.arctan2(n, x)": (-math.pi, math.pi), "np.hypot(n, m)": (0, math.hypot(10, 4)),
     "p[['n', 'm']].sum(axis=1)": (-2, 14), "p[['n', 'm']].sum(axis=1, skipna=False)": (-1, 14),

@@ -68,10 +68,10 @@ class Arithmetic(Infix):
                 return None
             if a.lower < 0 < a.upper:
                 with np.errstate(all="ignore"):
-                    return finite(0.0, float(np.power(_largest(a), b.upper)))
-        ends = itertools.product((a.lower, a.upper), (b.lower, b.upper))
-        with np.errstate(all="ignore"):
-            corners = [float(ARITHMETIC[self.operation](x, y)) for x, y in ends]
+                    return finite(0.0, (np.array([_largest(a)]) ** b.upper).item())
+        ends = np.array([*itertools.product((a.lower, a.upper), (b.lower, b.upper))])
+        with np.errstate(all="ignore"):  # as rows are: an older numpy rounds one power otherwise
+            corners = self._computed(ends[:, 0], ends[:, 1]).tolist()
         return finite(min(corners), max(corners))
 
     def _kind(self, schema: Schema) -> Kind:
