@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import QueryError, hide_internals, quoted
-from ..rows.expressions import InPeriod, InZone, TimePart, TimeText
+from ..rows.expressions import ISO, InPeriod, InZone, Localized, TimePart, TimeText
 from ..rows.expressions.formats import DIRECTIVES, LONGEST, unknown
 from ..rows.expressions.times import DURATIONS, PARTS
 from . import refusals
@@ -102,6 +102,20 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         """Zoned times in another zone, such as "Europe/Berlin"; None gives UTC without a zone.
         Times without a zone become missing."""
         return self._new(InZone(self._operand, None if tz is None else _zone(tz)))
+
+    @hide_internals
+    def tz_localize(self, tz: Any) -> C:
+        """Times without a zone by the clock of a zone, such as "Europe/Berlin"; None gives what the
+        clock of a zoned time shows. Missing are zoned times, and those that the clock shows never
+        or twice, where pandas would raise an error."""
+        return self._new(Localized(self._operand, None if tz is None else _zone(tz)))
+
+    @hide_internals
+    def isocalendar(self) -> Any:
+        """A frame of year, week and day by the calendar of ISO 8601."""
+        return self._column._several({
+            part.removeprefix("isocalendar_"): TimePart(self._operand, part) for part in ISO
+        })  # fmt: skip
 
     @hide_internals
     def strftime(self, date_format: str) -> C:

@@ -31,7 +31,7 @@ from dppandas.privacy.accounting.losses import Epsilon
 from dppandas.release.query import Query
 from dppandas.rows import expressions, values
 from dppandas.rows.expressions.text import MAPS, TESTS
-from dppandas.rows.expressions.times import DURATIONS, PARTS
+from dppandas.rows.expressions.times import DURATIONS, ISO, PARTS
 from dppandas.rows.values import MISSING, hashing, vectors
 
 EPSILON = 8
@@ -96,12 +96,15 @@ TEXT = written(
     "s.match('A', case=False, na=True)", "s.findall('[AB]', re.I).str.len()",
 )  # fmt: skip
 TIMES = written(
-    "t", *(f"t.{name}" for name in PARTS if name != "isocalendar_week"), "t.day_name()",
+    "t", *(f"t.{name}" for name in PARTS if not name.startswith("isocalendar")),
+    "t.isocalendar()['week']", "t.isocalendar()['year']", "t.isocalendar().day",
+    "t.tz_localize(None)", "t.day_name()",
     "t.month_name()", "t.normalize()", "t.floor('h')", "t.ceil('15min')", "t.round('D')",
 )  # fmt: skip
 #: What pandas does otherwise, or refuses, without a zone: test_times.py compares these.
 CONVERTED = written(
-    "t", "t.tz_convert('Europe/Berlin')", "t.tz_convert(None)", "t.to_period('M')",
+    "t", "t.tz_localize('UTC')", "t.tz_localize('Europe/Berlin')",
+    "t.tz_convert('Europe/Berlin')", "t.tz_convert(None)", "t.to_period('M')",
     "t.strftime('%Y-%m-%d %H:%M:%S.%f %z %Z %U %j')",
 )  # fmt: skip
 LENGTHS = written(
@@ -214,7 +217,7 @@ def test_every_text_method_and_time_part_is_tried() -> None:
     tried = named("s", TEXT) | named("str", TEXT) | {"cat"}
     assert {*MAPS, *TESTS} <= tried
     assert {n for n in vars(TextMethods) if not n.startswith("_")} <= tried
-    parts = named("t", TIMES | LENGTHS | CONVERTED) | {"date", "isocalendar_week"}
+    parts = named("t", TIMES | LENGTHS | CONVERTED) | {"date", *ISO}
     assert parts >= {*PARTS, *DURATIONS}
     assert {n for n in vars(TimeMethods) if not n.startswith("_")} <= parts
 
@@ -528,6 +531,18 @@ class TestAsPandas:
         days = df["c"].dt.date.map(pd.Timestamp, na_action="ignore")
         agrees(found.date, days)  # times at midnight, not dates
         agrees(found.isocalendar_week, df["c"].dt.isocalendar().week)
+
+    def test_clocks_that_are_set(self) -> None:
+        """pandas raises for a time that a clock shows never, or twice; here it is missing."""
+        times = ["2020-03-29 02:30", "2020-10-25 02:30", "2020-07-01 12:00", None]
+        df = table(c=pd.to_datetime(times))
+        options: Any = {"ambiguous": "NaT", "nonexistent": "NaT"}
+        wanted = df["c"].dt.tz_localize("Europe/Berlin", **options)
+        found = private(df)["c"].dt.tz_localize("Europe/Berlin")
+        agrees(found, wanted)
+        agrees(found.dt.tz_convert("UTC"), wanted.dt.tz_convert("UTC"))
+        agrees(private(df)["c"].dt.tz_localize("UTC"), df["c"].dt.tz_localize("UTC"))
+        refusal(lambda: found.dt.tz_localize("UTC").count(), "kind zoned time")
 
     @pytest.mark.parametrize("name", LENGTHS)
     def test_durations(self, name: str) -> None:

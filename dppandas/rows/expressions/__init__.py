@@ -28,15 +28,15 @@ from .logic import EVERY, And, Compare, IsIn, IsMissing, Not, Or, Sampled, betwe
 from .periods import Calendar, Period
 from .table_lookups import Element, HasElement, InPart, InTable, Lookup, places
 from .text import Joined, TextMap, TextTest, joined
-from .times import DAY, InPeriod, InZone, TimePart
+from .times import DAY, ISO, InPeriod, InZone, Localized, TimePart
 
 __all__ = [
-    "ARITHMETIC", "DAY", "EVERY", "FUNCTIONS", "KINDS", "PAIRS", "Across", "And", "Arithmetic",
-    "ByBranch", "Calendar", "Cast", "Chunk", "Clip", "ClipSpan", "Column", "Compare", "Cut",
-    "Declared", "Domain", "Dot", "Element", "Expression", "Extreme", "Facts", "Function",
+    "ARITHMETIC", "DAY", "EVERY", "FUNCTIONS", "ISO", "KINDS", "PAIRS", "Across", "And",
+    "Arithmetic", "ByBranch", "Calendar", "Cast", "Chunk", "Clip", "ClipSpan", "Column", "Compare",
+    "Cut", "Declared", "Domain", "Dot", "Element", "Expression", "Extreme", "Facts", "Function",
     "HasElement", "InPart", "InPeriod", "InTable", "InZone", "IsIn", "IsMissing", "Joined",
-    "Literal", "Lookup", "Mapped", "Measured", "Negative", "Not", "OfTwo", "Or", "Outside",
-    "Period", "Sampled", "TextMap", "TextTest", "TimePart", "TimeText", "Truth", "Where", "agree",
-    "between", "both", "by_branch", "can_filter", "check", "family", "joined", "need", "places",
-    "plain_or_missing", "samples", "spanned",
+    "Literal", "Localized", "Lookup", "Mapped", "Measured", "Negative", "Not", "OfTwo", "Or",
+    "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart", "TimeText", "Truth", "Where",
+    "agree", "between", "both", "by_branch", "can_filter", "check", "family", "joined", "need",
+    "places", "plain_or_missing", "samples", "spanned",
 ]  # fmt: skip

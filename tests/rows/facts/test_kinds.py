@@ -484,12 +484,16 @@ STR: dict[str, Row] = {
 
 DT: dict[str, Row] = {
     **{part: total_row(lambda d, c, part=part: getattr(d["x"].dt, part), TIMES)
-       for part in time_methods.PARTS if part != "isocalendar_week"},
+       for part in time_methods.PARTS if not part.startswith("isocalendar")},
     **{part: total_row(lambda d, c, part=part: getattr(d["x"].dt, part), LENGTHS)
        for part in ("days", "microseconds", "nanoseconds")},
     "seconds": total_row(lambda d, c: d["x"].dt.seconds / 100, LENGTHS),
     "total_seconds": total_row(lambda d, c: d["x"].dt.total_seconds() / 100, LENGTHS),
-    "isocalendar_week": Row(lambda p, c: p["x"].dt.isocalendar_week.count(**E), TIMES),
+    **{part: Row(lambda p, c, part=part: getattr(p["x"].dt, part).count(**E), TIMES)
+       for part in time_methods.ISO},
+    "isocalendar": total_row(lambda d, c: d["x"].dt.isocalendar()["week"], TIMES),
+    "tz_localize": Row(lambda p, c: p["x"].dt.tz_localize("UTC").count(**E), {"time"}),
+    "tz_localize, away": count_row(lambda d, c: d["x"].dt.tz_localize(None), TIMES),
     "day_name": time_row(lambda d, c: d["x"].dt.day_name(), "Friday"),
     "month_name": time_row(lambda d, c: d["x"].dt.month_name(), "July"),
     "normalize": Row(lambda p, c: p["x"].dt.normalize().count(**E), TIMES),
