@@ -100,11 +100,16 @@ class ColumnOperators(PrivateTable):
         return type(self)(self._table, self.name, expression, self._where)
 
     def _made(self, symbol: str, left: Expression, right: Expression) -> Expression:
-        """What an operator makes: of texts, + makes one text."""
-        schema = self._table.source.facts.schema
-        held = {left.kind(schema), right.kind(schema)}
+        """What an operator makes: + joins what is known to be texts, whatever a dtype says."""
+        held = {left.kind({}), right.kind({})}
         if symbol == "+" and kinds.TEXT in held <= {kinds.TEXT, kinds.UNKNOWN}:
             return expressions.joined([left, right])
+        schema = self._table.source.facts.schema
+        if symbol == "+" and left.kind(schema) == right.kind(schema) == kinds.TEXT:
+            raise QueryError(
+                f"{left} + {right} would join texts or add numbers, as a dtype decides. Write "
+                ".str.cat(…) to join texts, or + ' ' + with a text between them."
+            )
         return OPERATORS[symbol](left, right)
 
     def _several(self, columns: dict[Any, Expression]) -> Any:

@@ -981,7 +981,10 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     "a share of none": (lambda p: p.sample(frac=0), "above 0"),
     "a share above one": (lambda p: p.sample(frac=1.5), "at most 1"),
     "a product of text": (lambda p: p["city"] * "a", "isn't a number"),
-    "text and a number": (lambda p: p["age"] + "a", "isn't a number"),
+    "texts by their dtype": (
+        lambda p: (q := private(table(a=pd.Series(["x"], dtype="string"))))["a"] + q["a"],
+        r"str\.cat"),
+    "text and a number": (lambda p: (p["age"] + "a").count(), "kind number"),
     "numpy's heaviside": (lambda p: np.heaviside(p["age"], 3), "heaviside", PrivateValueError),
     "numpy's where of a condition": (lambda p: np.where(p["age"] > 3), "places", PrivateValueError),
     "numpy's where of a frame": (lambda p: np.where(p, 1, 2), "names of col", PrivateValueError),

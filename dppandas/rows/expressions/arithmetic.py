@@ -40,7 +40,9 @@ class Arithmetic(Infix):
 
     def vector(self, chunk: Chunk) -> Vector:
         left, right = self.left.vector(chunk), self.right.vector(chunk)
-        a, b = (vectors.as_numbers(side) + 0.0 for side in (left, right))
+        a, b = (_operand(side, of) for side, of in ((left, self.left), (right, self.right)))
+        if a.ndim == b.ndim == 0:
+            a = np.full(chunk.rows, a)
         with np.errstate(all="ignore"):
             numbers = Numbers(self._computed(a, b))
         if elapsed.may_hold_times(left) or elapsed.may_hold_times(right):
@@ -49,8 +51,8 @@ class Arithmetic(Infix):
 
     def _computed(self, a: Floats, b: Floats) -> Floats:
         """As pandas does: numpy rounds a power by a scalar, such as a square, in its own way."""
-        if self.operation == "**" and isinstance(self.right, Literal) and len(b):
-            return a ** float(b[0])
+        if self.operation == "**" and isinstance(self.right, Literal) and b.size:
+            return a ** float(b.flat[0])
         return np.asarray(ARITHMETIC[self.operation](a, b))
 
     def declared(self, domain: Domain) -> Declaration | None:
@@ -81,6 +83,13 @@ class Arithmetic(Infix):
         left, right = self.left.kind(schema), self.right.kind(schema)
         yield self.left, elapsed.wanted(self.operation, right, is_left=True)
         yield self.right, elapsed.wanted(self.operation, left, is_left=False)
+
+
+def _operand(side: Vector, of: Expression) -> Floats:
+    """An operand in float64: a plain value once, not for each row."""
+    if isinstance(of, Literal) and len(side):
+        return np.asarray(vectors.as_numbers(side.take(slice(0, 1)))[0] + 0.0)
+    return np.asarray(vectors.as_numbers(side) + 0.0)
 
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
@@ -225,10 +234,9 @@ class OfTwo(Remembered):
     makes = kinds.NUMBER
 
     def _made(self, chunk: Chunk) -> Vector:
-        sides = (vectors.as_numbers(side.vector(chunk)) + 0.0 for side in (self.left, self.right))
-        a, b = sides
-        found = map(PAIRS[self.name], a.tolist(), b.tolist())
-        return Numbers(np.fromiter(found, np.float64, chunk.rows))
+        a, b = (vectors.as_numbers(side.vector(chunk)) + 0.0 for side in (self.left, self.right))
+        with np.errstate(all="ignore"):
+            return Numbers(PAIRS[self.name](a, b))
 
     def declared(self, domain: Domain) -> Declaration | None:
         if self.name == "arctan2":
@@ -242,12 +250,17 @@ class OfTwo(Remembered):
         return f"{self.name}({self.left}, {self.right})"
 
 
-def _hypot(x: float, y: float) -> float:
-    return math.nan if x != x or y != y else math.hypot(x, y)
+def _hypot(a: Floats, b: Floats) -> Floats:
+    """numpy's own, which takes one pair after the other; missing if either number is."""
+    return np.where(np.isnan(a) | np.isnan(b), np.nan, np.hypot(a, b))
 
 
-#: One by one, as in `FUNCTIONS`.
-PAIRS: dict[str, Callable[[float, float], float]] = {"hypot": _hypot, "arctan2": math.atan2}
+def _arctan2(a: Floats, b: Floats) -> Floats:
+    """One by one, as in `FUNCTIONS`."""
+    return np.fromiter(map(math.atan2, a.tolist(), b.tolist()), np.float64, len(a))
+
+
+PAIRS: dict[str, Callable[[Floats, Floats], Floats]] = {"hypot": _hypot, "arctan2": _arctan2}
 
 
 @dataclass(frozen=True)

@@ -215,18 +215,19 @@ class Joined(Expression):
     is_atom = False
 
     def vector(self, chunk: Chunk) -> Vector:
-        codes, texts = np.zeros(chunk.rows, dtype=np.intp), list[str | None]([""])
+        codes, texts = np.zeros(chunk.rows, dtype=np.intp), np.array([""], dtype=object)
+        there = np.ones(chunk.rows, dtype=bool)
         for operand in self.operands:
             if isinstance(operand, Literal):
-                texts = [_then(text, operand.value) for text in texts]
+                texts = texts + operand.value
                 continue
             part = operand.vector(chunk).coded()
-            own = [cell[1] if cell[0] == "text" else None for cell in part.levels.cells]
-            width = len(own) + 1  # the last is for what is missing
-            pairs, codes = _numbered(codes * width + part.codes % width, len(texts) * width)
-            own.append(None)
-            texts = [_then(texts[pair // width], own[pair % width]) for pair in pairs]
-        return vectors.coded(tuple(texts), codes)
+            own = np.array([c[1] if c[0] == "text" else None for c in part.levels.cells] + [None])
+            there &= np.array([text is not None for text in own])[part.codes]
+            own[[text is None for text in own]] = ""
+            pairs, codes = _numbered(codes, part.codes % len(own), len(texts), len(own))
+            texts = texts.take(pairs[0]) + own.take(pairs[1])
+        return vectors.texts(texts, np.where(there, codes, -1))
 
     def declared(self, domain: Domain) -> Declaration | None:
         """All that declared texts make together, if that isn't too many."""
@@ -243,20 +244,17 @@ class Joined(Expression):
         return " + ".join(operand.inner for operand in self.operands)
 
 
-def _then(text: str | None, more: str | None) -> str | None:
-    return None if text is None or more is None else text + more
-
-
-def _numbered(numbers: Codes, end: int) -> tuple[list[int], Codes]:
-    """Which numbers below an end there are, and the place of each among them."""
-    if end > max(2**22, 4 * len(numbers)):
-        found, codes = np.unique(numbers, return_inverse=True)
-        return found.tolist(), codes.reshape(-1)
+def _numbered(a: Codes, b: Codes, most: int, width: int) -> tuple[tuple[Codes, Codes], Codes]:
+    """Which pairs of numbers there are, and the place of each among them. If many are possible,
+    each row is a pair of its own."""
+    end = most * width
+    if end > max(2**20, len(a)):
+        return (a, b), np.arange(len(a))
+    numbers = a * width + b
     there = np.zeros(end, dtype=bool)
     there[numbers] = True
     found = np.flatnonzero(there)
-    table = np.cumsum(there) - 1
-    return found.tolist(), table[numbers]
+    return (found // width, found % width), (np.cumsum(there) - 1)[numbers]
 
 
 def joined(operands: Iterable[Expression]) -> Expression:
