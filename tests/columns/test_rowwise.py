@@ -289,6 +289,18 @@ def test_a_row_means_the_same_alone_and_among_others(name: str, hostile: pd.Data
         assert results(hostile.iloc[[i]], expression, branches, slice(None)) == [together[i]]
 
 
+def test_many_texts_are_joined_row_by_row() -> None:
+    """With more pairs than rows, each row is a pair of its own."""
+    n = 2000
+    df = table(c=[f"a{i}" for i in range(n)], d=[None if i % 7 == 0 else f"b{i}" for i in range(n)])
+    p = private(df)
+    expression = (p["c"] + "-" + p["d"])._expression
+    found = [cell for ((cell, _),) in results(df, expression, 1, slice(None))]
+    wanted = [MISSING if i % 7 == 0 else ("text", f"a{i}-b{i}") for i in range(n)]
+    assert found == wanted
+    assert results(df, expression, 1, slice(3, 5)) == results(df, expression, 1, slice(None))[3:5]
+
+
 UNIT_NAMES = ["x", "y", 1, 1.0, True, 2**53 + 1, pd.Timestamp("2020-01-01"), None, [1], ("z",)]
 
 
