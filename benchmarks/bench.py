@@ -31,10 +31,11 @@ from bench_memory import on_memory  # noqa: E402
 from bench_peers import Diffprivlib, diffprivlib, on_peers  # noqa: E402
 from bench_rows import on_protect, on_rows, table  # noqa: E402
 from bench_small import on_latency, on_noise, on_selections  # noqa: E402
+from bench_verbs import on_verbs  # noqa: E402
 
 import dppandas as dp  # noqa: E402
 
-PARTS = ("latency", "noise", "selections", "display", "peers", "memory", "protect", "rows")
+PARTS = ("latency", "noise", "selections", "display", "peers", "memory", "protect", "rows", "verbs")
 
 
 def measured(part: str, rows: int, quick: bool, peer: Diffprivlib | None) -> Iterator[Result]:
@@ -47,6 +48,7 @@ def measured(part: str, rows: int, quick: bool, peer: Diffprivlib | None) -> Ite
     if part == "rows":
         return on_rows(table(rows))
     others = {"noise": on_noise, "selections": on_selections, "protect": on_protect}
+    others["verbs"] = on_verbs
     return {**others, "display": on_display}[part]()
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from .audit.blackbox import AuditResult
 from .audit.loss_curve import PrivacyLoss
 from .audit.sensitivity import SensitivityReport
-from .columns.accessors import TextMethods, TimeMethods
+from .columns.accessors import TextMethods
+from .columns.time_methods import TimeMethods
 from .frames.frame import PrivateFrame
 from .frames.groupby import PrivateGroupBy, UnknownGroups
 from .frames.series import PrivateSeries

@@ -130,7 +130,7 @@ def test_large_numbers_may_still_be_compared(p: Any) -> None:
 
 #: Arguments of pandas that are not taken here, or things where names belong.
 FOREIGN: dict[str, tuple[Ask, str]] = {
-    "expand": (lambda p: p["g"].str.split(",", expand=True), "split: .*'expand'.*It takes pat"),
+    "maxsplit": (lambda p: p["g"].str.split(",", maxsplit=1), "split: .*'maxsplit'.*It takes pat"),
     "a case": (lambda p: p["g"].str.lower(1), "lower: .*It takes nothing"),
     "a test": (lambda p: p["g"].str.isdigit(1), "isdigit: .*It takes nothing"),
     "a language": (lambda p: p["when"].dt.month_name("de"), "month_name: .*It takes nothing"),

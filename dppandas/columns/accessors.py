@@ -1,27 +1,35 @@
-"""``.str`` and ``.dt`` of private columns: their row-wise methods, and no others."""
+"""``.str`` of private columns: its row-wise methods, and no others."""
 
 from __future__ import annotations
 
-import datetime
 import re
-import warnings
+from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 import pandas as pd
 
-from ..errors import QueryError, hide_internals, quoted
+from ..errors import QueryError, hide_internals, is_one_of, quoted
 from ..release.private import Private
-from ..rows.expressions import Expression, InPeriod, InZone, TextMap, TextTest, TimePart, TimeText
-from ..rows.expressions.formats import DIRECTIVES, LONGEST, unknown
+from ..rows.expressions import (
+    Expression,
+    IsMissing,
+    Literal,
+    Or,
+    TextMap,
+    TextTest,
+    Where,
+    joined,
+)  # fmt: skip
 from ..rows.expressions.text import MAPS, TESTS
-from ..rows.expressions.times import DURATIONS, PARTS
 from . import refusals
 from .operators import ColumnOperators
+from .rowwise import flagged, pattern, separator, text, texts, whole, width_of
 
 C = TypeVar("C", bound=ColumnOperators)
 
 
-class _Accessor(Private, Generic[C]):
+class Accessor(Private, Generic[C]):
     """Row-wise methods of a private column, under a name of their own."""
 
     def __init__(self, column: C) -> None:
@@ -39,37 +47,13 @@ class _Accessor(Private, Generic[C]):
         return f"<{type(self).__name__} of {self._column!r}>"
 
 
-def _whole(value: Any, name: str) -> int:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    raise QueryError(f"{name}={quoted(value)} must be a whole number.")
-
-
-def _width(value: Any) -> int:
-    if _whole(value, "width") > 1000:
-        raise QueryError(f"width={quoted(value)} must be at most 1,000.")
-    return int(value)
-
-
-def _text(value: Any, name: str) -> str:
-    if isinstance(value, str):
-        return value
-    raise QueryError(f"{name}={quoted(value)} must be a string.")
-
-
-def _pattern(value: Any) -> str:
-    try:
-        re.compile(_text(value, "pat"))
-    except re.error as error:
-        raise QueryError(f"pat={quoted(value)} isn't a regular expression: {error}.") from None
-    return str(value)
-
-
+#: Columns that split(expand=True) makes, at most.
+MOST_PARTS = 100
 _PLAIN_TESTS = tuple(name for name in TESTS if name.startswith("is"))
 _PLAIN_MAPS = ("lower", "upper", "title", "capitalize", "swapcase", "casefold", "len")
 
 
-class TextMethods(_Accessor[C]):
+class TextMethods(Accessor[C]):
     """``.str``: methods of strings. Other values become missing, and pass no test. *Stability*: 1,
     row by row.
 
@@ -111,7 +95,7 @@ class TextMethods(_Accessor[C]):
     @hide_internals
     def get(self, i: int) -> C:
         """Character i, or element i of a list; missing where there is none."""
-        return self._new(TextMap(self._operand, "get", (_whole(i, "i"),)))
+        return self._new(TextMap(self._operand, "get", (whole(i, "i"),)))
 
     @hide_internals
     def slice(self, start: Any = None, stop: Any = None, step: Any = None) -> C:
@@ -119,7 +103,7 @@ class TextMethods(_Accessor[C]):
         if step == 0:
             raise QueryError("step=0 never moves on. Give another step, such as 1.")
         named = {"start": start, "stop": stop, "step": step}.items()
-        ends = tuple(None if end is None else _whole(end, name) for name, end in named)
+        ends = tuple(None if end is None else whole(end, name) for name, end in named)
         return self._new(TextMap(self._operand, "slice", ends))
 
     @hide_internals
@@ -138,23 +122,23 @@ class TextMethods(_Accessor[C]):
         return self._stripped("rstrip", to_strip)
 
     def _stripped(self, method: str, to_strip: str | None) -> C:
-        characters = None if to_strip is None else _text(to_strip, "to_strip")
+        characters = None if to_strip is None else text(to_strip, "to_strip")
         return self._new(TextMap(self._operand, method, (characters,)))
 
     @hide_internals
     def removeprefix(self, prefix: str) -> C:
         """Texts without a prefix."""
-        return self._new(TextMap(self._operand, "removeprefix", (_text(prefix, "prefix"),)))
+        return self._new(TextMap(self._operand, "removeprefix", (text(prefix, "prefix"),)))
 
     @hide_internals
     def removesuffix(self, suffix: str) -> C:
         """Texts without a suffix."""
-        return self._new(TextMap(self._operand, "removesuffix", (_text(suffix, "suffix"),)))
+        return self._new(TextMap(self._operand, "removesuffix", (text(suffix, "suffix"),)))
 
     @hide_internals
     def zfill(self, width: int) -> C:
         """Texts padded with zeros on the left, to a width of at most 1,000."""
-        return self._new(TextMap(self._operand, "zfill", (_width(width),)))
+        return self._new(TextMap(self._operand, "zfill", (width_of(width),)))
 
     @hide_internals
     def center(self, width: int, fillchar: str = " ") -> C:
@@ -172,205 +156,231 @@ class TextMethods(_Accessor[C]):
         return self._filled("rjust", width, fillchar)
 
     def _filled(self, method: str, width: int, fillchar: str) -> C:
-        if len(_text(fillchar, "fillchar")) != 1:
+        if len(text(fillchar, "fillchar")) != 1:
             raise QueryError(f"fillchar={quoted(fillchar)} must be one character.")
-        return self._new(TextMap(self._operand, method, (_width(width), fillchar)))
+        return self._new(TextMap(self._operand, method, (width_of(width), fillchar)))
+
+    @hide_internals
+    def pad(self, width: int, side: str = "left", fillchar: str = " ") -> C:
+        """Texts padded on the "left", on the "right" or on "both" sides."""
+        sides = {"left": "rjust", "right": "ljust", "both": "center"}
+        if not is_one_of(side, tuple(sides)):
+            raise QueryError(f"side={quoted(side)} must be 'left', 'right' or 'both'.")
+        return self._filled(sides[side], width, fillchar)
+
+    @hide_internals
+    def repeat(self, repeats: int) -> C:
+        """Texts that are repeated, at most 1,000 times."""
+        return self._new(TextMap(self._operand, "repeat", (width_of(repeats, "repeats"),)))
+
+    @hide_internals
+    def slice_replace(self, start: Any = None, stop: Any = None, repl: str | None = None) -> C:
+        """Characters start to stop of each text replaced by another text."""
+        ends = [None if e is None else whole(e, n) for n, e in (("start", start), ("stop", stop))]
+        by = "" if repl is None else text(repl, "repl")
+        return self._new(TextMap(self._operand, "slice_replace", (*ends, by)))
+
+    @hide_internals
+    def normalize(self, form: str) -> C:
+        """Texts in a normal form of Unicode: "NFC", "NFD", "NFKC" or "NFKD"."""
+        if not is_one_of(form, ("NFC", "NFD", "NFKC", "NFKD")):
+            raise QueryError(f"form={quoted(form)} must be 'NFC', 'NFD', 'NFKC' or 'NFKD'.")
+        return self._new(TextMap(self._operand, "normalize", (form,)))
+
+    @hide_internals
+    def translate(self, table: Mapping[int, Any]) -> C:
+        """Characters replaced by those of a table, as `str.maketrans` makes it."""
+        is_table = isinstance(table, Mapping) and all(
+            isinstance(k, int) and isinstance(v, int | str | None) for k, v in table.items()
+        )
+        if not is_table:
+            raise QueryError("table= must be one that str.maketrans makes, such as {97: 'b'}.")
+        return self._new(TextMap(self._operand, "translate", (tuple(sorted(table.items())),)))
 
     @hide_internals
     def find(self, sub: str) -> C:
         """Where another string first begins, or -1."""
-        return self._new(TextMap(self._operand, "find", (_text(sub, "sub"),)))
+        return self._new(TextMap(self._operand, "find", (text(sub, "sub"),)))
 
     @hide_internals
-    def count(self, pat: str) -> C:
+    def rfind(self, sub: str) -> C:
+        """Where another string last begins, or -1."""
+        return self._new(TextMap(self._operand, "rfind", (text(sub, "sub"),)))
+
+    @hide_internals
+    def count(self, pat: str, flags: int = 0) -> C:
         """How many times a regular expression matches."""
-        return self._new(TextMap(self._operand, "count", (_pattern(pat),)))
+        return self._new(TextMap(self._operand, "count", (flagged(pat, flags),)))
 
     @hide_internals
-    def replace(self, pat: str, repl: str, *, regex: bool = False) -> C:
-        """One text replaced by another; with ``regex=True``, a regular expression's matches."""
-        pattern = _pattern(pat) if regex else _text(pat, "pat")
-        by = _text(repl, "repl")
+    def findall(self, pat: str, flags: int = 0) -> C:
+        """A list of all matches of a regular expression, for ``.str[0]``, ``.str.len()`` or
+        explode."""
+        return self._new(TextMap(self._operand, "findall", (flagged(pat, flags),)))
+
+    @hide_internals
+    def join(self, sep: str) -> C:
+        """The texts of a list joined by a separator; missing if one isn't a text."""
+        return self._new(TextMap(self._operand, "join", (text(sep, "sep"),)))
+
+    @hide_internals
+    def cat(self, others: Any = None, sep: str | None = None, na_rep: str | None = None) -> C:
+        """Texts joined with those of other private columns of the same rows, as with ``+``;
+        missing if one is, or with ``na_rep`` in its place.
+
+        others : a private column, or a list of them. Without it, pandas makes one text of all
+            rows, which would show them.
+        """
+        if others is None:
+            raise QueryError(
+                "cat without others= would make one text of all rows. Give a private column of the "
+                "same rows, or release value_counts(keys=[…])."
+            )
+        between = Literal(text(sep, "sep")) if sep else None
+        parts: list[Expression] = []
+        for each in [self._column, *(others if isinstance(others, list | tuple) else [others])]:
+            if not isinstance(each, ColumnOperators):
+                raise QueryError("cat takes private columns of the same rows. Add texts by +.")
+            part = self._column._other(each)
+            if na_rep is not None:
+                fill = Literal(text(na_rep, "na_rep"))
+                part = Where(IsMissing(part), fill, part)
+            parts.extend([between, part] if between is not None and parts else [part])
+        return self._new(joined(parts))
+
+    @hide_internals
+    def replace(
+        self,
+        pat: str,
+        repl: str,
+        n: int = -1,
+        case: bool | None = None,
+        flags: int = 0,
+        regex: bool = False,
+    ) -> C:
+        """One text replaced by another (the first ``n`` times); with ``regex=True``, a regular
+        expression's matches."""
+        by = text(repl, "repl")
+        if case is False and not regex:
+            pat, by, regex = re.escape(text(pat, "pat")), by.replace("\\", r"\\"), True
+        ignored = flags | re.IGNORECASE if case is False else flags
+        pattern = flagged(pat, ignored) if regex else text(pat, "pat")
         try:
             re.compile(f"{pattern}|" if regex else "").sub(by if regex else "", "")
         except (re.error, IndexError) as error:
             raise QueryError(f"repl={quoted(repl)} doesn't fit pat=: {error}.") from None
-        return self._new(TextMap(self._operand, "replace", (pattern, by, bool(regex))))
+        most = () if whole(n, "n") < 0 else (n,)
+        return self._new(TextMap(self._operand, "replace", (pattern, by, bool(regex), *most)))
 
     @hide_internals
-    def extract(self, pat: str) -> C:
-        """The group of a regular expression, at its first match; missing without a match."""
-        if re.compile(_pattern(pat)).groups != 1:
-            raise QueryError("pat= must have exactly one group, as in r'(\\d+)'.")
-        return self._new(TextMap(self._operand, "extract", (pat,)))
+    def extract(self, pat: str, flags: int = 0, expand: bool | None = None) -> Any:
+        """The groups of a regular expression, at its first match; missing without a match. One
+        group makes a column, several (or ``expand=True``) a frame with a column for each, named as
+        the groups are."""
+        pattern = flagged(pat, flags)
+        found = re.compile(pattern)
+        if found.groups < 1:
+            raise QueryError("pat= must have a group, as in r'(\\d+)'.")
+        named = {number: name for name, number in found.groupindex.items()}
+        columns: dict[Any, Expression] = {}
+        for group in range(1, found.groups + 1):
+            which = (group,) if group > 1 else ()
+            made = TextMap(self._operand, "extract", (pattern, *which))
+            columns[named.get(group, group - 1)] = made
+        if expand or found.groups > 1:
+            return self._column._several(columns)
+        column = self._new(columns.popitem()[1])
+        return column.rename(named[1]) if named else column  # type: ignore[attr-defined]
 
     @hide_internals
-    def split(self, pat: str | None = None, n: int = -1, *, regex: bool | None = None) -> C:
-        """Texts split into lists, for explode or ``.str[0]``. Never into columns, because how
-        many there would be is private.
+    def split(
+        self, pat: str | None = None, n: int = -1, expand: bool = False, regex: bool | None = None
+    ) -> Any:
+        """Texts split into lists, for explode or ``.str[0]``; with ``expand=True`` and ``n=``, into
+        the columns 0 to n of a frame. Without n= never into columns, because how many there would
+        be is private.
 
         As in pandas, a pat of more than one character is a regular expression.
         """
-        separator = None if pat is None else _text(pat, "pat") or None
+        separator = None if pat is None else text(pat, "pat") or None
         is_regex = len(separator or "") > 1 if regex is None else bool(regex)
         if separator is not None and is_regex:
-            _pattern(separator)
-        most = -1 if n is None else _whole(n, "n") or -1
-        return self._new(TextMap(self._operand, "split", (separator, most, is_regex)))
+            pattern(separator)
+        most = -1 if n is None else whole(n, "n") or -1
+        return self._parted(TextMap(self._operand, "split", (separator, most, is_regex)), n, expand)
 
     @hide_internals
-    def startswith(self, pat: str | tuple[str, ...]) -> C:
-        """A mask: which strings start with this."""
-        return self._new(TextTest(self._operand, "startswith", (_texts(pat),)))
+    def rsplit(self, pat: str | None = None, n: int = -1, expand: bool = False) -> Any:
+        """As `split`, from the end."""
+        separator = None if pat is None else text(pat, "pat") or None
+        most = -1 if n is None else whole(n, "n") or -1
+        return self._parted(TextMap(self._operand, "rsplit", (separator, most)), n, expand)
 
-    @hide_internals
-    def endswith(self, pat: str | tuple[str, ...]) -> C:
-        """A mask: which strings end with this."""
-        return self._new(TextTest(self._operand, "endswith", (_texts(pat),)))
-
-    @hide_internals
-    def contains(self, pat: str, case: bool = True, *, regex: bool = True) -> C:
-        """A mask: which strings contain a regular expression (with ``regex=False``, a string)."""
-        pattern = _pattern(pat) if regex else _text(pat, "pat")
-        return self._new(TextTest(self._operand, "contains", (pattern, not case, bool(regex))))
-
-    @hide_internals
-    def match(self, pat: str, case: bool = True) -> C:
-        """A mask: which strings start with a match of a regular expression."""
-        return self._new(TextTest(self._operand, "match", (_pattern(pat), not case, True)))
-
-    @hide_internals
-    def fullmatch(self, pat: str, case: bool = True) -> C:
-        """A mask: which strings match a regular expression as a whole."""
-        return self._new(TextTest(self._operand, "fullmatch", (_pattern(pat), not case, True)))
-
-
-def _texts(pat: Any) -> str | tuple[str, ...]:
-    if isinstance(pat, tuple):
-        return tuple(_text(each, "pat") for each in pat)
-    return _text(pat, "pat")
-
-
-def _zone(tz: Any) -> str:
-    """The name of a time zone, if it means the same on every machine."""
-    if isinstance(tz, str | datetime.tzinfo):
-        try:
-            named = str(pd.Timestamp(2020, 1, 1, tz=str(tz)).tz)
-            if named == str(tz) and not named.startswith(("tzlocal", "dateutil")):
-                return named
-        except Exception:  # each library of zones has errors of its own
-            pass
-    raise QueryError(f"tz={quoted(tz)} must name a time zone, such as 'UTC' or 'Europe/Berlin'.")
-
-
-class TimeMethods(_Accessor[C]):
-    """``.dt``: methods of times and durations. Other values become missing. *Stability*: 1, row by
-    row.
-
-    The possible values of month, hour, day_name() and the like are known, so they need no keys.
-
-    >>> import pandas as pd, dppandas as dp
-    >>> p = dp.private(pd.DataFrame({"when": pd.to_datetime(["2020-01-31"])}), unit="row")
-    >>> p["when"].dt.quarter.value_counts()
-    <unreleased value_counts of when (4 keys), from unnamed (asserted): nothing computed or \
-charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
-    """
-
-    @hide_internals
-    def __getattr__(self, name: str) -> Any:
-        if name in PARTS or (name in DURATIONS and name != "total_seconds"):
-            return self._new(TimePart(self._operand, name))
-        if name.startswith("_"):
-            raise AttributeError(name)
-        methods = (each for each in vars(TimeMethods) if not each.startswith("_"))
-        offered = dict.fromkeys([*PARTS, *DURATIONS, *methods])
-        raise refusals.refuse("private times", name, ", ".join(offered))
-
-    @hide_internals
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *PARTS, *DURATIONS})
-
-    @hide_internals
-    def day_name(self) -> C:
-        """The English name of the day."""
-        return self._new(TimePart(self._operand, "day_name"))
-
-    @hide_internals
-    def month_name(self) -> C:
-        """The English name of the month."""
-        return self._new(TimePart(self._operand, "month_name"))
-
-    @hide_internals
-    def total_seconds(self) -> C:
-        """The length of a duration in seconds."""
-        return self._new(TimePart(self._operand, "total_seconds"))
-
-    @hide_internals
-    def normalize(self) -> C:
-        """Midnight of the day."""
-        return self._new(TimePart(self._operand, "normalize"))
-
-    @property
-    @hide_internals
-    def date(self) -> C:
-        """The day, as midnight without a zone."""
-        return self._new(TimePart(self._operand, "date"))
-
-    @hide_internals
-    def floor(self, freq: str) -> C:
-        """Times rounded down to a fixed frequency such as "h"."""
-        return self._rounded("floor", freq)
-
-    @hide_internals
-    def ceil(self, freq: str) -> C:
-        """Times rounded up to a fixed frequency such as "h"."""
-        return self._rounded("ceil", freq)
-
-    @hide_internals
-    def round(self, freq: str) -> C:
-        """Times rounded to a fixed frequency such as "h"."""
-        return self._rounded("round", freq)
-
-    @hide_internals
-    def tz_convert(self, tz: Any) -> C:
-        """Zoned times in another zone, such as "Europe/Berlin"; None gives UTC without a zone.
-        Times without a zone become missing."""
-        return self._new(InZone(self._operand, None if tz is None else _zone(tz)))
-
-    @hide_internals
-    def strftime(self, date_format: str) -> C:
-        """Times as text, such as "%Y-%m-%d", with English names on every machine. Refused are
-        directives that depend on the locale (%c, %x, %X) or that some systems lack."""
-        form = _text(date_format, "date_format")
-        strange = unknown(form)
-        if strange or len(form) > LONGEST:
-            what = f"it is longer than {LONGEST} characters"
-            if strange:
-                what = f"{strange[0]} doesn't mean the same on every machine"
+    def _parted(self, parts: TextMap, most: int | None, expand: bool) -> Any:
+        """A list, or a frame with a column for each of its n + 1 elements."""
+        if not expand:
+            return self._new(parts)
+        if most is None or not 1 <= most <= MOST_PARTS:
             raise QueryError(
-                f"date_format={quoted(form)} can't be used: {what}. Use only "
-                f"{', '.join('%' + letter for letter in DIRECTIVES)}."
+                f"expand=True needs n=, a number of splits up to {MOST_PARTS}: how many columns "
+                "the longest text would make is private. Write split(',', n=2, expand=True) for "
+                "the columns 0, 1 and 2."
             )
-        return self._new(TimeText(self._operand, form))
+        return self._elements(parts, most + 1)
+
+    def _elements(self, parts: TextMap, number: int) -> Any:
+        return self._column._several({i: TextMap(parts, "get", (i,)) for i in range(number)})
 
     @hide_internals
-    def to_period(self, freq: str) -> C:
-        """The period that a time lies in, by its local clock: for freq="M", its month. Keys are
-        periods, such as ``pd.period_range("2020-01", "2020-12", freq="M")``."""
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")  # or pandas would warn again for each time
-                period = pd.Timestamp(2020, 1, 1).to_period(_text(freq, "freq"))
-        except (ValueError, AttributeError, KeyError, Warning) as error:
-            raise QueryError(
-                f"freq={quoted(freq)} must be a frequency of periods, such as 'M' or 'D': {error}."
-            ) from None
-        return self._new(InPeriod(self._operand, period.freqstr))
+    def partition(self, sep: str = " ", expand: bool = True) -> Any:
+        """Texts before a separator's first place, the separator, and what follows: the columns 0,
+        1 and 2 of a frame; with ``expand=False`` a list."""
+        parts = TextMap(self._operand, "partition", (separator(sep),))
+        return self._elements(parts, 3) if expand else self._new(parts)
 
-    def _rounded(self, how: str, freq: str) -> C:
-        try:
-            named: str = pd.tseries.frequencies.to_offset(_text(freq, "freq")).freqstr
-            pd.Timestamp(2020, 1, 1).round(named)
-        except ValueError as error:
-            raise QueryError(f"freq={quoted(freq)} isn't a fixed frequency: {error}.") from None
-        return self._new(TimePart(self._operand, how, named))
+    @hide_internals
+    def rpartition(self, sep: str = " ", expand: bool = True) -> Any:
+        """As `partition`, at the separator's last place."""
+        parts = TextMap(self._operand, "rpartition", (separator(sep),))
+        return self._elements(parts, 3) if expand else self._new(parts)
+
+    @hide_internals
+    def startswith(self, pat: str | tuple[str, ...], na: Any = None) -> C:
+        """A mask: which strings start with this. na : whether missing values do."""
+        return self._tested("startswith", (texts(pat),), na)
+
+    @hide_internals
+    def endswith(self, pat: str | tuple[str, ...], na: Any = None) -> C:
+        """A mask: which strings end with this. na : whether missing values do."""
+        return self._tested("endswith", (texts(pat),), na)
+
+    @hide_internals
+    def contains(
+        self, pat: str, case: bool = True, flags: int = 0, na: Any = None, regex: bool = True
+    ) -> C:
+        """A mask: which strings contain a regular expression (with ``regex=False``, a string).
+        na : whether missing values do."""
+        case, flags = case and not flags & re.IGNORECASE, flags & ~re.IGNORECASE
+        pattern = flagged(pat, flags) if regex else text(pat, "pat")
+        return self._tested("contains", (pattern, not case, bool(regex)), na)
+
+    @hide_internals
+    def match(self, pat: str, case: bool = True, flags: int = 0, na: Any = None) -> C:
+        """A mask: which strings start with a match of a regular expression. na : whether missing
+        values do."""
+        case, flags = case and not flags & re.IGNORECASE, flags & ~re.IGNORECASE
+        return self._tested("match", (flagged(pat, flags), not case, True), na)
+
+    @hide_internals
+    def fullmatch(self, pat: str, case: bool = True, flags: int = 0, na: Any = None) -> C:
+        """A mask: which strings match a regular expression as a whole. na : whether missing values
+        do."""
+        case, flags = case and not flags & re.IGNORECASE, flags & ~re.IGNORECASE
+        return self._tested("fullmatch", (flagged(pat, flags), not case, True), na)
+
+    def _tested(self, method: str, args: tuple[Any, ...], na: Any) -> C:
+        test: Expression = TextTest(self._operand, method, args)
+        missing = na is not None and na == na and na is not pd.NA
+        if missing and not isinstance(na, bool | np.bool_):
+            raise QueryError(f"na={quoted(na)} must be True or False.")
+        return self._new(Or(test, IsMissing(self._operand)) if missing and na else test)

@@ -16,10 +16,21 @@ from ..rows import expressions, query_string
 from ..rows.expressions import Clip, ClipSpan, Cut, Expression, Function, Literal, Where
 from ..rows.facts.keys import Keys, is_hashable
 from ..rows.facts.units import whole_number
-from .accessors import TextMethods, TimeMethods
+from .accessors import TextMethods
 from .operators import ColumnOperators
 from .private_rows import PrivateTable, same_rows
-from .rowwise import cast, clipped_to, edges_of, mapped, number, truth
+from .rowwise import (
+    as_dict,
+    cases,
+    cast,
+    chosen,
+    clipped_to,
+    edges_of,
+    mapped,
+    number,
+    truth,
+)  # fmt: skip
+from .time_methods import TimeMethods
 
 
 class PrivateColumn(ColumnOperators):
@@ -98,11 +109,6 @@ or charged; ask .release(epsilon=…)>
             raise QueryError("the condition must be a private mask, such as p['age'] > 30.")
         return truth(self._other(cond))
 
-    def _value(self, other: Any) -> Expression:
-        """The expression for a plain value, a missing value, or a column of the same rows."""
-        is_gone = expressions.plain_or_missing(other) is None
-        return Literal(None) if is_gone else self._other(other)
-
     @release_method
     def fillna(self, value: Any) -> Self:
         """Missing values filled with a constant, or with another private column's values.
@@ -130,9 +136,13 @@ or charged; ask .release(epsilon=…)>
         return self._new(cast(self._expression, dtype))
 
     @release_method
-    def map(self, arg: Mapping[Any, Any]) -> Self:
-        """Values replaced by those of a dict; missing where the dict has none. The dict's values
-        are the declared keys of the result. *Stability*: 1, row by row.
+    def map(self, arg: Any, na_action: Any = None) -> Self:
+        """Values replaced by those of a dict, or of a public Series with a unique index; missing
+        where it has none. Its values are the declared keys of the result.
+
+        na_action : None or "ignore", which are the same here: missing values stay missing.
+
+        A function isn't taken: it would be handed private values. *Stability*: 1, row by row.
 
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.private(pd.DataFrame({"educ": [9, 12, 16]}), unit="row")
@@ -140,7 +150,34 @@ or charged; ask .release(epsilon=…)>
         <unreleased value_counts of educ (2 keys), from unnamed (asserted): nothing computed or \
 charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         """
-        return self._new(mapped(self._expression, arg, others_stay=False))
+        if not (na_action is None or is_one_of(na_action, ("ignore",))):
+            raise QueryError(f"na_action={quoted(na_action)} must be None or 'ignore'.")
+        return self._new(mapped(self._expression, as_dict(arg), others_stay=False))
+
+    @release_method
+    def case_when(self, caselist: Any) -> Self:
+        """The value of the first condition that is true, else this column's own.
+
+        caselist : pairs of a private mask (or a function of this column) and a value: a plain one,
+            a missing one, or a private column of the same rows.
+
+        *Stability*: 1, row by row.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> age = dp.private(pd.DataFrame({"age": [15, 30]}), unit="row")["age"]
+        >>> age.case_when([(age < 18, 0), (age > 65, 1)])
+        <private column where(age < 18, 0, where(age > 65, 1, age)) of unnamed (asserted)>
+        """
+        pairs = [(self._condition(test), self._value(value)) for test, value in cases(caselist)]
+        return self._new(chosen(pairs, self._expression))
+
+    @release_method
+    def combine_first(self, other: Any) -> Self:
+        """Missing values filled with those of another private column of the same rows: `fillna` by
+        another name. *Stability*: 1, row by row."""
+        if not isinstance(other, PrivateColumn):
+            raise QueryError("combine_first takes a private column. Fill plain values by fillna.")
+        return self.fillna(other)
 
     @release_method
     def replace(self, to_replace: Any, value: Any = None) -> Self:
@@ -165,13 +202,20 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     @release_method
     def cut(
-        self, bins: Any, labels: Any = None, right: bool = True, include_lowest: bool = False
+        self,
+        bins: Any,
+        labels: Any = None,
+        right: bool = True,
+        include_lowest: bool = False,
+        ordered: bool = True,
     ) -> Self:
         """The public interval that each value lies in, as `pandas.cut` with given edges.
 
         bins : the edges, a list of rising numbers. A number of bins alone isn't enough: their
             edges would have to be read from the data.
         labels : a label for each interval; None for the intervals themselves, False for 0, 1, 2, …
+        ordered : whether answers sort the labels as the intervals, not as texts: their index is
+            then a CategoricalIndex, as pandas' is.
 
         Missing values, and values outside all intervals, are missing. The labels are the declared
         keys of the result. *Stability*: 1, row by row.
@@ -183,8 +227,12 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         """
         edges = edges_of(bins)
+        if not isinstance(ordered, bool):
+            raise QueryError(f"ordered={quoted(ordered)} must be True or False.")
         if labels is None:
-            intervals = pd.IntervalIndex.from_breaks(edges, closed="right" if right else "left")
+            are_whole = all(isinstance(edge, int | np.integer) for edge in bins)
+            breaks = list(map(int, edges)) if are_whole else edges
+            intervals = pd.IntervalIndex.from_breaks(breaks, closed="right" if right else "left")
             named: tuple[Any, ...] = tuple(intervals)
         elif labels is False:
             named = tuple(range(len(edges) - 1))
@@ -195,9 +243,9 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
                 f"{len(edges)} edges make {len(edges) - 1} intervals, but there are {len(named)} "
                 "labels. Give one for each interval."
             )
-        return self._new(
-            Cut(self._expression, edges, named, bool(right), bool(include_lowest and right))
-        )
+        which = bool(right), bool(include_lowest and right)
+        is_ordered = ordered and labels is not False
+        return self._new(Cut(self._expression, edges, named, *which, ordered=is_ordered))
 
     @hide_internals
     def rename(self, name: Any) -> Self:

@@ -1,10 +1,10 @@
-"""The operators of private columns: arithmetic, comparisons, logic, and numpy's functions."""
+"""The operators of private columns, pandas' methods for them, and numpy's functions."""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from functools import partial
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -12,45 +12,55 @@ import pandas as pd
 from ..errors import LineageError, QueryError, hide_internals
 from ..release.private import Private, Table
 from ..rows import expressions, query_string
-from ..rows.expressions import FUNCTIONS, Expression, Function, Literal
-from ..rows.facts.spans import TIMES
-from ..rows.values.vectors import NUMBERS
+from ..rows.expressions import Expression, Function, Literal
+from ..rows.facts import kinds
+from ..rows.values.vectors import COMPARE
+from . import numpy_functions
 from .private_rows import PrivateTable
-from .rowwise import truth
-
-#: numpy's binary functions, and the operator that each stands for.
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,
-    "divide": operator.truediv, "floor_divide": operator.floordiv, "remainder": operator.mod,
-    "power": operator.pow, "equal": operator.eq, "not_equal": operator.ne, "less": operator.lt,
-    "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
-    "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
-}  # fmt: skip
-
+from .rowwise import computed, filled, truth
 
 C = TypeVar("C", bound="ColumnOperators")
+Made = Callable[[Expression, Expression], Expression]
+
+#: What each operator makes of two expressions.
+OPERATORS: dict[str, Made] = {
+    **{symbol: partial(expressions.Compare, symbol) for symbol in COMPARE},
+    **{symbol: partial(computed, symbol) for symbol in expressions.ARITHMETIC},
+}
 
 
-def _comparison(symbol: str) -> Callable[[C, Any], C]:
-    @hide_internals
-    def compared(self: C, other: Any) -> C:
-        return self._new(expressions.Compare(symbol, self._expression, self._other(other)))
-
-    return compared
-
-
-def _arithmetic(symbol: str) -> tuple[Callable[[C, Any], C], Callable[[C, Any], C]]:
+def _operator(symbol: str) -> tuple[Callable[[C, Any], C], Callable[[C, Any], C]]:
     """The operator, and its reflected form."""
 
     @hide_internals
-    def computed(self: C, other: Any) -> C:
-        return self._computed(symbol, self._expression, self._other(other))
+    def applied(self: C, other: Any) -> C:
+        return self._named_with(self._made(symbol, self._expression, self._other(other)), other)
 
     @hide_internals
     def reflected(self: C, other: Any) -> C:
-        return self._computed(symbol, self._other(other), self._expression)
+        return self._named_with(self._made(symbol, self._other(other), self._expression), other)
 
-    return computed, reflected
+    return applied, reflected
+
+
+def _method(name: str, symbol: str) -> Any:
+    """pandas' method for an operator: the same expression, after missing values are filled."""
+    is_reflected = name.startswith("r")
+
+    def method(self: C, other: Any, level: Any = None, fill_value: Any = None, axis: Any = 0) -> C:
+        if level is not None:
+            raise QueryError(f"{name} has no level=: private rows have no index. Leave it out.")
+        sides = filled(self._expression, self._other(other), fill_value)
+        left, right = reversed(sides) if is_reflected else sides
+        return self._named_with(self._made(symbol, left, right), other)
+
+    said = f"other {symbol} column" if is_reflected else f"column {symbol} other"
+    method.__name__, method.__qualname__ = name, f"ColumnOperators.{name}"
+    method.__doc__ = (
+        f"``{said}``, after a value that is missing on one side is filled with ``fill_value``. "
+        "*Stability*: 1, row by row."
+    )
+    return hide_internals(method)
 
 
 class ColumnOperators(PrivateTable):
@@ -58,6 +68,8 @@ class ColumnOperators(PrivateTable):
 
     name: Any
     _expression: Expression
+    #: The class of private frames, which says so itself.
+    _frame: ClassVar[Any]
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -87,44 +99,59 @@ class ColumnOperators(PrivateTable):
     def _new(self, expression: Expression) -> Self:
         return type(self)(self._table, self.name, expression, self._where)
 
-    def _computed(self, operation: str, left: Expression, right: Expression) -> Self:
-        for side in (left, right):
-            if not isinstance(side, Literal):
-                continue
-            if not isinstance(side.value, (*NUMBERS, *TIMES)):
-                raise QueryError(
-                    f"{side} isn't a number, a time or a duration. Give one, such as 1, "
-                    "pd.Timestamp('2020-01-31') or pd.Timedelta('1D')."
-                )
-            query_string.operand(side)
-        return self._new(expressions.Arithmetic(operation, left, right))
+    def _made(self, symbol: str, left: Expression, right: Expression) -> Expression:
+        """What an operator makes: + joins what is known to be texts, whatever a dtype says."""
+        held = {left.kind({}), right.kind({})}
+        if symbol == "+" and kinds.TEXT in held <= {kinds.TEXT, kinds.UNKNOWN}:
+            return expressions.joined([left, right])
+        schema = self._table.source.facts.schema
+        if symbol == "+" and left.kind(schema) == right.kind(schema) == kinds.TEXT:
+            raise QueryError(
+                f"{left} + {right} would join texts or add numbers, as a dtype decides. Write "
+                ".str.cat(…) to join texts, or + ' ' + with a text between them."
+            )
+        return OPERATORS[symbol](left, right)
 
-    __eq__ = _comparison("==")  # type: ignore[assignment]
-    __ne__ = _comparison("!=")  # type: ignore[assignment]
-    __lt__ = _comparison("<")
-    __le__ = _comparison("<=")
-    __gt__ = _comparison(">")
-    __ge__ = _comparison(">=")
-    __add__, __radd__ = _arithmetic("+")
-    __sub__, __rsub__ = _arithmetic("-")
-    __mul__, __rmul__ = _arithmetic("*")
-    __truediv__, __rtruediv__ = _arithmetic("/")
-    __floordiv__, __rfloordiv__ = _arithmetic("//")
-    __mod__, __rmod__ = _arithmetic("%")
-    __pow__, __rpow__ = _arithmetic("**")
+    def _several(self, columns: dict[Any, Expression]) -> Any:
+        """A frame of several columns of the same rows."""
+        frame = self._frame(self._table, columns, self._where)
+        frame._selected = True
+        return frame
+
+    def _named_with(self, expression: Expression, other: Any) -> Self:
+        """Named as pandas names what two columns make: as both, if they have one name."""
+        is_named = not isinstance(other, ColumnOperators) or repr(other.name) == repr(self.name)
+        name = self.name if is_named else None
+        return type(self)(self._table, name, expression, self._where)
+
+    __eq__ = _operator("==")[0]  # type: ignore[assignment]
+    __ne__ = _operator("!=")[0]  # type: ignore[assignment]
+    __lt__ = _operator("<")[0]
+    __le__ = _operator("<=")[0]
+    __gt__ = _operator(">")[0]
+    __ge__ = _operator(">=")[0]
+    __add__, __radd__ = _operator("+")
+    __sub__, __rsub__ = _operator("-")
+    __mul__, __rmul__ = _operator("*")
+    __truediv__, __rtruediv__ = _operator("/")
+    __floordiv__, __rfloordiv__ = _operator("//")
+    __mod__, __rmod__ = _operator("%")
+    __pow__, __rpow__ = _operator("**")
 
     @hide_internals
     def __and__(self, other: Any) -> Self:
-        return self._new(expressions.And(truth(self._expression), truth(self._other(other))))
+        both = expressions.And(truth(self._expression), truth(self._other(other)))
+        return self._named_with(both, other)
 
     @hide_internals
     def __or__(self, other: Any) -> Self:
-        return self._new(expressions.Or(truth(self._expression), truth(self._other(other))))
+        either = expressions.Or(truth(self._expression), truth(self._other(other)))
+        return self._named_with(either, other)
 
     @hide_internals
     def __xor__(self, other: Any) -> Self:
-        either: Self = (self | other) & ~(self & other)
-        return either
+        one: Self = (self | other) & ~(self & other)
+        return self._named_with(one._expression, other)
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
@@ -140,16 +167,38 @@ class ColumnOperators(PrivateTable):
     def __neg__(self) -> Self:
         return self._new(expressions.Negative(self._expression))
 
+    def _value(self, other: Any) -> Expression:
+        """The expression for a plain value, a missing value, or a column of the same rows."""
+        is_gone = expressions.plain_or_missing(other) is None
+        return Literal(None) if is_gone else self._other(other)
+
     @hide_internals
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
-        """numpy's functions. A numpy scalar on the left calls this before our own operators."""
-        name = ufunc.__name__ if method == "__call__" and not kwargs else ""
-        if name in FUNCTIONS:
-            return self._new(Function(name, self._expression))
-        function = _OPERATORS.get(name)
-        if function is None:
-            return super().__array_ufunc__(ufunc, method, *args, **kwargs)
-        left, right = (x[()] if isinstance(x, np.ndarray) and not x.ndim else x for x in args)
-        if isinstance(left, ColumnOperators):
-            return function(left, right)
-        return function(self._new(self._other(left)), self)
+        """numpy's functions of one row. A scalar of numpy on the left calls this before our own
+        operators."""
+        make = numpy_functions.elementwise(ufunc, method, kwargs)
+        plain = [x[()] if isinstance(x, np.ndarray) and not x.ndim else x for x in args]
+        made = self._new(make(*map(self._other, plain)))
+        for each in plain:
+            made = made._named_with(made._expression, each)
+        return made
+
+    @hide_internals
+    def __array_function__(self, func: Any, *called: Any) -> Any:
+        """numpy's functions that look at one row: ``np.where``, ``np.select``, ``np.clip``, …"""
+        _, args, options = called
+        return numpy_functions.called(self, func, args, options)
+
+
+#: pandas' names of the operators, and those whose operands can be exchanged.
+METHODS = {
+    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "add": "+", "sub": "-",
+    "mul": "*", "div": "/", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
+    "subtract": "-", "multiply": "*", "divide": "/",
+}  # fmt: skip
+METHODS |= {
+    f"r{name}": METHODS[name]
+    for name in ("add", "sub", "mul", "div", "truediv", "floordiv", "mod", "pow")
+}
+for _name, _symbol in METHODS.items():
+    setattr(ColumnOperators, _name, _method(_name, _symbol))

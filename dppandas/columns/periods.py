@@ -119,7 +119,7 @@ def _cells(table: PrivateTable, grouper: Any, name: Any, ends: object) -> Cells:
             "range, or a longer freq."
         )
     labels = tuple(map(division.placed, pd.date_range(first, last, freq=division.frequency)))
-    return Cells((Period(operand, division),), Periods(labels, 1, division.frequency))
+    return Cells((Period(operand, division),), Periods(labels, frequency=division.frequency))
 
 
 def _ends(name: Any, ends: object) -> tuple[pd.Timestamp, pd.Timestamp]:

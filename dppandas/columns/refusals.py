@@ -37,7 +37,7 @@ VERBS = _by_name(
      "backfill", _OTHERS, "fill with a constant: fillna(0); group times by their .dt parts"),
     ("drop_duplicates duplicated", _OTHERS,
      "protect the source with unit= and max_rows=, or use per_unit()"),
-    ("transform apply applymap aggregate eval combine combine_first update filter corrwith",
+    ("transform apply applymap aggregate eval combine update filter corrwith",
      "a function of your own could look at other rows",
      "use arithmetic, where, map with a dict, .str and .dt, agg with names, or per_unit().agg()"),
     ("trimmed_mean", "it works on one column at a time, over all its rows",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Mapping
+import operator
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +17,8 @@ from ..errors import QueryError, quoted
 from ..rows import expressions, query_string
 from ..rows.expressions import Cast, Expression, Literal, Mapped
 from ..rows.facts.keys import Keys
-from ..rows.facts.spans import FURTHEST, Span
+from ..rows.facts.spans import FURTHEST, TIMES, Span
+from ..rows.public_tables import refuse_private
 from ..rows.values.vectors import NUMBERS
 
 
@@ -33,6 +37,37 @@ def truth(expression: Expression) -> Expression:
     if expressions.can_filter(expression):
         return expression
     raise QueryError(f"{expression} isn't true or false. Compare it: p['age'] > 30, or == True.")
+
+
+def computed(operation: str, left: Expression, right: Expression) -> Expression:
+    """Arithmetic; plain values must be numbers, times or durations."""
+    for side in (left, right):
+        if not isinstance(side, Literal):
+            continue
+        if not isinstance(side.value, (*NUMBERS, *TIMES)):
+            raise QueryError(
+                f"{side} isn't a number, a time or a duration. Give one, such as 1, "
+                "pd.Timestamp('2020-01-31') or pd.Timedelta('1D')."
+            )
+        query_string.operand(side)
+    return expressions.Arithmetic(operation, left, right)
+
+
+def filled(left: Expression, right: Expression, fill_value: Any) -> tuple[Expression, Expression]:
+    """Two operands, of which a missing one is filled if the other is there: pandas' fill_value."""
+    if expressions.plain_or_missing(fill_value) is None:
+        return left, right
+    fill = query_string.literal(fill_value)
+
+    def one(side: Expression, other: Expression) -> Expression:
+        if isinstance(side, Literal):
+            return side
+        gone: Expression = expressions.IsMissing(side)
+        if not isinstance(other, Literal):
+            gone = expressions.And(gone, present(other))
+        return expressions.Where(gone, fill, side)
+
+    return one(left, right), one(right, left)
 
 
 def cast(expression: Expression, dtype: Any) -> Expression:
@@ -99,8 +134,14 @@ def mapped(expression: Expression, arg: Any, others_stay: bool) -> Mapped:
     """An expression with its values replaced by those of a dict; others stay, or are missing."""
     if not isinstance(arg, Mapping):
         raise QueryError(
-            f"{quoted(arg)} could look at other rows. Give a dict of plain values, or use "
-            "arithmetic, where, cut, .str or .dt."
+            f"{quoted(arg)} isn't a dict: a function of your own would be handed private values, "
+            "which it could keep or show, and it could fail on one. Give a dict or a Series of "
+            "plain values, or use arithmetic, where, cut, .str or .dt."
+        )
+    if hasattr(arg, "__missing__"):
+        raise QueryError(
+            "a dict with a default isn't taken. Give the plain dict, and fill what it lacks, as in "
+            ".map(dict(…)).fillna('other')."
         )
     if not arg:
         raise QueryError("the dict is empty. Give at least one value to replace.")
@@ -108,3 +149,92 @@ def mapped(expression: Expression, arg: Any, others_stay: bool) -> Mapped:
         raise QueryError("a missing value can't be a key of the dict. Use fillna for them.")
     keys = Keys.parse(list(arg), ["map"]).labels
     return Mapped(expression, keys, query_string.operands(arg.values()), others_stay)
+
+
+def as_dict(arg: Any) -> Any:
+    """A public Series as a dict from its index to its values; anything else as it is."""
+    if not isinstance(arg, pd.Series):
+        return arg
+    refuse_private(arg, "what maps the values")
+    if not arg.index.is_unique:
+        raise QueryError("the index of the Series isn't unique: a value could become several.")
+    return dict(zip(arg.index.tolist(), arg.tolist(), strict=True))
+
+
+def cases(caselist: Any) -> list[tuple[Any, Any]]:
+    """Pairs of a condition and a value, as `Series.case_when` takes them."""
+    are_pairs = isinstance(caselist, list | tuple) and all(
+        isinstance(pair, tuple) and len(pair) == 2 for pair in caselist
+    )
+    if not are_pairs or not caselist:
+        raise QueryError(
+            "case_when takes a list of pairs of a condition and a value, such as "
+            "[(p['age'] < 18, 'child'), (p['age'] < 65, 'adult')]."
+        )
+    return list(caselist)
+
+
+def chosen(cases: Sequence[tuple[Expression, Expression]], default: Expression) -> Expression:
+    """The value of the first condition that is true, else the default."""
+    for condition, value in reversed(cases):
+        default = expressions.Where(condition, value, default)
+    return default
+
+
+# --- arguments of .str and .dt --------------------------------------------------------------------
+
+
+def whole(value: Any, name: str) -> int:
+    """A whole number, or a refusal."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise QueryError(f"{name}={quoted(value)} must be a whole number.")
+
+
+def width_of(value: Any, name: str = "width") -> int:
+    """A width of at most 1,000."""
+    if whole(value, name) > 1000:
+        raise QueryError(f"{name}={quoted(value)} must be at most 1,000.")
+    return int(value)
+
+
+def separator(sep: Any) -> str:
+    """A text that separates."""
+    if text(sep, "sep"):
+        return str(sep)
+    raise QueryError("sep='' separates nothing. Give a text such as ' '.")
+
+
+def text(value: Any, name: str) -> str:
+    """A string, or a refusal."""
+    if isinstance(value, str):
+        return value
+    raise QueryError(f"{name}={quoted(value)} must be a string.")
+
+
+def pattern(value: Any) -> str:
+    """A regular expression."""
+    try:
+        re.compile(text(value, "pat"))
+    except re.error as error:
+        raise QueryError(f"pat={quoted(value)} isn't a regular expression: {error}.") from None
+    return str(value)
+
+
+_LETTERS = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x", re.ASCII: "a"}
+
+
+def flagged(pat: Any, flags: Any) -> str:
+    """A regular expression that says its flags itself."""
+    given = re.RegexFlag(whole(flags, "flags")) & ~re.UNICODE
+    letters = "".join(letter for flag, letter in _LETTERS.items() if given & flag)
+    if given & ~functools.reduce(operator.or_, _LETTERS):
+        raise QueryError(f"flags={quoted(flags)} may be re.I, re.M, re.S, re.X and re.A.")
+    return pattern(f"(?{letters}){text(pat, 'pat')}" if letters else pat)
+
+
+def texts(pat: Any) -> str | tuple[str, ...]:
+    """A text, or several."""
+    if isinstance(pat, tuple):
+        return tuple(text(each, "pat") for each in pat)
+    return text(pat, "pat")

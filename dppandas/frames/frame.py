@@ -282,6 +282,9 @@ ask .release(epsilon=…)>
         return parts_of(self, by, keys, range)
 
 
+PrivateSeries._frame = PrivateFrame  # which methods such as .str.split make
+
+
 @with_options_named
 @hide_internals
 def crosstab(

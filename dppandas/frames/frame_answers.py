@@ -26,10 +26,12 @@ from ..statistics import Cells, Count, Layout, Sum
 from .answers.arguments import briefly, weights_of
 from .column_verbs import is_along_rows
 from .crosstab import CrosstabMethods
+from .frame_operators import with_rows
 from .naming import Naming
 from .series import PrivateSeries
 
 
+@with_rows
 class FrameAggregations(Naming, CrosstabMethods):
     """A private frame's answers, with one entry for each column or combination of keys."""
 

@@ -251,7 +251,12 @@ class PrivateSeries(Frequencies):
 
 @hide_internals
 def cut(
-    x: Any, bins: Any, labels: Any = None, right: bool = True, include_lowest: bool = False
+    x: Any,
+    bins: Any,
+    labels: Any = None,
+    right: bool = True,
+    include_lowest: bool = False,
+    ordered: bool = True,
 ) -> PrivateSeries:
     """`PrivateSeries.cut`, spelled like `pandas.cut`. *Stability*: 1, row by row.
 
@@ -262,4 +267,4 @@ def cut(
     """
     if not isinstance(x, PrivateSeries):
         raise QueryError("dp.cut takes a private column. Use pandas.cut for a plain one.")
-    return x.cut(bins, labels, right, include_lowest)
+    return x.cut(bins, labels, right, include_lowest, ordered)

@@ -22,11 +22,12 @@ from ..rows.accumulators import MOST_BRANCHES
 from ..rows.expressions import Expression, Literal
 from ..rows.facts.units import whole_number
 from ..rows.public_tables import public_table
-from .column_verbs import ColumnTransformations, variables_of
+from .column_verbs import variables_of
+from .frame_operators import FrameOperators
 from .series import PrivateSeries
 
 
-class Transformations(ColumnTransformations):
+class Transformations(FrameOperators):
     """Private rows that others can be made from."""
 
     @hide_internals

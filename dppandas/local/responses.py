@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..errors import PrivateValueError, QueryError, hide_internals
+from ..errors import MissingArgument, PrivateValueError, QueryError, hide_internals
 from ..privacy.accounting.losses import Epsilon
 from ..release.private import Private
+from ..rows.facts import kinds
 from ..rows.facts.keys import SOURCE_ATTR
 from ..rows.values.reading import column
 from ..rows.values.vectors import prepared
@@ -131,8 +132,9 @@ def randomized_response(
     series : the answers, one element for each respondent: a plain Series, list or array. Data that
         ``dp.protect`` holds are refused: a ledger counts what answers about them cost.
     epsilon : what each response may cost its respondent; implied by two coins (ln 3 if fair).
-    keys : the possible answers, from public knowledge. False and True by default (0 and 1 are equal
-        to these), unless the design is "k-ary" or "OUE".
+    keys : the possible answers, from public knowledge. For a list, and for booleans, False and True
+        by default, unless the design is "k-ary" or "OUE"; a Series or array of any other dtype
+        needs keys= (0 and 1 are equal to False and True).
     design : "one coin" (Warner's: the truth with probability e^ε/(1+e^ε)), "two coins" (the truth,
         or whatever a second coin says), "k-ary" (the truth, or a random key), "OUE" (optimised
         unary encoding: a yes or no to every key), or `one_coin` or `two_coins` with probabilities
@@ -164,6 +166,12 @@ def randomized_response(
     asked = designs.of(design, epsilon, keys)
     name = lost.group_name(group)
     answers = _as_series(series)
+    if keys is None and kinds.of_dtype(answers.dtype) not in (kinds.TRUTH, kinds.UNKNOWN):
+        raise MissingArgument(
+            f"keys= is needed for answers of dtype {answers.dtype}: without it they would be taken "
+            "for False and True, and any other answer would become one at random. Write "
+            "keys=[0, 1, 2], from public knowledge; or keys=[False, True]."
+        )
     if asked.is_bits and len(answers) * len(asked.keys) > MOST_CELLS:
         raise QueryError(
             f"{len(answers):,} rows of {len(asked.keys):,} bits don't fit in memory: ask for "

@@ -444,7 +444,7 @@ def test_types_and_labels_follow_from_the_keys_alone(answers: list[Any], design:
 ], ids=lambda a: str(getattr(a, "dtype", type(a).__name__)))  # fmt: skip
 def test_answers_are_understood_whatever_holds_them(answers: Any) -> None:
     """At ε = 64 a lie has probability 1.6e-28."""
-    said = local.randomized_response(answers, epsilon=64)
+    said = local.randomized_response(answers, epsilon=64, keys=[False, True])
     assert said.responses.tolist() == [True, False]
     assert said.responses.dtype == bool
 
@@ -489,6 +489,12 @@ asked, told, shared = local.randomized_response, local.collected, local.simulate
     (lambda: asked(FRAME.x), MissingArgument, "epsilon="),
     (lambda: asked(FRAME.x, epsilon=0), QueryError, "greater than 0"),
     (lambda: asked(FRAME.x, epsilon=1, keys=["a"]), QueryError, "two"),
+    (lambda: asked(FRAME.x * 3, epsilon=1), MissingArgument, "dtype int64.*False and True"),
+    (lambda: asked(np.array([0.5, 1]), epsilon=1), MissingArgument, "keys="),
+    (lambda: asked(pd.Series(["a"], dtype="string"), epsilon=1), MissingArgument, "keys="),
+    (
+        lambda: asked(pd.Series([1, 2]).astype("category"), epsilon=1, design="two coins"),
+        QueryError, "keys=|1.0986"),
     (lambda: asked(FRAME.x, epsilon=1, keys="ab"), QueryError, "list"),
     (lambda: asked(FRAME.x, epsilon=1, design="rr"), QueryError, "one of"),
     (lambda: asked(FRAME.x, epsilon=1, design=FRAME), QueryError, "one of"),

@@ -184,7 +184,10 @@ def index(cells: Cells, names: Sequence[Any]) -> pd.Index:
     """The keys of cells as a pandas index; for a single cell the names of columns."""
     found: pd.Index = pd.Index(list(names)) if cells.keys is None else cells.keys.index(names)
     if cells.missing_cell:
-        found = found.append(pd.Index([np.nan], name=names[0]))
+        gone = pd.Index([np.nan], name=names[0])
+        if isinstance(found, pd.CategoricalIndex):
+            gone = pd.CategoricalIndex(gone, dtype=found.dtype, name=names[0])
+        found = found.append(gone)
     return found
 
 

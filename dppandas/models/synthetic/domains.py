@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ import pandas as pd
 from ...columns.private_rows import keys_by_column
 from ...errors import MissingArgument, QueryError, quoted
 from ...frames.frame import PrivateFrame
-from ...rows.expressions import agree
+from ...rows.expressions import Column, Expression, agree
 from ...rows.facts.bounds import Bounds
 from ...rows.facts.keys import Keys, some_names
 from ...rows.facts.spans import Span
@@ -79,6 +79,19 @@ class Domain:
             columns[i] = pd.Series(labels.take(each)).reset_index(drop=True)
         names: pd.Index[Any] = pd.Index(list(self.names), tupleize_cols=False)
         return pd.DataFrame(columns).set_axis(names, axis=1)
+
+
+def without_unit(frame: PrivateFrame, keys: object) -> PrivateFrame:
+    """The columns but that of the units, unless its labels are public: it needs none."""
+    unit, given = frame._table.source.unit.column, keys_by_column(keys, frame._columns)
+
+    def is_kept(name: Any, expression: Expression) -> bool:
+        is_unit = unit is not None and isinstance(expression, Column) and expression.name == unit
+        is_declared = isinstance(frame._table.declared(expression), Keys)
+        return not is_unit or name in given or is_declared
+
+    kept = [name for name, expression in frame._columns.items() if is_kept(name, expression)]
+    return frame if len(kept) == len(frame._columns) else cast(PrivateFrame, frame[kept])
 
 
 def domain_of(frame: PrivateFrame, keys: object) -> Domain:

@@ -16,7 +16,7 @@ from ...release.ways import Ways
 from ...rows.facts.units import whole_number
 from ..select import private_frame
 from . import aim, mwem, small_database
-from .domains import Codes, Domain, domain_of, marginals_of
+from .domains import Codes, Domain, domain_of, marginals_of, without_unit
 from .program_budget import ProgramBudget
 
 METHODS = ("mwem", "aim", "small")
@@ -41,7 +41,8 @@ def synthesize(
 
     frame : a private frame (select columns first), or a DataFrame. Every column needs labels: a
         domain's, True and False, or those of ``keys=``. Cut columns that have bounds: see
-        `PrivateSeries.cut`. Rows with another value in any column are left out.
+        `PrivateSeries.cut`. Rows with another value in any column are left out. The column of
+        units is left out, unless its labels are declared or given.
     rows : how many synthetic rows; public, and never read from the data.
     marginals : which tables of counts to keep: a list of names and tuples of names, or how many
         columns each has. Without it, all pairs of columns.
@@ -75,7 +76,7 @@ def synthesize(
     ((100, 2), ['sex', 'smokes'], ['start: sex', 'start: smokes'])
     """
     ways = Ways.read(epsilon, more)
-    source = private_frame(frame, "synthesize")
+    source = without_unit(private_frame(frame, "synthesize"), keys)
     domain = domain_of(source, keys)
     if rows is None:
         raise MissingArgument("rows= is needed: the public number of synthetic rows.")

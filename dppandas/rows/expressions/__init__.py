@@ -6,25 +6,37 @@ columns built from it keep the stability of the rows they start from. This vocab
 allow-list: what has no node can't be said. Nothing here raises on data.
 """
 
-from .arithmetic import ARITHMETIC, FUNCTIONS, Arithmetic, Clip, Cut, Function, Negative, Outside
+from .arithmetic import (
+    ARITHMETIC,
+    FUNCTIONS,
+    PAIRS,
+    Arithmetic,
+    Clip,
+    Cut,
+    Function,
+    Negative,
+    OfTwo,
+    Outside,
+)  # fmt: skip
 from .base import ByBranch, Chunk, Column, Domain, Expression, Literal, Truth, by_branch, spanned
 from .checks import Facts, agree, can_filter, check, family, need
 from .conditionals import Cast, Declared, Mapped, Where, plain_or_missing
 from .elapsed import KINDS, ClipSpan, Measured
 from .formats import TimeText
-from .linear import Dot, Extreme
+from .linear import Across, Dot, Extreme
 from .logic import EVERY, And, Compare, IsIn, IsMissing, Not, Or, Sampled, between, both, samples
 from .periods import Calendar, Period
 from .table_lookups import Element, HasElement, InPart, InTable, Lookup, places
-from .text import TextMap, TextTest
-from .times import DAY, InPeriod, InZone, TimePart
+from .text import Joined, TextMap, TextTest, joined
+from .times import DAY, ISO, InPeriod, InZone, Localized, TimePart
 
 __all__ = [
-    "ARITHMETIC", "DAY", "EVERY", "FUNCTIONS", "KINDS", "And", "Arithmetic", "ByBranch", "Calendar",
-    "Cast", "Chunk", "Clip", "ClipSpan", "Column", "Compare", "Cut", "Declared", "Domain", "Dot",
-    "Element", "Expression", "Extreme", "Facts", "Function", "HasElement", "InPart", "InPeriod",
-    "InTable", "InZone", "IsIn", "IsMissing", "Literal", "Lookup", "Mapped", "Measured", "Negative",
-    "Not", "Or", "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart", "TimeText",
-    "Truth", "Where", "agree", "between", "both", "by_branch", "can_filter", "check", "family",
-    "need", "places", "plain_or_missing", "samples", "spanned",
+    "ARITHMETIC", "DAY", "EVERY", "FUNCTIONS", "ISO", "KINDS", "PAIRS", "Across", "And",
+    "Arithmetic", "ByBranch", "Calendar", "Cast", "Chunk", "Clip", "ClipSpan", "Column", "Compare",
+    "Cut", "Declared", "Domain", "Dot", "Element", "Expression", "Extreme", "Facts", "Function",
+    "HasElement", "InPart", "InPeriod", "InTable", "InZone", "IsIn", "IsMissing", "Joined",
+    "Literal", "Localized", "Lookup", "Mapped", "Measured", "Negative", "Not", "OfTwo", "Or",
+    "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart", "TimeText", "Truth", "Where",
+    "agree", "between", "both", "by_branch", "can_filter", "check", "family", "joined", "need",
+    "places", "plain_or_missing", "samples", "spanned",
 ]  # fmt: skip

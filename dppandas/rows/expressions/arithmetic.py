@@ -8,8 +8,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ..facts import kinds
 from ..facts.bounds import Bounds, finite
 from ..facts.domain import Declaration
-from ..facts.keys import some_names
+from ..facts.keys import Keys, some_names
 from ..facts.kinds import Kind, Schema
 from ..values import vectors
 from ..values.forms import Numbers, Vector
@@ -40,7 +40,9 @@ class Arithmetic(Infix):
 
     def vector(self, chunk: Chunk) -> Vector:
         left, right = self.left.vector(chunk), self.right.vector(chunk)
-        a, b = (vectors.as_numbers(side) + 0.0 for side in (left, right))
+        a, b = (_operand(side, of) for side, of in ((left, self.left), (right, self.right)))
+        if a.ndim == b.ndim == 0:
+            a = np.full(chunk.rows, a)
         with np.errstate(all="ignore"):
             numbers = Numbers(self._computed(a, b))
         if elapsed.may_hold_times(left) or elapsed.may_hold_times(right):
@@ -49,8 +51,8 @@ class Arithmetic(Infix):
 
     def _computed(self, a: Floats, b: Floats) -> Floats:
         """As pandas does: numpy rounds a power by a scalar, such as a square, in its own way."""
-        if self.operation == "**" and isinstance(self.right, Literal) and len(b):
-            return a ** float(b[0])
+        if self.operation == "**" and isinstance(self.right, Literal) and b.size:
+            return a ** float(b.flat[0])
         return np.asarray(ARITHMETIC[self.operation](a, b))
 
     def declared(self, domain: Domain) -> Declaration | None:
@@ -68,10 +70,10 @@ class Arithmetic(Infix):
                 return None
             if a.lower < 0 < a.upper:
                 with np.errstate(all="ignore"):
-                    return finite(0.0, float(np.power(_largest(a), b.upper)))
-        ends = itertools.product((a.lower, a.upper), (b.lower, b.upper))
-        with np.errstate(all="ignore"):
-            corners = [float(ARITHMETIC[self.operation](x, y)) for x, y in ends]
+                    return finite(0.0, (np.array([_largest(a)]) ** b.upper).item())
+        ends = np.array([*itertools.product((a.lower, a.upper), (b.lower, b.upper))])
+        with np.errstate(all="ignore"):  # as rows are: an older numpy rounds one power otherwise
+            corners = self._computed(ends[:, 0], ends[:, 1]).tolist()
         return finite(min(corners), max(corners))
 
     def _kind(self, schema: Schema) -> Kind:
@@ -81,6 +83,13 @@ class Arithmetic(Infix):
         left, right = self.left.kind(schema), self.right.kind(schema)
         yield self.left, elapsed.wanted(self.operation, right, is_left=True)
         yield self.right, elapsed.wanted(self.operation, left, is_left=False)
+
+
+def _operand(side: Vector, of: Expression) -> Floats:
+    """An operand in float64: a plain value once, not for each row."""
+    if isinstance(of, Literal) and len(side):
+        return np.asarray(vectors.as_numbers(side.take(slice(0, 1)))[0] + 0.0)
+    return np.asarray(vectors.as_numbers(side) + 0.0)
 
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
@@ -134,10 +143,12 @@ class Function(Remembered):
     def declared(self, domain: Domain) -> Declaration | None:
         b = self.operand.bounds(domain)
         if b is None:
-            return None
+            return _RANGES.get(self.name)
         if self.name == "absolute":
             inside = b.lower <= 0 <= b.upper
             return Bounds(0.0 if inside else min(map(abs, (b.lower, b.upper))), _largest(b))
+        if self.name in _TURNING:
+            return _RANGES.get(self.name)
         with np.errstate(all="ignore"):
             ends = np.array([b.lower, b.upper])
             rounded = np.round(ends, self.places) if self.name == "round" else None
@@ -162,18 +173,30 @@ def _largest(b: Bounds) -> float:
 
 def _one_by_one(name: str, pole: float) -> Callable[[Floats], Floats]:
     """From `math`: the last bit of numpy's may depend on an element's place in its array."""
-    function: Callable[[float], float] = getattr(math, name)
+    function: Callable[[float], float] = getattr(math, _OWN_NAMES.get(name, name))
 
     def one(x: float) -> float:
         try:
             return function(x)
         except ValueError:  # outside the domain, or at its end
-            return -math.inf if x == pole else math.nan
+            is_end = abs(x) == 1 if name == "arctanh" else x == pole
+            return math.copysign(math.inf, x - 0.5) if is_end else math.nan
         except OverflowError:
-            return math.inf
+            return math.copysign(math.inf, x) if name == "sinh" else math.inf
 
     return lambda numbers: np.fromiter(map(one, numbers.tolist()), np.float64, len(numbers))
 
+
+#: numpy's names of functions that `math` names otherwise.
+_OWN_NAMES = {f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
+#: Functions that don't increase everywhere.
+_TURNING = ("sin", "cos", "tan", "cosh", "arccos")
+#: The ranges of functions whatever they are of.
+_RANGES = {
+    **dict.fromkeys(("sin", "cos", "tanh", "sign"), Bounds(-1.0, 1.0)),
+    **dict.fromkeys(("arcsin", "arctan"), Bounds(-math.pi / 2, math.pi / 2)),
+    "arccos": Bounds(0.0, math.pi),
+}
 
 _OF_DURATIONS: dict[str, Callable[[vectors.Moments], vectors.Moments]] = {
     "absolute": elapsed.without_sign, "positive": lambda length: length,
@@ -182,14 +205,62 @@ _OF_DURATIONS: dict[str, Callable[[vectors.Moments], vectors.Moments]] = {
 _POLES = {
     "exp": math.nan, "expm1": math.nan, "log": 0.0, "log2": 0.0, "log10": 0.0, "log1p": -1.0,
     "tanh": math.nan,
+    **dict.fromkeys(
+        ("sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "arcsinh", "arccosh",
+         "arctanh", "cbrt", "exp2"), math.nan),
 }  # fmt: skip
 
 FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
     "absolute": np.absolute, "positive": np.positive, "floor": np.floor, "ceil": np.ceil,
     "trunc": np.trunc, "rint": np.rint, "sqrt": np.sqrt,
     **{name: _one_by_one(name, pole) for name, pole in _POLES.items()},
-    "round": np.rint,
+    "round": np.rint, "sign": np.sign,
+    "degrees": lambda numbers: numbers * (180.0 / math.pi),
+    "radians": lambda numbers: numbers * (math.pi / 180.0),
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class OfTwo(Remembered):
+    """A function of two numbers, named as in numpy; missing if either is."""
+
+    canonical_name: ClassVar[str] = "OfTwo"
+
+    name: str
+    left: Expression
+    right: Expression
+
+    takes = kinds.NUMBERS
+    makes = kinds.NUMBER
+
+    def _made(self, chunk: Chunk) -> Vector:
+        a, b = (vectors.as_numbers(side.vector(chunk)) + 0.0 for side in (self.left, self.right))
+        with np.errstate(all="ignore"):
+            return Numbers(PAIRS[self.name](a, b))
+
+    def declared(self, domain: Domain) -> Declaration | None:
+        if self.name == "arctan2":
+            return Bounds(-math.pi, math.pi)
+        a, b = self.left.bounds(domain), self.right.bounds(domain)
+        if a is None or b is None:
+            return None
+        return finite(0.0, math.nextafter(math.hypot(_largest(a), _largest(b)), math.inf))
+
+    def __str__(self) -> str:
+        return f"{self.name}({self.left}, {self.right})"
+
+
+def _hypot(a: Floats, b: Floats) -> Floats:
+    """numpy's own, which takes one pair after the other; missing if either number is."""
+    return np.where(np.isnan(a) | np.isnan(b), np.nan, np.hypot(a, b))
+
+
+def _arctan2(a: Floats, b: Floats) -> Floats:
+    """One by one, as in `FUNCTIONS`."""
+    return np.fromiter(map(math.atan2, a.tolist(), b.tolist()), np.float64, len(a))
+
+
+PAIRS: dict[str, Callable[[Floats, Floats], Floats]] = {"hypot": _hypot, "arctan2": _arctan2}
 
 
 @dataclass(frozen=True)
@@ -243,8 +314,14 @@ class Cut(Unary, Labelled):
     right: bool = True
     include_lowest: bool = False
     include_highest: bool = False
+    ordered: bool = field(default=False, compare=False)  # how answers are laid out
+    not_asked: ClassVar[tuple[str, ...]] = ("ordered",)
 
     takes = kinds.NUMBERS
+
+    def declared(self, domain: Domain) -> Declaration | None:
+        """The labels, in the order of their intervals."""
+        return Keys(self.labels, ordered=frozenset([0]) if self.ordered else frozenset())
 
     def vector(self, chunk: Chunk) -> Vector:
         numbers = vectors.as_numbers(self.operand.vector(chunk)) + 0.0

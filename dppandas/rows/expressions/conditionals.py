@@ -76,7 +76,23 @@ class Mapped(Unary):
         values = vectors.distinct(v for v in self.values if v is not None)
         if not self.others_stay:
             return Keys(values) if values else None
+        known = self.operand.declared(domain)
+        if isinstance(known, Keys):
+            return Keys(self._kept(known.labels, values))
         return either(Literal(values[0]), self.operand, domain) if len(values) == 1 else None
+
+    def _kept(self, labels: tuple[Any, ...], values: Any) -> tuple[Any, ...]:
+        """What becomes of declared labels. A text may be equal to times that are not replaced as it
+        is; so all labels are kept where one reads as a time."""
+        if any(vectors.timestamp(each) is not None for each in (*labels, *self.keys)):
+            return vectors.distinct((*labels, *values))
+        codes = vectors.prepared(self.keys).codes(vectors.coded(labels, np.arange(len(labels))))
+        made = [*self.values, None]
+        found = (
+            label if code == len(self.keys) else made[code]
+            for label, code in zip(labels, codes.tolist(), strict=True)
+        )
+        return vectors.distinct(label for label in found if label is not None)
 
     def _kind(self, schema: Schema) -> Kind:
         others = (self.operand,) if self.others_stay else ()

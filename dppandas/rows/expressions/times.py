@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,7 @@ _RANGES = {
     "month": range(1, 13), "day": range(1, 32), "hour": range(24), "minute": range(60),
     "second": range(60), "quarter": range(1, 5), "day_of_week": range(7),
     "day_of_year": range(1, 367), "days_in_month": range(28, 32),
-    "isocalendar_week": range(1, 54),
+    "isocalendar_week": range(1, 54), "isocalendar_day": range(1, 8),
 }  # fmt: skip
 _RANGES |= {old: _RANGES[new] for old, new in _NEWER.items()}
 _NAMES = {"day_name": DAYS, "month_name": MONTHS}
@@ -36,8 +36,10 @@ _FLAGS = (
     "is_month_start", "is_month_end", "is_quarter_start", "is_quarter_end", "is_year_start",
     "is_year_end", "is_leap_year",
 )  # fmt: skip
-_OTHERS = ("year", "microsecond", "nanosecond")
+_OTHERS = ("year", "microsecond", "nanosecond", "isocalendar_year")
 _ROUNDED = ("normalize", "date", "floor", "ceil", "round")
+#: In the order of `datetime.isocalendar`.
+ISO = ("isocalendar_year", "isocalendar_week", "isocalendar_day")
 DAY = 86_400
 
 PARTS = (*_RANGES, *_FLAGS, *_OTHERS)
@@ -82,8 +84,8 @@ class TimePart(Unary):
         value = _fine(pd.Timedelta(value) if is_length else pd.Timestamp(value))
         if self.part == "date":
             return value.normalize().tz_localize(None)
-        if self.part == "isocalendar_week":
-            return value.week
+        if self.part in ISO:
+            return value.isocalendar()[ISO.index(self.part)]
         found = getattr(value, _NEWER.get(self.part, self.part))
         if self.frequency:
             return found(self.frequency)
@@ -132,6 +134,41 @@ class InZone(Unary):
 
     def __str__(self) -> str:
         return f"{self.operand.inner}.dt.tz_convert({self.zone!r})"
+
+
+@dataclass(frozen=True)
+class Localized(Unary):
+    """A time without a zone by the clock of a zone; missing if that clock shows it never or twice.
+    For None, what the clock of a zoned time shows."""
+
+    canonical_name: ClassVar[str] = "Localized"
+
+    zone: str | None
+
+    def needs(self, schema: Schema) -> Needs:
+        yield self.operand, kinds.TIMES if self.zone is None else frozenset({kinds.TIME})
+
+    def vector(self, chunk: Chunk) -> Vector:
+        operand = self.operand.vector(chunk)
+        if self.zone == "UTC":
+            return vectors.times_from(*vectors.moments(operand, "time"), "UTC")
+        return vectors.each(operand, self._of, ("localized", self.zone))
+
+    def _of(self, value: Any) -> Any:
+        if not isinstance(value, datetime.datetime):
+            return None
+        time = _fine(pd.Timestamp(value))
+        if self.zone is None:
+            return time.tz_localize(None)
+        if time.tz is not None:
+            return None
+        return time.tz_localize(self.zone, ambiguous="NaT", nonexistent="NaT")
+
+    def _kind(self, schema: Schema) -> Kind:
+        return kinds.TIME if self.zone is None else kinds.ZONED
+
+    def __str__(self) -> str:
+        return f"{self.operand.inner}.dt.tz_localize({self.zone!r})"
 
 
 @dataclass(frozen=True)

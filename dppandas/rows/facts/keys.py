@@ -9,10 +9,10 @@ import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 import numpy as np
@@ -63,8 +63,13 @@ class Keys:
     Labels of one column are scalars, of several columns tuples. Equality is Python's (9 is 9.0).
     """
 
+    #: An order of labels changes how an answer is laid out, and not what is asked.
+    not_asked: ClassVar[tuple[str, ...]] = ("ordered",)
+
     labels: tuple[Any, ...]
     width: int = 1
+    #: Of which columns the labels are in an order that pandas should keep, as those of `cut`.
+    ordered: frozenset[int] = field(default=frozenset(), compare=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -91,7 +96,8 @@ class Keys:
     def then(self, other: Keys) -> Keys:
         """The product of two sets of keys, in which this one varies slowest."""
         pairs = _product([self._tuples(), other._tuples()])
-        return Keys(tuple(a + b for a, b in pairs), self.width + other.width)
+        ordered = self.ordered | {self.width + position for position in other.ordered}
+        return Keys(tuple(a + b for a, b in pairs), self.width + other.width, ordered)
 
     def _tuples(self) -> tuple[tuple[Any, ...], ...]:
         return self.labels if self.width > 1 else tuple((label,) for label in self.labels)
@@ -113,6 +119,8 @@ class Keys:
             return levels[0].rename(names[0])
 
     def _index(self, names: Sequence[str]) -> pd.Index:
+        if self.ordered:
+            return self._categories(names)
         if self.width > 1:
             return pd.MultiIndex.from_tuples(list(self.labels), names=list(names))
         labels: Any = list(self.labels)
@@ -120,6 +128,19 @@ class Keys:
             with suppress(OverflowError):
                 labels = np.array(labels, dtype=np.int64)
         flat: pd.Index = pd.Index(labels, name=names[0], tupleize_cols=False)
+        return flat
+
+    def _categories(self, names: Sequence[str]) -> pd.Index:
+        """As pandas has it after `pandas.cut`: labels sort by their places, not by their texts."""
+        each: list[Any] = []
+        for position in range(self.width):
+            labels: Any = pd.Index(list(self.column(position)), tupleize_cols=False)
+            if position in self.ordered:
+                labels = pd.CategoricalIndex(labels, labels.unique(), ordered=True)
+            each.append(labels)
+        if self.width > 1:
+            return pd.MultiIndex.from_arrays(each, names=list(names))
+        flat: pd.Index = each[0].rename(names[0])
         return flat
 
 

@@ -145,6 +145,8 @@ def vectors(operation: str, a: Vector, b: Vector) -> Mask:
     if isinstance(a, Numbers) and isinstance(b, Numbers):
         with np.errstate(all="ignore"):
             found = _numbers(operation, a.values, b.values)
+        if a.missing is None and b.missing is None:  # to numpy, too, NaN is unequal to all
+            return found
     elif isinstance(a, Instants | Durations) and isinstance(b, Instants | Durations):
         if a.family != b.family:
             return _absent(operation, a)

@@ -27,6 +27,7 @@ prepared, Labels = lookups.prepared, lookups.Labels
 Mask = forms.Mask
 Integers = forms.Integers
 coded, constant, distinct = forms.of_levels, forms.constant, equality.distinct
+texts = forms.of_texts
 
 #: Types of public numbers. Not np.number, for complex numbers have no order.
 NUMBERS = (
@@ -34,6 +35,9 @@ NUMBERS = (
 )  # fmt: skip
 
 Moments = tuple[Integers, Integers, Mask]
+
+#: Levels of numbers that are written out rather than numbered with others.
+FEW = 100
 
 
 def vector(values: npt.NDArray[Any]) -> Vector:
@@ -94,6 +98,11 @@ def _parsed(text: str) -> float:
 
 def choose(keep: Mask, yes: Vector, no: Vector) -> Vector:
     """Elements of ``yes`` where a mask holds, else of ``no``, exactly as they were."""
+    if _is_gone(no) and not isinstance(yes, Coded):
+        return yes.without(~keep)
+    if _is_gone(yes) and not isinstance(no, Coded):
+        return no.without(keep)
+    yes, no = _beside(yes, no), _beside(no, yes)
     if isinstance(yes, Truths) and isinstance(no, Truths):
         return Truths(np.where(keep, yes.values, no.values), _either(keep, yes, no))
     if isinstance(yes, Numbers) and isinstance(no, Numbers) and _alike(yes, no):
@@ -102,6 +111,24 @@ def choose(keep: Mask, yes: Vector, no: Vector) -> Vector:
     levels = Levels([*one.levels.cells, *other.levels.cells])
     there = np.where(other.codes < 0, -1, other.codes + len(one.levels))
     return Coded(np.where(keep, one.codes, there), levels)
+
+
+def _is_gone(v: Vector) -> bool:
+    """Whether it is the constant that is missing."""
+    return isinstance(v, Coded) and not len(v.levels)
+
+
+def _beside(v: Vector, other: Vector) -> Vector:
+    """A few constant numbers beside numbers in their form, if it holds them exactly."""
+    if not isinstance(v, Coded) or not isinstance(other, Numbers) or len(v.levels) > FEW:
+        return v
+    exact = [number for family, number in v.levels.cells if family == "number"]
+    are_whole = all(type(number) is int and -(2**53) <= number <= 2**53 for number in exact)
+    if len(exact) < len(v.levels) or not (are_whole or all(type(n) is float for n in exact)):
+        return v
+    table = np.array([*exact, 0], dtype=other.values.dtype if are_whole else np.float64)
+    missing = v.codes < 0
+    return Numbers(table.take(v.codes), missing if missing.any() else None)
 
 
 def _alike(yes: Numbers, no: Numbers) -> bool:

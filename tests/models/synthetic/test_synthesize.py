@@ -611,6 +611,19 @@ def test_units_of_several_rows_get_so_much_more_noise() -> None:
         assert mine.scale == pytest.approx(3 * other.scale)
 
 
+def test_the_column_of_units_needs_no_labels() -> None:
+    rows = frame().assign(owner=np.arange(480) // 3)
+    source = dp.protect(rows, name="units", unit="owner", max_rows=3, domain=KEYS)
+    made = dp.synthesize(source, rows=10, rounds=1, epsilon=1)
+    assert "owner" not in made
+    again = dp.synthesize(source[["a", "b", "c"]], rows=10, rounds=1, epsilon=1)  # for nothing
+    pd.testing.assert_frame_equal(made, again)
+    assert dp.ledger().spent == 1
+    given = {"owner": range(160)}
+    assert "owner" in dp.synthesize(source, rows=10, rounds=1, keys=given, epsilon=1)
+    refusal(lambda: dp.synthesize(source[["owner"]], rows=10, epsilon=1), "no columns")
+
+
 @pytest.mark.parametrize(("given", "problem"), [
     (([],), "list of Series"), (([[1, 2]],), "list of Series"),
     (([pd.Series([1, 2])],), "names its columns"),

@@ -20,8 +20,10 @@ from ledgers import anew
 from refusals import refusal
 
 import dppandas as dp
-from dppandas.columns import accessors
-from dppandas.columns.accessors import TextMethods, TimeMethods
+from dppandas.columns import time_methods
+from dppandas.columns.accessors import TextMethods
+from dppandas.columns.operators import METHODS
+from dppandas.columns.time_methods import TimeMethods
 from dppandas.errors import ReleaseFailed, SourceError
 from dppandas.frames import tables
 from dppandas.frames.groupby import PrivateGroupBy
@@ -402,6 +404,12 @@ COLUMN: dict[str, Row] = {
         lambda p, c: p["x"].clip(*c.labels[::-1]).value_counts(keys=c.labels, sort=False, **E),
         TIMES | LENGTHS,
         lambda d, c: counts(d["x"].clip(*c.labels[::-1]).dropna(), c.labels)),
+    **{name: total_row(lambda d, c, name=name: getattr(d["x"] * 1 + 1, name)(2), NUMBERS)
+       for name in METHODS},
+    "mul, of a duration": count_row(lambda d, c: d["x"].mul(d["n"]), NUMBERS | LENGTHS),
+    "np.hypot": total_row(lambda d, c: np.hypot(d["x"] * 1, d["n"]), NUMBERS),
+    "np.where": Row(lambda p, c: np.where(p["x"], 1, 0).sum(**B), TRUTHS,
+                    lambda d, c: np.where(d["x"], 1, 0).sum()),
     "a function of numpy": total_row(lambda d, c: np.sqrt(d["x"] * 1.0), NUMBERS),
     "cut": Row(lambda p, c: p["x"].cut([0, 2, 5]).value_counts(sort=False, **E), NUMBERS,
                lambda d, c: pd.cut(d["x"].astype(float), [0, 2, 5]).value_counts(sort=False)),
@@ -418,6 +426,9 @@ COLUMN: dict[str, Row] = {
     "replace": Row(lambda p, c: p["x"].replace(c.labels[0], "z").value_counts(keys=["z"], **E),
                    ALL, lambda d, c: counts(d["x"].dropna(), c.labels[:1])),
     "rename": count_row(lambda d, c: d["x"].rename("z")),
+    "case_when": count_row(lambda d, c: d["x"].case_when([(d["n"] > 1, d["y"])])),
+    "combine_first": count_row(lambda d, c: d["x"].combine_first(d["y"])),
+    "+ a text": count_row(lambda d, c: d["x"] + "!", TEXTS),
     "copy": count_row(lambda d, c: d["x"].copy()),
     "pipe": count_row(lambda d, c: d["x"].pipe(lambda s: s)),
 }  # fmt: skip
@@ -428,7 +439,9 @@ _OF_TEXT = {
         ("lower",), ("upper",), ("title",), ("capitalize",), ("swapcase",), ("casefold",),
         ("strip",), ("lstrip",), ("rstrip",), ("split",), ("removeprefix", "a"),
         ("removesuffix", "a"), ("zfill", 3), ("center", 5), ("ljust", 5), ("rjust", 5),
-        ("replace", "a", "xx"), ("extract", "(b)"))
+        ("replace", "a", "xx"), ("extract", "(b)"), ("pad", 5), ("repeat", 2),
+        ("slice_replace", 0, 1, "x"), ("normalize", "NFC"), ("translate", {97: "b"}),
+        ("findall", "b"), ("rsplit",), ("partition", " ", False), ("rpartition", " ", False))
 }  # fmt: skip
 _TESTS = {
     name: lambda s, name=name, args=args: getattr(s.str, name)(*args)
@@ -462,18 +475,25 @@ STR: dict[str, Row] = {
     "len": total_row(lambda d, c: d["x"].str.len(), TEXTS | {"list"}),
     "count": total_row(lambda d, c: d["x"].str.count("b"), TEXTS),
     "find": total_row(lambda d, c: d["x"].str.find("b"), TEXTS),
+    "rfind": total_row(lambda d, c: d["x"].str.rfind("b"), TEXTS),
+    "cat": count_row(lambda d, c: d["x"].str.cat(d["y"], sep="-"), TEXTS),
+    "join": Row(lambda p, c: p["x"].str.join("-").count(**E), TEXTS | {"list"}),
     "get": count_row(lambda d, c: d["x"].str.get(1), TEXTS | {"list"}),
     "slice": count_row(lambda d, c: d["x"].str.slice(0, 1), TEXTS | {"list"}),
 }  # fmt: skip
 
 DT: dict[str, Row] = {
     **{part: total_row(lambda d, c, part=part: getattr(d["x"].dt, part), TIMES)
-       for part in accessors.PARTS if part != "isocalendar_week"},
+       for part in time_methods.PARTS if not part.startswith("isocalendar")},
     **{part: total_row(lambda d, c, part=part: getattr(d["x"].dt, part), LENGTHS)
        for part in ("days", "microseconds", "nanoseconds")},
     "seconds": total_row(lambda d, c: d["x"].dt.seconds / 100, LENGTHS),
     "total_seconds": total_row(lambda d, c: d["x"].dt.total_seconds() / 100, LENGTHS),
-    "isocalendar_week": Row(lambda p, c: p["x"].dt.isocalendar_week.count(**E), TIMES),
+    **{part: Row(lambda p, c, part=part: getattr(p["x"].dt, part).count(**E), TIMES)
+       for part in time_methods.ISO},
+    "isocalendar": total_row(lambda d, c: d["x"].dt.isocalendar()["week"], TIMES),
+    "tz_localize": Row(lambda p, c: p["x"].dt.tz_localize("UTC").count(**E), {"time"}),
+    "tz_localize, away": count_row(lambda d, c: d["x"].dt.tz_localize(None), TIMES),
     "day_name": time_row(lambda d, c: d["x"].dt.day_name(), "Friday"),
     "month_name": time_row(lambda d, c: d["x"].dt.month_name(), "July"),
     "normalize": Row(lambda p, c: p["x"].dt.normalize().count(**E), TIMES),
@@ -520,6 +540,21 @@ FRAME: dict[str, Row] = {
                     lambda d, c: [counts(d.loc[d["g"] == 1, "x"].dropna(), c.labels[:1])]),
     "pivot_table": Row(lambda p, c: p.pivot_table("x", "g", keys={"g": [1]}, **B), NUMBERS,
                        lambda d, c: [[d.loc[d["g"] == 1, "x"].astype(float).mean()]]),
+    **{name: total_row(lambda d, c, name=name: getattr(d[["x"]] * 1 + 1, name)(2)["x"], NUMBERS)
+       for name in METHODS},
+    **{f"{name} of rows": total_row(
+        lambda d, c, name=name: getattr(d[["x", "n"]] * 1, name)(axis=1), NUMBERS)
+       for name in ("sum", "mean", "min", "max", "median", "var", "std")},
+    "count of rows": total_row(lambda d, c: d[["x", "y"]].count(axis=1), ALL),
+    "any of rows": mask_row(lambda d, c: d[["x"]].any(axis=1), TRUTHS),
+    "all of rows": mask_row(lambda d, c: d["x"].notna() & d[["x"]].all(axis=1), TRUTHS),
+    "isna": mask_row(lambda d, c: d[["x"]].isna()["x"]),
+    "notna": mask_row(lambda d, c: d[["x"]].notna()["x"]),
+    "abs": total_row(lambda d, c: (d[["x"]] * 1).abs()["x"], NUMBERS),
+    "clip": total_row(lambda d, c: (d[["x"]] * 1).clip(1, 3)["x"], NUMBERS),
+    "combine_first": count_row(lambda d, c: d[["x"]].combine_first(d[["y"]])["x"]),
+    "where": count_row(lambda d, c: d[["x"]].where(d["n"] > 1)["x"]),
+    "mask": count_row(lambda d, c: d[["x"]].mask(d["n"] > 1)["x"]),
     "query": Row(lambda p, c: p.query("x == y").count(**E), ALL,
                  lambda d, c: rows_where(d["x"] == d["y"])),
     "assign": Row(lambda p, c: p.assign(z="x * 2")["z"].sum(bounds=(0, 10), epsilon=1), NUMBERS,
@@ -706,7 +741,7 @@ def _verbs(face: type) -> set[str]:
     ("frame", _verbs(dp.types.PrivateFrame) - {"truncation_shares"}),
     ("groups", _verbs(PrivateGroupBy)), ("per_unit", set(tables.AGGREGATES) - {"size"}),
     ("str", set(TextMethods.__dir__(object.__new__(TextMethods)))),
-    ("dt", _verbs(TimeMethods) | {*accessors.PARTS, *accessors.DURATIONS}),
+    ("dt", _verbs(TimeMethods) | {*time_methods.PARTS, *time_methods.DURATIONS}),
 ])  # fmt: skip
 def test_no_verb_is_missing_from_the_matrix(face: str, named: set[str]) -> None:
     rows = {name.split(".", 1)[1].split(",")[0] for name in MATRIX if name.startswith(f"{face}.")}

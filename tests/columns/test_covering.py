@@ -1,0 +1,104 @@
+"""What public facts imply of computed values holds: no value lies outside, brute force."""
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from elements import meanings
+from test_rowwise import OF_NUMBERS, TEXT, verbs
+
+import dppandas as dp
+from dppandas.engines.pandas import RowTable
+from dppandas.engines.readers import Columns
+from dppandas.rows.facts.bounds import Bounds
+from dppandas.rows.facts.keys import Keys
+from dppandas.rows.values import MISSING, canonical, key
+
+#: Ends that round: a mean of three 0.1 lies above 0.1, and 3 * 0.1 above 0.3.
+ENDS = [(0.1, 0.1), (-0.3, 0.7), (0.0, 3.0), (-5.0, -0.1), (1e15 + 0.3, 1e16), (-2.0, 2.0)]
+MORE = verbs(
+    "cd", *(
+        f"p.assign(e=c, f=d, g=c)[{names}].{how}(axis=1, skipna={skipna})"
+        for names in ("['c', 'd']", "['c', 'd', 'e', 'f', 'g']") for skipna in (True, False)
+        for how in ("sum", "mean", "min", "max", "median", "count")),
+    "(c / 3).round(1)", "np.where(c > 0, c, d * 2)", "c.case_when([(c > d, d), (c < 0, 7)])",
+    "c.clip(-1, 2)", "c.abs().add(d.abs(), fill_value=3)", "c * d * c",
+    "np.hypot(c, d)", "np.arctan2(c, d)", "c.mask(c > d, d - 1)", "c.astype(int)",
+    "p[['c', 'd']].dot([0.1, -3])",
+)  # fmt: skip
+
+
+def _rows(bounds: dict[str, tuple[float, float]], draw: np.random.Generator) -> pd.DataFrame:
+    """The ends of the bounds, each with each, what is between them, and what is missing."""
+    columns = {}
+    for name, (low, high) in bounds.items():
+        inside = np.clip(low + (high - low) * draw.random(6), low, high)
+        columns[name] = [low, high, math.nan, *inside.tolist()]
+    c, d = np.meshgrid(columns["c"], columns["d"])
+    return pd.DataFrame({"c": c.ravel(), "d": d.ravel()})
+
+
+def _values(column: Any, df: pd.DataFrame) -> list[Any]:
+    block = RowTable(Columns(df), b"").block(0, len(df))
+    with np.errstate(all="ignore"):
+        return meanings(column._expression.vector(block))
+
+
+@pytest.mark.parametrize("name", OF_NUMBERS | MORE)
+def test_numbers_lie_within_their_bounds(name: str) -> None:
+    draw = np.random.default_rng(3)  # of data, not of noise
+    told = 0
+    for i, bounds in enumerate([(a, b) for a in ENDS for b in ENDS]):
+        domain = dict(zip("cd", bounds, strict=True))
+        df = _rows(domain, draw)
+        column = (OF_NUMBERS | MORE)[name](dp.protect(df, name=f"cover {i}", domain=domain))
+        declared = column._table.declared(column._expression)
+        if isinstance(declared, Keys):
+            declared = set(map(key, map(canonical, declared.labels)))
+        told += declared is not None
+        for cell in _values(column, df):
+            if isinstance(declared, Bounds) and cell != MISSING:
+                assert declared.lower <= float(cell[1]) <= declared.upper, (domain, cell)
+            elif isinstance(declared, set) and cell != MISSING:
+                assert key(cell) in declared, (domain, cell)
+    assert told or name in SILENT
+
+
+#: Of which nothing is known beforehand.
+SILENT = {name for name in OF_NUMBERS if any(w in name for w in ("var(", "std(", "tan(c", "cosh"))}
+
+TEXTS = ["a b", "ab-cd-e", "", "12", "A1", "\u00c9a", " x ", "abab", "-3", "\u00df", "2020-01-31"]
+
+
+@pytest.mark.parametrize("name", TEXT)
+def test_texts_are_among_their_keys(name: str) -> None:
+    df = pd.DataFrame({"c": pd.Series([*TEXTS, None], dtype=object)})
+    column = TEXT[name](dp.protect(df, name="texts", domain={"c": TEXTS})["c"].str)
+    declared = column._table.declared(column._expression)
+    if declared is None:
+        assert column._expression.kind({}) == "list" or re.search("split|tition|findall", name)
+        return
+    known = set(map(key, map(canonical, declared.labels)))
+    assert {key(cell) for cell in _values(column, df) if cell != MISSING} <= known
+
+
+REPLACED = {
+    "text": (["a", "b", "c"], {"a": "b", "q": "z"}), "numbers": ([1, 2, 3], {1: 2, 3.0: "x"}),
+    "truths": ([True, False], {1: "yes"}), "none": (["a", "b"], {"a": None}),
+    "times": (["2020-01-31", "a"], {pd.Timestamp("2020-01-31"): "day"}),
+    "texts of times": ([pd.Timestamp("2020-01-31")], {"2020-01-31": "day"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REPLACED)
+def test_what_is_replaced_is_among_its_keys(name: str) -> None:
+    labels, table = REPLACED[name]
+    cells = [*labels, pd.Timestamp("2020-01-31")] if "time" in name else labels
+    df = pd.DataFrame({"c": pd.Series(cells, dtype=object)})
+    p = dp.protect(df, name="replaced", domain={"c": labels}, kinds={"c": "unknown"})
+    column = p["c"].replace(table)
+    known = set(map(key, map(canonical, column._table.declared(column._expression).labels)))
+    assert {key(cell) for cell in _values(column, df) if cell != MISSING} <= known
