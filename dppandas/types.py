@@ -9,6 +9,7 @@ from .audit.blackbox import AuditResult
 from .audit.loss_curve import PrivacyLoss
 from .audit.sensitivity import SensitivityReport
 from .columns.accessors import TextMethods, TimeMethods
+from .columns.selection import Locator
 from .frames.frame import PrivateFrame
 from .frames.groupby import PrivateGroupBy, UnknownGroups
 from .frames.series import PrivateSeries
@@ -64,6 +65,7 @@ __all__ = [
     "EstimatedFloat",
     "EstimatedSeries",
     "Ledger",
+    "Locator",
     "Loss",
     "Model",
     "PendingRelease",

@@ -87,7 +87,8 @@ class TextMethods(_Accessor[C]):
             return self._plain(name, TextMap)
         if name.startswith("_"):
             raise AttributeError(name)
-        raise refusals.refuse("private strings", name, ", ".join(dict.fromkeys([*MAPS, *TESTS])))
+        offered = ", ".join(dict.fromkeys([*MAPS, *TESTS]))
+        raise refusals.refuse("private strings", name, offered, known=refusals.TEXTS)
 
     def _plain(self, name: str, kind: type[TextMap] | type[TextTest]) -> Any:
         """A method without arguments."""
@@ -284,7 +285,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             raise AttributeError(name)
         methods = (each for each in vars(TimeMethods) if not each.startswith("_"))
         offered = dict.fromkeys([*PARTS, *DURATIONS, *methods])
-        raise refusals.refuse("private times", name, ", ".join(offered))
+        raise refusals.refuse("private times", name, ", ".join(offered), known=refusals.TIMES)
 
     @hide_internals
     def __dir__(self) -> list[str]:

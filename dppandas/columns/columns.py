@@ -228,7 +228,8 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     @hide_internals
     def isin(self, values: Sequence[Any]) -> Self:
-        """A mask: which values are in a list of plain values."""
+        """A mask: which values are in a list of plain values: a list, set, Index, array or Series,
+        which counts as public. *Stability*: 1, row by row."""
         if not is_listed(values):
             raise QueryError("isin takes a list of plain values, such as isin(['a', 'b']).")
         return self._new(expressions.IsIn(self._expression, listed(values)))

@@ -321,8 +321,8 @@ def test_a_query_string_offers_all_row_wise_methods_and_no_others() -> None:
     """What private columns answer isn't among them, nor what looks at other rows."""
     names = {path[0] for path in offered() if len(path) == 1}
     assert {"abs", "between", "clip", "fillna", "isin", "isna", "round", "where"} <= names
-    answers = {"mean", "sum", "count", "value_counts", "describe", "agg", "pipe", "dropna", "loc"}
-    assert not names & (answers | set(refusals.VERBS))
+    others = {"mean", "sum", "count", "value_counts", "describe", "agg", "pipe", "dropna", "loc"}
+    assert not names & (others | set(refusals.OF_RESULTS) | {"rank", "shift", "cumsum", "apply"})
     assert {("str", "contains"), ("dt", "year"), ("dt", "day_name")} <= offered()
 
 
@@ -436,6 +436,14 @@ def test_any_text_is_refused_or_row_wise(text: str) -> None:
     together = expression.truth(Rows(FRAME)).tolist()
     apart = [expression.truth(Rows(FRAME.iloc[[k]])).tolist()[0] for k in range(len(FRAME))]
     assert together == apart
+
+
+def test_a_text_can_not_make_a_tree_that_is_too_large_to_print() -> None:
+    """Each use of a column in an argument doubles the tree, and a refusal would print it."""
+    text = "i"
+    for _ in range(60):
+        text = f"({text}).between(0, 1)"
+    refusal(lambda: parsed(f"{text}.where({text}.abs(), 1)"), "more than 20000 parts", DPError)
 
 
 # --- what refusals and expressions say ------------------------------------------------------------
