@@ -104,7 +104,7 @@ VERBS: Refusals = OF_RESULTS | _by_name(
     ("info dtypes dtype memory_usage nbytes hasnans is_unique is_monotonic_increasing "
      "is_monotonic_decreasing first_valid_index last_valid_index flags attrs",
      "it depends on private values", "describe() shows the declared kinds, bounds and keys"),
-    ("shape size empty ndim index axes array keys items iterrows itertuples equals", _SHOWS,
+    ("shape empty ndim index axes array keys items iterrows itertuples equals", _SHOWS,
      "count rows with .count(epsilon=0.1) or .size(epsilon=0.1); the names of a frame's columns "
      "are its .columns"),
     ("join merge_asof merge_ordered append align compare", _OTHERS,
