@@ -408,7 +408,7 @@ def private_kinds(kind: type = Private) -> Iterator[type]:
 
 
 #: What makes an object, and what hands out another without looking at anything.
-SILENT = {"__init__", "dt", "str", "columns", "dtypes", "__setattr__", "__delattr__"}
+SILENT = {"__init__", "dt", "str", "loc", "columns", "dtypes", "__setattr__", "__delattr__"}
 
 
 def test_whatever_a_caller_can_call_of_private_objects_hides_its_frames() -> None:

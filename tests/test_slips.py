@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from ledgers import anew
-from refusals import refusal
+from refusals import chain, refusal
 
 import dppandas as dp
-from dppandas.errors import MissingArgument, QueryError, RecordError
+from dppandas.errors import MissingArgument, PrivateValueError, QueryError, RecordError
 
 ROWS = pd.DataFrame({
     "x": [1.0, 2.0, 3.0] * 100, "y": [1.0, 4.0, 3.0] * 100, "g": ["a", "b", "a"] * 100,
@@ -369,7 +369,7 @@ def test_names_of_any_script_are_fine() -> None:
 
 def test_every_answer_is_named_where_an_unknown_one_is_refused(p: Any) -> None:
     for face in (p, p["x"], p.groupby("g")):
-        said = refused(lambda _, face=face: face.kurtosis, p, "They answer", AttributeError)
+        said = refused(lambda _, face=face: face.kurtoses, p, "They answer", AttributeError)
         for name in ("median", "quantile", "min", "max", "agg"):
             assert name in said
 
@@ -382,3 +382,90 @@ def test_functions_of_the_package_take_what_they_know(paid: dict[str, Any], p: A
         lambda p: dp.propose_test_release(ROWS, most, most, foo=1, **paid),
     ):
         refused(ask, p, "'foo'")
+
+
+# --- handed to the wrong function -----------------------------------------------------------------
+
+
+def fitted(module: str, model: str, *columns: Any) -> Any:
+    return getattr(pytest.importorskip(f"sklearn.{module}"), model)().fit(*columns)
+
+
+def drawn(how: str, *columns: Any) -> Any:
+    pytest.importorskip("matplotlib").use("Agg")
+    return getattr(pytest.importorskip("matplotlib.pyplot"), how)(*columns)
+
+
+#: Functions of Python, of pandas and of other libraries, which read values.
+FOREIGN_FUNCTIONS: dict[str, Ask] = {
+    "pd.cut": lambda p: pd.cut(p["x"], [0, 2, 5]),
+    "pd.cut into some": lambda p: pd.cut(p["x"], 3),
+    "pd.qcut": lambda p: pd.qcut(p["x"], 4),
+    "pd.to_datetime": lambda p: pd.to_datetime(p["when"]),
+    "pd.to_datetime of a frame": lambda p: pd.to_datetime(p),
+    "pd.to_timedelta": lambda p: pd.to_timedelta(p["x"]),
+    "pd.to_numeric": lambda p: pd.to_numeric(p["x"]),
+    "pd.concat": lambda p: pd.concat([p, p]),
+    "pd.concat of columns": lambda p: pd.concat([p["x"], p["y"]], axis=1),
+    "pd.concat of no list": lambda p: pd.concat(p),
+    "pd.crosstab": lambda p: pd.crosstab(p["g"], p["f"]),
+    "pd.merge": lambda p: pd.merge(p, ROWS, on="g"),
+    "pd.merge with it": lambda p: pd.merge(ROWS, p, on="g"),
+    "merge with it": lambda p: ROWS.merge(p, on="g"),
+    "pd.get_dummies": lambda p: pd.get_dummies(p),
+    "pd.get_dummies of a column": lambda p: pd.get_dummies(p["g"]),
+    "pd.isna": lambda p: pd.isna(p["x"]),
+    "pd.unique": lambda p: pd.unique(p["g"]),
+    "pd.factorize": lambda p: pd.factorize(p["g"]),
+    "pd.Series": lambda p: pd.Series(p["x"]),
+    "pd.DataFrame": lambda p: pd.DataFrame(p),
+    "pd.DataFrame of columns": lambda p: pd.DataFrame({"x": p["x"]}),
+    "pd.Categorical": lambda p: pd.Categorical(p["g"]),
+    "len": lambda p: len(p),
+    "len of a column": lambda p: len(p["x"]),
+    "len of groups": lambda p: len(p.groupby("g")),
+    "list": lambda p: list(p["x"]),
+    "a loop": lambda p: [row + 1 for row in p],
+    "a loop over groups": lambda p: [key for key, _ in p.groupby("g")],
+    "sum": lambda p: sum(p["x"]),
+    "max": lambda p: max(p["x"]),
+    "sorted": lambda p: sorted(p["x"]),
+    "zip": lambda p: list(zip(p["x"], p["y"], strict=True)),
+    "dict": lambda p: dict(p),
+    "float": lambda p: float(p["x"]),
+    "if": lambda p: 1 if (p["x"] > 1) else 0,
+    "np.mean": lambda p: np.mean(p["x"]),
+    "np.mean of a frame": lambda p: np.mean(p),
+    "np.median": lambda p: np.median(p["x"]),
+    "np.array": lambda p: np.array(p["x"]),
+    "np.unique": lambda p: np.unique(p["g"]),
+    "np.histogram": lambda p: np.histogram(p["x"]),
+    "a regression": lambda p: fitted("linear_model", "LinearRegression", p[["x"]], p["y"]),
+    "a classifier": lambda p: fitted("ensemble", "RandomForestClassifier", p[["x"]], p["g"]),
+    "clusters": lambda p: fitted("cluster", "KMeans", p[["x", "y"]]),
+    "a scaler": lambda p: fitted("preprocessing", "StandardScaler", p[["x"]]),
+    "plt.hist": lambda p: drawn("hist", p["x"]),
+    "plt.plot": lambda p: drawn("plot", p["x"]),
+    "plt.scatter": lambda p: drawn("scatter", p["x"], p["y"]),
+    "plt.bar": lambda p: drawn("bar", p["g"], p["x"]),
+}
+
+
+@pytest.mark.parametrize("function", FOREIGN_FUNCTIONS)
+def test_whatever_reads_values_says_what_to_use(function: str, p: Any) -> None:
+    """One message, of at most four lines, whichever of our methods the function asks first."""
+    ways = (
+        r"\.count\(.*\.astype, \.merge, dp\.cut, dp\.concat, dp\.crosstab, dp\.models and dp\.plot"
+    )
+    said = refused(FOREIGN_FUNCTIONS[function], p, ways, PrivateValueError)
+    assert len(said) <= 400
+
+
+@pytest.mark.parametrize("function", ["train_test_split", "accuracy_score"])
+def test_what_scikit_learn_says_itself_comes_from_our_message(function: str, p: Any) -> None:
+    """It asks for a length, and tells of a TypeError in its own words."""
+    module = "model_selection" if function == "train_test_split" else "metrics"
+    called = getattr(pytest.importorskip(f"sklearn.{module}"), function)
+    with pytest.raises(TypeError) as raised:
+        called(p["x"], p["y"])
+    assert any("dp.models" in str(each) for each in chain(raised.value))

@@ -71,7 +71,8 @@ class TextMethods(Accessor[C]):
             return self._plain(name, TextMap)
         if name.startswith("_"):
             raise AttributeError(name)
-        raise refusals.refuse("private strings", name, ", ".join(dict.fromkeys([*MAPS, *TESTS])))
+        offered = ", ".join(dict.fromkeys([*MAPS, *TESTS]))
+        raise refusals.refuse("private strings", name, offered, known=refusals.TEXTS)
 
     def _plain(self, name: str, kind: type[TextMap] | type[TextTest]) -> Any:
         """A method without arguments."""

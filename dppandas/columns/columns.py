@@ -12,10 +12,11 @@ import pandas as pd
 
 from ..errors import QueryError, hide_internals, is_one_of, quoted
 from ..release.asking import release_method
-from ..rows import expressions, query_string
+from ..rows import expressions
 from ..rows.expressions import Clip, ClipSpan, Cut, Expression, Function, Literal, Where
 from ..rows.facts.keys import Keys, is_hashable
 from ..rows.facts.units import whole_number
+from ..rows.plain_values import is_listed, listed
 from .accessors import TextMethods
 from .operators import ColumnOperators
 from .private_rows import PrivateTable, same_rows
@@ -276,13 +277,11 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     @hide_internals
     def isin(self, values: Sequence[Any]) -> Self:
-        """A mask: which values are in a list of plain values."""
-        if not isinstance(values, list | tuple | set | frozenset | range | pd.Index | np.ndarray):
+        """A mask: which values are in a list of plain values: a list, set, Index, array or Series,
+        which counts as public. *Stability*: 1, row by row."""
+        if not is_listed(values):
             raise QueryError("isin takes a list of plain values, such as isin(['a', 'b']).")
-        if any(expressions.plain_or_missing(value) is None for value in values):
-            raise QueryError("isin never finds missing values. Add them by | p['x'].isna().")
-        labels = tuple(query_string.literal(value).value for value in values)
-        return self._new(expressions.IsIn(self._expression, labels))
+        return self._new(expressions.IsIn(self._expression, listed(values)))
 
     @hide_internals
     def between(self, left: Any, right: Any, inclusive: builtins.str = "both") -> Self:

@@ -18,7 +18,7 @@ from ..rows import expressions, query_string
 from ..rows.expressions import Cast, Expression, Literal, Mapped
 from ..rows.facts.keys import Keys
 from ..rows.facts.spans import FURTHEST, TIMES, Span
-from ..rows.public_tables import refuse_private
+from ..rows.plain_values import refuse_private
 from ..rows.values.vectors import NUMBERS
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
@@ -12,14 +13,27 @@ import numpy as np
 import pandas as pd
 
 from ..columns.private_rows import PrivateTable, once, same_rows
-from ..errors import LineageError, QueryError, UnsupportedVerb, caller, hide_internals, quoted
+from ..columns.query_methods import ColumnMethods
+from ..columns.selection import named, of_kinds
+from ..errors import (
+    LineageError,
+    QueryError,
+    UnsupportedVerb,
+    caller,
+    hide_internals,
+    is_one_of,
+    quoted,
+)
 from ..release.asking import release_method
 from ..release.private import Table
 from ..rows import expressions, query_string
 from ..rows.expressions import Column, Expression, Literal
 from ..rows.facts.keys import Keys, is_hashable, some_names
-from ..rows.public_tables import refuse_private
+from ..rows.plain_values import refuse_private
 from .series import PrivateSeries
+
+#: What stands before an expression that is assigned.
+_ASSIGNMENT = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)")
 
 
 class ColumnTransformations(PrivateTable):
@@ -70,13 +84,51 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
 
     def _expression_of(self, value: Any, variables: Callable[[str], Any]) -> Expression:
         if isinstance(value, str):
-            return query_string.parse(value, self._columns, variables, is_filter=False)
+            return self._read(value, variables).expression
         if callable(value) and not isinstance(value, PrivateSeries):
             value = value(self)
         if isinstance(value, PrivateSeries):
             same_rows(self, value)
             return value._expression
         return PrivateSeries(self._table, None, Literal(None), self._where)._value(value)
+
+    def _read(
+        self, text: object, variables: Callable[[str], Any], is_filter: bool = False
+    ) -> query_string.Read:
+        """What a text says of these columns."""
+        methods = ColumnMethods(lambda e: PrivateSeries(self._table, None, e, self._where))
+        return query_string.parse(text, self._columns, variables, methods, is_filter)
+
+    @hide_internals
+    def eval(self, expr: str, *, inplace: bool = False) -> Any:
+        """The private column that a text says, in the grammar of `query`; or, of a text such as
+        "rate = cases / people", this frame with that column. Each line may assign one, and use
+        those above it.
+
+        Frames never change in place, so inplace=True is refused. *Stability*: 1, row by row.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> p = dp.private(pd.DataFrame({"a": [1, 2], "b": [3, 4]}), unit="row")
+        >>> p.eval("a + b")
+        <private column a + b of unnamed (asserted)>
+        >>> p.eval("c = a + b").columns.tolist()
+        ['a', 'b', 'c']
+        """
+        if inplace is not False:
+            raise QueryError("eval(inplace=True): frames never change in place. Use the result.")
+        variables = variables_of(caller(sys._getframe()))
+        lines = _lines(expr)
+        if len(lines) == 1 and lines[0][0] is None:
+            read = self._read(lines[0][1], variables)
+            return PrivateSeries(self._table, read.name, read.expression, self._where)
+        frame = self
+        for name, text in lines:
+            if name is None:
+                raise QueryError(f"eval: of several lines each assigns a column: {quoted(text)}.")
+            self._not_the_unit(name)
+            expression = frame._read(text, variables).expression
+            frame = frame._with({**frame._columns, name: expression}, self._where)
+        return frame
 
     def _not_the_unit(self, name: Any) -> None:
         unit = self._table.source.unit.column
@@ -104,13 +156,62 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         return self._with(renamed, self._where)
 
     @release_method
-    def drop(self, *, columns: Any) -> Self:
-        """All columns except some. *Stability*: 1."""
-        names = columns if isinstance(columns, list | tuple | pd.Index) else [columns]
-        for name in names:
+    def drop(
+        self, labels: Any = None, *, axis: Any = 0, columns: Any = None, errors: str = "raise"
+    ) -> Self:
+        """All columns except some: ``drop(columns=["a"])`` or ``drop("a", axis=1)``. With
+        errors="ignore", names that aren't there are left out. *Stability*: 1."""
+        if not is_one_of(errors, ("raise", "ignore")):
+            raise QueryError(f"errors={quoted(errors)} must be 'raise' or 'ignore'.")
+        if labels is not None and (columns is not None or not is_along_rows(axis)):
+            raise QueryError(
+                "drop takes names of columns: drop(columns=['a']) or drop('a', axis=1). Which rows "
+                'there are is private: keep some by their values, as in query("age > 30").'
+            )
+        given = columns if labels is None else labels
+        names = list(given) if isinstance(given, list | tuple | pd.Index) else [given]
+        for name in names if errors == "raise" else ():
             query_string.lookup(name, self._columns)
-        left = {name: e for name, e in self._columns.items() if name not in list(names)}
+        left = {name: e for name, e in self._columns.items() if name not in names}
         return self._with(left, self._where)
+
+    @hide_internals
+    def filter(self, items: Any = None, like: Any = None, regex: Any = None, axis: Any = 1) -> Self:
+        """The columns of some names: a list of them, those with a text in their name, or those in
+        which a regular expression is found. Rows are kept by `query`. *Stability*: 1.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> p = dp.private(pd.DataFrame({"x_1": [1], "x_2": [2], "y": [3]}), unit="row")
+        >>> p.filter(like="x_").columns.tolist()
+        ['x_1', 'x_2']
+        """
+        if axis is not None and not is_along_rows(axis):
+            raise QueryError(
+                "filter chooses columns by their names; labels of rows are private. Keep rows by "
+                'their values, as in query("age > 30").'
+            )
+        chosen = named(self._columns, items, like, regex)
+        return self._with(chosen, self._where, is_selection=True)
+
+    @hide_internals
+    def select_dtypes(self, include: Any = None, exclude: Any = None) -> Self:
+        """The columns of some kinds, which are public: those declared, else those of their dtypes.
+
+        include, exclude : one of these or a list of them. "number" (or np.number) are numbers and
+            durations, as in pandas; "bool", "datetime", "datetimetz" and "timedelta" are what they
+            say; "str" (or "string") are texts; "object" are texts, lists, and columns whose kind is
+            unknown; "category" are columns that aren't numbers and whose labels are declared. Whole
+            numbers and floats are one kind, so "int64" and "float64" are refused.
+
+        *Stability*: 1.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> p = dp.private(pd.DataFrame({"age": [20], "city": ["Rome"]}), unit="row")
+        >>> p.select_dtypes("number").columns.tolist()
+        ['age']
+        """
+        chosen = of_kinds(self._columns, self._table.source.facts, include, exclude)
+        return self._with(chosen, self._where, is_selection=True)
 
     @release_method
     def fillna(self, value: Any) -> Self:
@@ -211,6 +312,15 @@ computed or charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(
             column = PrivateSeries(self._table, name, expression, self._where)
             changed[name] = change(column, each)._expression
         return self._with(changed, self._where)
+
+
+def _lines(text: Any) -> list[tuple[str | None, Any]]:
+    """The expressions of a text, each with the name that it is assigned to."""
+    if not isinstance(text, str):
+        return [(None, text)]  # which is refused where it is read
+    lines = [line for line in text.splitlines() if line.strip()] or [text]
+    found = [(_ASSIGNMENT.match(line), line) for line in lines]
+    return [(m[1], line[m.end() :]) if m else (None, line) for m, line in found]
 
 
 def is_along_rows(axis: object) -> bool:

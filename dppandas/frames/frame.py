@@ -142,7 +142,7 @@ ask .release(epsilon=…)>
 
     @hide_internals
     def __getattr__(self, name: str) -> PrivateSeries:
-        if not name.startswith("_") and name in self._columns and name not in refusals.VERBS:
+        if not name.startswith("_") and name in self._columns and not hasattr(pd.DataFrame, name):
             return PrivateSeries(self._table, name, self._columns[name], self._where)
         if name.startswith("_"):
             raise AttributeError(name)

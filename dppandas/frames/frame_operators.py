@@ -22,7 +22,7 @@ from ..rows.expressions import Across, Compare, Expression, IsMissing, Literal, 
 from ..rows.facts import kinds
 from ..rows.facts.keys import some_names
 from ..rows.facts.units import whole_number
-from ..rows.public_tables import refuse_private
+from ..rows.plain_values import refuse_private
 from .column_verbs import ColumnTransformations, _is_unit, is_along_rows
 from .series import PrivateSeries
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ..columns import refusals
 from ..columns.ranges import bounds_of
+from ..columns.selection import Locator
 from ..errors import QueryError, hide_internals, is_one_of, quoted
 from ..privacy.accounting.losses import AskOptions
 from ..release.asking import release_method
@@ -44,6 +45,12 @@ class PrivateSeries(Frequencies):
             "clipping_shares and suggest_bounds"
         )
         raise refusals.refuse("private columns", name, answers)
+
+    @property
+    def loc(self) -> Locator:
+        """The values in the rows of a private mask: ``p["age"].loc[p["sex"] == "f"]``.
+        *Stability*: 1, row by row."""
+        return Locator(self, has_columns=False)
 
     def _operands(self) -> dict[Any, Expression]:
         return {self.name: self._expression}

@@ -13,6 +13,7 @@ import pandas as pd
 from ..columns.columns import kept
 from ..columns.private_rows import once
 from ..columns.rowwise import present
+from ..columns.selection import Locator
 from ..errors import LineageError, QueryError, caller, hide_internals, is_one_of, quoted
 from ..privacy.accounting.composition import Path
 from ..release.asking import release_method
@@ -34,18 +35,20 @@ class Transformations(FrameOperators):
     def query(self, expr: str) -> Self:
         """Keep the rows for which a query string is true, in the grammar of DataFrame.query.
 
-        It knows comparisons, and/or/not, arithmetic, ``in`` with a written list, ``.isna()``,
-        ``.notna()``, ``.isin([…])`` and ``.between(a, b)``, of columns, plain values and the
-        caller's @scalars. Everything else is refused. *Stability*: 1, because each row is kept or
-        dropped by its own values.
+        It knows comparisons, and/or/not, arithmetic, ``in`` with a list, and the row-wise methods
+        of private columns, such as ``.isin([…])``, ``.between(a, b)``, ``.abs()``, ``.str.len()``
+        and ``.dt.year``; of columns, plain values, and the caller's @names of plain values or of
+        lists, sets, arrays or Series of them. These are read now, and belong to the question: they
+        are in its title and its key. Everything else is refused. *Stability*: 1, because each row
+        is kept or dropped by its own values.
 
         >>> import pandas as pd, dppandas as dp
         >>> adults = pd.DataFrame({"age": [15, 30, 60]}).dp.query("age >= 18")
         >>> type(adults.count(epsilon=1).interval())
         <class 'tuple'>
         """
-        condition = query_string.parse(expr, self._columns, variables_of(caller(sys._getframe())))
-        return self._with(self._columns, expressions.both(self._where, condition))
+        read = self._read(expr, variables_of(caller(sys._getframe())), is_filter=True)
+        return self._with(self._columns, expressions.both(self._where, read.expression))
 
     @hide_internals
     def __getitem__(self, key: Any) -> Any:
@@ -63,6 +66,18 @@ class Transformations(FrameOperators):
             )
         expression = self._found_column(key)
         return PrivateSeries(self._table, key, expression, self._where)
+
+    @property
+    def loc(self) -> Locator:
+        """Rows by a private mask, columns by their names: ``p.loc[p["age"] > 30, ["age", "sex"]]``,
+        or ``p.loc[:, "age":"sex"]``. *Stability*: 1, row by row.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> p = dp.private(pd.DataFrame({"age": [15, 30], "sex": ["f", "m"]}), unit="row")
+        >>> p.loc[p["age"] > 18, "sex"]
+        <private column sex of unnamed (asserted) where age > 18>
+        """
+        return Locator(self, has_columns=True)
 
     @release_method
     def dropna(self, *, subset: Any = None, how: str = "any") -> Self:

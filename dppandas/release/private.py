@@ -73,7 +73,9 @@ class Private:
     def _refuse(self, what: str) -> NoReturn:
         raise PrivateValueError(
             f"{what} of private data would reveal it. Ask for a released answer instead, such as "
-            ".count(epsilon=0.1) or .value_counts(keys=[…], epsilon=0.1)."
+            ".count(epsilon=0.1) or .value_counts(keys=[…], epsilon=0.1). In place of other "
+            "libraries' functions there are .astype, .merge, dp.cut, dp.concat, dp.crosstab, "
+            "dp.models and dp.plot."
         )
 
     @hide_internals
@@ -89,6 +91,14 @@ class Private:
     __array__ = _refusing("an array", shows=True)
     __dataframe__ = _refusing("an interchange object", shows=True)
     __arrow_c_stream__ = _refusing("an Arrow stream", shows=True)
+
+    #: What pandas' functions ask for, to see if they were given a frame or a column of theirs.
+    _typ = property(_refusing("a plain table", shows=True))
+
+    @hide_internals
+    def __dir__(self) -> list[str]:
+        """Without what only pandas asks for: what lists an object's members would stop there."""
+        return [name for name in super().__dir__() if name != "_typ"]
 
     @hide_internals
     def __array_ufunc__(self, ufunc: Any, method: str, *args: object, **kwargs: object) -> NoReturn:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import LineageError, QueryError, is_one_of, quoted
-from . import query_string
-from .facts.keys import SOURCE_ATTR, Keys
+from ..errors import QueryError, is_one_of, quoted
+from .facts.keys import Keys
+from .plain_values import operands, refuse_private, unknown
 from .values import hashing
 
 
@@ -40,7 +40,7 @@ def public_table(right: Any, how: str, on: Any, left_on: Any, right_on: Any) -> 
         raise QueryError("merge needs on=, or left_on= and right_on= of the same length.")
     for name in names:
         if name not in right.columns:
-            raise query_string.unknown(name, list(right.columns))
+            raise unknown(name, list(right.columns))
     if not right.columns.is_unique:
         raise QueryError("the public table has two columns of one name. Rename one.")
     rows = right[names].itertuples(index=False, name=None)
@@ -55,18 +55,9 @@ def public_table(right: Any, how: str, on: Any, left_on: Any, right_on: Any) -> 
     same = [name for name, own in zip(names, left, strict=True) if name == own]
     others = [name for name in right.columns if name not in same]
     tables = ((name, right[name].tolist()) for name in others)
-    values = {n: query_string.operands(cells, f"{n} of the table") for n, cells in tables}
+    values = {n: operands(cells, f"{n} of the table") for n, cells in tables}
     facts = repr((names, keys.labels, values))
     return PublicTable(tuple(left), keys, values, hashing.digest(facts, b""))
-
-
-def refuse_private(given: Any, what: str) -> None:
-    """Refuse what comes from a protected source where something public is needed."""
-    if SOURCE_ATTR in getattr(given, "attrs", ()):
-        raise LineageError(
-            f"{what} carries the token of a protected source, so it is not public. Give one that "
-            "is made of public values."
-        )
 
 
 def _names(given: Any) -> list[Any]:

@@ -807,6 +807,7 @@ def test_refused_verbs_say_what_to_do_instead(p: Any, kind: str, verb: str) -> N
     if kind == "frame" and verb == "idxmin":  # of each row
         assert private.idxmin(axis=1) is not None
         refusal(lambda: private.idxmin(), "Negate the columns", UnsupportedVerb)
+    if hasattr(type(private), verb):  # which it answers
         return
     refused = refusal(lambda: getattr(private, verb), verb, UnsupportedVerb)
     why, instead = {**refusals.VERBS, **(refusals.BY_GROUP if "groups" in kind else {})}[verb]
@@ -911,7 +912,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     "a private column to merge": (
         lambda p: p.merge(p["age"], on="who"), "two private frames", LineageError),
     "a plain frame and a private one": (
-        lambda p: table(**OTHER).merge(p), "PrivateFrame", TypeError),
+        lambda p: table(**OTHER).merge(p), "a plain table of private data", PrivateValueError),
     "an outer merge": (lambda p: p.merge(table(age=[1]), "outer", on="age"), "belong to nobody"),
     "a key twice": (lambda p: p.merge(table(age=[1, 1]), on="age"), "unique"),
     "a missing key": (lambda p: p.merge(table(age=[1, None]), on="age"), "missing"),
@@ -935,7 +936,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     "plain frames": (lambda p: dp.concat([p, people()]), "private frames"),
     "no frames": (lambda p: dp.concat([]), "private frames"),
     "too many frames": (lambda p: dp.concat([p] * 1025), "at most 1024 are"),
-    "pandas' concat": (lambda p: pd.concat([p, p]), "PrivateFrame", TypeError),
+    "pandas' concat": (lambda p: pd.concat([p, p]), "dp.concat", PrivateValueError),
     "the unit assigned": (lambda p: p.assign(who="age + 1"), "can't be redefined", LineageError),
     "the unit assigned to itself": (lambda p: p.assign(who=p["who"]), "redefined", LineageError),
     "another column named as the unit": (
@@ -1050,7 +1051,8 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     "cases that are no pairs": (lambda p: p["age"].case_when([p["age"] > 3]), "pairs"),
     "a plain case": (lambda p: p["age"].case_when([([True] * 4, 1)]), "private mask"),
     "a plain column first": (lambda p: p["age"].combine_first(people()["age"]), "private column"),
-    "a part of times": (lambda p: p["city"].dt.tz, "They answer", UnsupportedVerb),
+    "no text method": (lambda p: p["city"].str.catch(), "They answer", UnsupportedVerb),
+    "no part of times": (lambda p: p["city"].dt.tzinfo, "They answer", UnsupportedVerb),
     "a pattern": (lambda p: p["city"].str.contains("("), "regular expression"),
     "a group that is none": (
         lambda p: p["city"].str.replace("a", r"\2", regex=True), "doesn't fit"),

@@ -12,7 +12,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from refusals import refusal
 
+import dppandas as dp
+from dppandas.columns import refusals
+from dppandas.columns.query_methods import ColumnMethods, offered
 from dppandas.errors import DPError, UnknownColumn, UnsupportedExpression
+from dppandas.frames.series import PrivateSeries
 from dppandas.rows import query_string
 from dppandas.rows.expressions import Column, Expression
 from dppandas.rows.values.reading import column
@@ -29,8 +33,13 @@ class Rows:
         return column(self._frame[name])
 
 
+TABLE = dp.private(pd.DataFrame({"i": [1]}), unit="row")._table
+METHODS = ColumnMethods(lambda expression: PrivateSeries(TABLE, None, expression, None))
+
+
 def parsed(text: Any, columns: Any = "ijxfts", **variables: Any) -> Expression:
-    return query_string.parse(text, {c: Column(c) for c in columns}, variables.__getitem__)
+    named = {c: Column(c) for c in columns}
+    return query_string.parse(text, named, variables.__getitem__, METHODS).expression
 
 
 def truth(text: str, frame: pd.DataFrame, **variables: Any) -> list[bool]:
@@ -211,17 +220,110 @@ def test_times_are_taken_from_the_caller() -> None:
 
 
 @pytest.mark.parametrize("value", [
-    None, np.nan, pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN"), np.datetime64("NaT"), [1], (1,),
-    {1}, {}, np.array([1]), np.array(1), pd.Series([1]), FRAME, FRAME["i"], 1j, b"a", object(),
-    len, lambda x: x, int, np.timedelta64("NaT"), dt.time(),
-    pd.Interval(0, 1), range(3), iter([]), Exception(), complex("nan"), np.void(b"a"),
+    None, np.nan, pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN"), np.datetime64("NaT"), [None],
+    {}, np.array([[1]]), np.array(1), pd.Series([b"a"]), FRAME, 1j, b"a", object(),
+    len, lambda x: x, int, np.timedelta64("NaT"), dt.time(), [np.nan], {1j}, ([1],),
+    pd.Interval(0, 1), iter([]), Exception(), complex("nan"), np.void(b"a"),
     np.datetime64(10**15, "Y"),
 ], ids=lambda value: type(value).__name__)  # fmt: skip
 def test_other_variables_are_refused(value: Any) -> None:
-    """A Series would bring other rows; a missing value equals nothing."""
-    for text in ("i == @v", "i in [@v]", "i.between(@v, 1)", "@v"):
-        with pytest.raises(UnsupportedExpression):
+    """A missing value equals nothing, and what isn't plain may compare as it likes."""
+    for text in ("i == @v", "i in @v", "i.isin(@v)", "i in [@v]", "i.between(@v, 1)", "@v"):
+        with pytest.raises(DPError):
             parsed(text, v=value)
+
+
+@pytest.mark.parametrize("given", [
+    [1, 3], (1, 3), {3, 1}, frozenset([1, 3]), np.array([1, 3]), pd.Index([1, 3]), range(1, 4, 2),
+    pd.Series([1, 3], index=[5, 5]),
+], ids=lambda value: type(value).__name__)  # fmt: skip
+def test_lists_are_taken_from_the_caller(given: Any) -> None:
+    wanted = parsed("i in [1, 3]")
+    for text in ("i in @given", "i.isin(@given)", "not i not in @given"):
+        assert truth(text, FRAME, given=given) == [False, False, False, True, False, True] + 2 * [
+            False
+        ]
+    assert parsed("i in @given", given=given) == wanted
+    if isinstance(given, list | tuple | set):
+        assert parsed("i == @given", given=given) == wanted
+        assert parsed("@given != i", given=given) == parsed("i not in [1, 3]")
+
+
+def test_a_set_has_one_order() -> None:
+    """Texts are hashed anew in each process, so a set lists them in another order each time."""
+    words = [f"word {n}" for n in range(50)]
+    texts = {str(parsed("t in @w", w=set(words[k:] + words[:k]))) for k in range(50)}
+    assert len(texts) == 1
+    assert str(parsed("t in @w", w={"b", "c", "a"})) == "t in ['a', 'b', 'c']"
+
+
+def test_no_list_of_private_values() -> None:
+    df = pd.DataFrame({"i": [1, 2]})
+    dp.protect(df, name="listed")
+    with pytest.raises(DPError, match="token"):
+        parsed("i in @v", v=df["i"])
+
+
+# --- methods --------------------------------------------------------------------------------------
+
+NEW = pd.__version__ >= "3"
+WHEN = pd.DataFrame(
+    {"when": pd.to_datetime(["2024-01-01 00:00", "2024-02-29 12:30", None, "2023-12-31 00:00"]),
+     "t": ["Rome", " oslo", None, "bonn "], "x": [-1.5, 2.25, np.nan, 0.0], "y": [1, 2, 3, 4]}
+)  # fmt: skip
+CALLS = [
+    "x.abs() > 1",
+    "x.round() == 2",
+    "x.round(1) > 2",
+    "x.fillna(0) <= 0",
+    "x.clip(0, 1) == 1",
+    "x.clip(upper=0) < 0",
+    "x.between(-2, 1)",
+    "x.between(-1.5, y, inclusive='neither')",
+    "x.between(0, 3, 'left')",
+    "x.where(y > 1) < 3",
+    "x.mask(x < 0, 5) == 5",
+    "t.isin(['Rome'])",
+    "t.isin(values=['Rome', 'Oslo'])",
+    "t.str.len() > 4",
+    "t.str.strip().str.lower() == 'oslo'",
+    "t.str.strip().str.len() == 4",
+    "t.str[0] == 'R'",
+    "t.str.get(1) == 'o'",
+    "`when`.dt.year == 2024",
+    "when.dt.month == 2 and x > 0",
+    "when.dt.hour + y == 14",
+    "when.dt.day_name() == 'Monday'",
+    "when.dt.is_month_start",
+    "~when.dt.is_month_start",
+    "not when.dt.is_leap_year",
+    "when.dt.floor('D') == @day",
+    "x * 2 + y > 5",
+    "x.isna() or x.notna() & (x > 0)",
+    "when >= @day",
+    "when in @days",
+    "y not in @ys",
+    "y == @ys and y <= @top",
+]
+#: pandas 2 can't parse these.
+CALLS += ["(x + y).abs() > 4", "t.str[:2] == 'bo'", "t.str[-1:] == ' '"] if NEW else []  # fmt: skip
+
+
+@pytest.mark.parametrize("text", CALLS)
+def test_methods_do_as_in_pandas(text: str) -> None:
+    day, days, ys, top = pd.Timestamp("2024-01-01"), pd.to_datetime(["2023-12-31"]), [1, 4], 3
+    kept = WHEN.query(text, engine="python").index
+    named = {"day": day, "days": days, "ys": ys, "top": top}
+    assert np.flatnonzero(truth(text, WHEN, **named)).tolist() == kept.tolist()
+
+
+def test_a_query_string_offers_all_row_wise_methods_and_no_others() -> None:
+    """What private columns answer isn't among them, nor what looks at other rows."""
+    names = {path[0] for path in offered() if len(path) == 1}
+    assert {"abs", "between", "clip", "fillna", "isin", "isna", "round", "where"} <= names
+    others = {"mean", "sum", "count", "value_counts", "describe", "agg", "pipe", "dropna", "loc"}
+    assert not names & (others | set(refusals.OF_RESULTS) | {"rank", "shift", "cumsum", "apply"})
+    assert {("str", "contains"), ("dt", "year"), ("dt", "day_name")} <= offered()
 
 
 # --- what is refused ------------------------------------------------------------------------------
@@ -231,15 +333,25 @@ HOSTILE: list[Any] = [
     # statistics of other rows
     "i > i.mean()", "i.mean() > 0", "i == i.max()", "i.rank() < 3", "i.cumsum() > 1",
     "i.diff() > 0", "i.shift(1) > 0", "i.sum() > 1", "i.any()", "i.all()", "i.nunique() > 1",
-    "i.duplicated()", "i.is_unique", "i.eq(1)", "i.abs() > 1", "i.clip(0, 1) > 0", "i.isin(j)",
-    "i.isin(i.head())", "i.isin(range(3))", "i.isin((1, 2), 3)", "i.isin(values=[1])", "i.isin()",
-    "i.between(0, j)", "i.between(i.min(), i.max())", "i.between(1)", "i.between(0, 1, 'both')",
-    "i.fillna(0) > 0", "i.between(0, 1, inclusive='all')", "i.between(0, 1, inclusive=f)",
+    "i.duplicated()", "i.is_unique", "i.eq(1)", "i.isin(j)",
+    "i.isin(i.head())", "i.isin(range(3))", "i.isin((1, 2), 3)", "i.isin()",
+    "i.between(i.min(), i.max())", "i.between(1)",
+    "i.between(0, 1, inclusive='all')", "i.between(0, 1, inclusive=f)",
     "i.between(0, 1, closed='left')", "i.between(0, 1, **{'inclusive': 'both'})", "i.isna(1)",
     "i.isna(x=1)", "i.isna(**{})", "i.isin(*[[1]])", "i.isin([*[1]])", "i.isin([j])",
-    "i.isin([[1]])", "i.isin([1 + 1])", "t.str.len() > 1", "t.str.contains('a')", "t.str[0] == 'a'",
-    "t.dt.year > 1", "t.values", "i.isna", "i.isna().any()", "i.notna().sum() > 0", "i.query('x')",
-    "i.apply(abs) > 0",
+    "i.isin([[1]])", "i.isin([1 + 1])",
+    "t.values", "i.isna", "i.isna().any()", "i.notna().sum() > 0", "i.query('x')",
+    "i.apply(abs) > 0", "i.pipe(5) > 0", "i.dropna() > 0", "i.copy() > 0", "i.rename('j') > 0",
+    "i.between(0, j.max())", "i.fillna(i.mean()) > 0", "i.where(i > i.min()) > 0", "i.isin(@l, 1)",
+    "i.where(@l) > 0", "i.map(@l) > 0", "i.abs > 0", "i.abs(*@l) > 0", "i.loc[f] > 0", "i.name",
+    "i._new(1) > 0", "i.str._new(1) > 0", "i.str.__class__", "i.dt._column > 0", "i.dt.mean() > 0",
+    "t.str.len > 1", "t.str.cat() == 'a'", "t.str.get_dummies()", "t.str", "t.dt", "t.dt() > 1",
+    "t.str.split().explode() == 'a'", "t.str.contains(t)", "t.str[i] == 'a'", "t.str[0, 1] == 'a'",
+    "t.str['a'] == 'a'", "t.dt[0] > 1", "x.dt.year() > 1", "x.dt.day_name == 'Monday'", "i > @l",
+    "i + @l > 1", "@l", "@l < i", "i in [@l]", "i == @series", "i != @array", "i > @series",
+    "i in @missing", "i in @word", "i in @nested", "i in @gone", "i in @table", "i in @mapping",
+    "i.isin(@word)", "i.fillna(@l) > 0", "i.round(@l) > 0", "i.abs(epsilon=1) > 0",
+    "i.clip(0, 1, epsilon=1) > 0", "i.sum(epsilon=1) > 0", "i.describe() > 0",
     # positions, labels, other frames
     "index > 5", "index", "ilevel_0 > 1", "i[0] > 1", "i[0]", "i[:2]", "i[j]", "i.loc[0] > 1",
     "i.iloc[0]", "i.index > 1", "i.at[0] > 0", "i.T", "columns", "level_0", "df", "self", "i.name",
@@ -285,6 +397,13 @@ HOSTILE: list[Any] = [
 ]  # fmt: skip
 
 
+#: What the caller's names hold.
+HELD: dict[str, Any] = {
+    "v": 1, "f": np.mean, "l": [1, 2], "series": pd.Series([1]), "array": np.array([1]),
+    "word": "abc", "nested": [[1]], "gone": [1, None], "table": FRAME, "mapping": {1: 2},
+}  # fmt: skip
+
+
 def shortened(text: Any) -> str:
     return ascii(text)[:40] if isinstance(text, str) else type(text).__name__
 
@@ -292,7 +411,7 @@ def shortened(text: Any) -> str:
 @pytest.mark.parametrize("text", HOSTILE, ids=shortened)
 def test_hostile_queries_are_refused(text: Any) -> None:
     """With a DPError, before anything is charged; never with a hang or another error."""
-    refusal(lambda: parsed(text, v=1, f=np.mean), error=DPError)
+    refusal(lambda: parsed(text, **HELD), error=DPError)
 
 
 NAMES = [
@@ -319,17 +438,32 @@ def test_any_text_is_refused_or_row_wise(text: str) -> None:
     assert together == apart
 
 
+def test_a_text_can_not_make_a_tree_that_is_too_large_to_print() -> None:
+    """Each use of a column in an argument doubles the tree, and a refusal would print it."""
+    text = "i"
+    for _ in range(60):
+        text = f"({text}).between(0, 1)"
+    refusal(lambda: parsed(f"{text}.where({text}.abs(), 1)"), "more than 20000 parts", DPError)
+
+
 # --- what refusals and expressions say ------------------------------------------------------------
 
 
 def test_refusals_help() -> None:
+    refusal(lambda: parsed("i > @series", **HELD), "^@series is a list", UnsupportedExpression)
+    refusal(lambda: parsed("i == @series", **HELD), "@series has rows .* `in`", DPError)
+    refusal(lambda: parsed("i in @gone", **HELD), "@gone never finds missing", DPError)
+    refusal(lambda: parsed("`i`.mean() > @v", **HELD), r"^`i`.mean\(\) calls .mean\(\)", DPError)
+    refusal(lambda: parsed("t.str.len > 1"), "needs its brackets", UnsupportedExpression)
+    refusal(lambda: parsed("x.dt.year() > 1"), "without brackets", UnsupportedExpression)
+    refusal(lambda: parsed("t.str.zfill('a') == 't'"), "width='a' must be a whole", DPError)
     with pytest.raises(UnknownColumn, match="Did you mean 'affairs'"):
         parsed("afairs > 1", ["affairs", "age"])
     refusal(lambda: parsed("`afairs` > 1", ["affairs"]), "'afairs'", UnknownColumn)
     refusal(lambda: parsed("i > i.mean()"), "other rows", UnsupportedExpression)
     refusal(lambda: parsed("index < 5"), "index is a position", UnsupportedExpression)
     refusal(lambda: parsed("i > @v"), "@v is not defined", UnsupportedExpression)
-    refusal(lambda: parsed("i > @v", v=FRAME["i"]), "@v is a Series", UnsupportedExpression)
+    refusal(lambda: parsed("i > @v", v=FRAME), "@v is a DataFrame", UnsupportedExpression)
 
 
 def test_index_is_a_column_where_there_is_one() -> None:
@@ -350,11 +484,29 @@ def test_long_lists_and_long_chains_are_fine() -> None:
     ("i.isnull()", "i.isna()"), ("i.between(1, 2)", "i >= 1 and i <= 2"), ("+i > 1", "i > 1"),
     ("i.notna()", "not i.isna()"), ("`i` > 1", "i > 1"), ("i > @v", "i > 1"),
     ("i.between(1, 2, inclusive='left')", "i >= 1 and i < 2"), ("i > - 1", "i > -1"),
+    ("i in @l", "i in [1, 2]"), ("i.isin(@l)", "i in [1, 2]"), ("@l == i", "i in [1, 2]"),
+    ("i in @array", "i in [1]"), ("t.str[1] == 'a'", "t.str.get(1) == 'a'"),
+    ("t.str[:1] == 'a'", "t.str.slice(stop=1) == 'a'"),
 ])  # fmt: skip
 def test_equal_queries_are_equal_trees(text: str, same: str) -> None:
     """Replay and the ledger compare them."""
-    assert parsed(text, v=1) == parsed(same)
-    assert str(parsed(text, v=1)) == str(parsed(same))
+    assert parsed(text, **HELD) == parsed(same)
+    assert str(parsed(text, **HELD)) == str(parsed(same))
+
+
+@pytest.mark.parametrize(("text", "spelled"), [
+    ("x.abs() > 1", lambda p: p["x"].abs() > 1),
+    ("t.str.len() > 1", lambda p: p["t"].str.len() > 1),
+    ("t.str[0] == 'a'", lambda p: p["t"].str[0] == "a"), ("i in @l", lambda p: p["i"].isin([1, 2])),
+    ("x.fillna(j).round(1) < 2", lambda p: p["x"].fillna(p["j"]).round(1) < 2),
+    ("x.where(i > 0, -1) < 2", lambda p: p["x"].where(p["i"] > 0, -1) < 2),
+    ("s.dt.year == 2024", lambda p: p["s"].dt.year == 2024),
+    ("s.dt.day_name() == 'Monday'", lambda p: p["s"].dt.day_name() == "Monday"),
+])  # fmt: skip
+def test_a_text_and_python_make_one_tree(text: str, spelled: Any) -> None:
+    made = spelled({c: METHODS._column(Column(c)) for c in "ijxfts"})._expression
+    assert parsed(text, **HELD) == made
+    assert repr(parsed(text, **HELD)) == repr(made)
 
 
 def test_an_expression_knows_the_columns_that_it_reads() -> None:

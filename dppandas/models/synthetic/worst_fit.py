@@ -17,7 +17,7 @@ from ...frames.frame import PrivateFrame
 from ...privacy.accounting.losses import ReleaseOptions, with_options_named
 from ...release.ways import Ways
 from ...rows.facts.keys import MOST_KEYS
-from ...rows.public_tables import refuse_private
+from ...rows.plain_values import refuse_private
 from ...statistics import Cells, Layout
 from ..select import UnreleasedChoice
 from .fit_scores import MarginalError

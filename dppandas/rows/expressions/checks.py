@@ -120,9 +120,12 @@ def _says_truth(expression: Expression, facts: Facts) -> bool:
 
 
 def can_filter(expression: Expression) -> bool:
-    """Whether rows can be kept by it: a truth value, or a column that may hold some."""
-    is_boolean = isinstance(expression, Literal) and isinstance(expression.value, bool)
-    return expression.is_truth or isinstance(expression, Column) or is_boolean
+    """Whether rows can be kept by it: a truth value, which may be missing, or a column that may
+    hold some."""
+    if isinstance(expression, Literal):
+        return isinstance(expression.value, bool)
+    is_truth = expression.is_truth or expression.kind({}) == kinds.TRUTH
+    return is_truth or isinstance(expression, Column)
 
 
 def check(
