@@ -9,7 +9,7 @@ from .audit.blackbox import AuditResult
 from .audit.loss_curve import PrivacyLoss
 from .audit.sensitivity import SensitivityReport
 from .columns.accessors import TextMethods
-from .columns.selection import Locator
+from .columns.spellings.selection import Locator
 from .columns.time_methods import TimeMethods
 from .frames.frame import PrivateFrame
 from .frames.groupby import PrivateGroupBy, UnknownGroups

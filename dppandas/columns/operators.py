@@ -15,9 +15,9 @@ from ..rows import expressions, query_string
 from ..rows.expressions import Expression, Function, Literal
 from ..rows.facts import kinds
 from ..rows.values.vectors import COMPARE
-from . import numpy_functions
 from .private_rows import PrivateTable
 from .rowwise import computed, filled, truth
+from .spellings import numpy_functions
 
 C = TypeVar("C", bound="ColumnOperators")
 Made = Callable[[Expression, Expression], Expression]

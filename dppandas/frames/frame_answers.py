@@ -24,11 +24,11 @@ from ..rows.facts.units import whole_number
 from ..rows.query_string import lookup
 from ..statistics import Cells, Count, Layout, Sum
 from .answers.arguments import briefly, weights_of
-from .column_verbs import is_along_rows
 from .crosstab import CrosstabMethods
-from .frame_operators import with_rows
-from .naming import Naming
 from .series import PrivateSeries
+from .verbs.column_verbs import is_along_rows
+from .verbs.frame_operators import with_rows
+from .verbs.naming import Naming
 
 
 @with_rows

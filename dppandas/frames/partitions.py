@@ -16,7 +16,7 @@ from ..rows import expressions
 from ..rows.facts.keys import Keys
 from ..statistics import Cells
 from .crosstab import names_of
-from .transformations import Transformations
+from .verbs.transformations import Transformations
 
 V = TypeVar("V", bound=Transformations)
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..columns import refusals
 from ..columns.ranges import bounds_of
-from ..columns.selection import Locator
+from ..columns.spellings.selection import Locator
 from ..errors import QueryError, hide_internals, is_one_of, quoted
 from ..privacy.accounting.losses import AskOptions
 from ..release.asking import release_method

@@ -20,7 +20,7 @@ from ..rows.expressions import Column, Expression
 from ..rows.facts import kinds
 from ..rows.facts.declared import DeclaredFacts
 from ..rows.facts.units import Unit
-from .transformations import Transformations
+from .verbs.transformations import Transformations
 
 V = TypeVar("V", bound=Transformations)
 

@@ -14,7 +14,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.columns import refusals
-from dppandas.columns.query_methods import ColumnMethods, offered
+from dppandas.columns.spellings.query_methods import ColumnMethods, offered
 from dppandas.errors import DPError, UnknownColumn, UnsupportedExpression
 from dppandas.frames.series import PrivateSeries
 from dppandas.rows import query_string

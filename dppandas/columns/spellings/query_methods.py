@@ -9,10 +9,11 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..errors import UnsupportedExpression, hide_internals
-from ..rows.expressions import Expression
-from .accessors import TextMethods, TimeMethods
-from .columns import PrivateColumn
+from ...errors import UnsupportedExpression, hide_internals
+from ...rows.expressions import Expression
+from ..accessors import TextMethods
+from ..columns import PrivateColumn
+from ..time_methods import TimeMethods
 
 #: Public names of private columns that are no row-wise methods of values: they take functions,
 #: name a column, or keep other rows.

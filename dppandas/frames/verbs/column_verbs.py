@@ -12,10 +12,10 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from ..columns.private_rows import PrivateTable, once, same_rows
-from ..columns.query_methods import ColumnMethods
-from ..columns.selection import named, of_kinds
-from ..errors import (
+from ...columns.private_rows import PrivateTable, once, same_rows
+from ...columns.spellings.query_methods import ColumnMethods
+from ...columns.spellings.selection import named, of_kinds
+from ...errors import (
     LineageError,
     QueryError,
     UnsupportedVerb,
@@ -24,13 +24,13 @@ from ..errors import (
     is_one_of,
     quoted,
 )
-from ..release.asking import release_method
-from ..release.private import Table
-from ..rows import expressions, query_string
-from ..rows.expressions import Column, Expression, Literal
-from ..rows.facts.keys import Keys, is_hashable, some_names
-from ..rows.plain_values import refuse_private
-from .series import PrivateSeries
+from ...release.asking import release_method
+from ...release.private import Table
+from ...rows import expressions, query_string
+from ...rows.expressions import Column, Expression, Literal
+from ...rows.facts.keys import Keys, is_hashable, some_names
+from ...rows.plain_values import refuse_private
+from ..series import PrivateSeries
 
 #: What stands before an expression that is assigned.
 _ASSIGNMENT = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)")

@@ -10,22 +10,22 @@ from typing import Any, Self
 
 import pandas as pd
 
-from ..columns.columns import kept
-from ..columns.private_rows import once
-from ..columns.rowwise import present
-from ..columns.selection import Locator
-from ..errors import LineageError, QueryError, caller, hide_internals, is_one_of, quoted
-from ..privacy.accounting.composition import Path
-from ..release.asking import release_method
-from ..release.private import Private
-from ..rows import expressions, query_string
-from ..rows.accumulators import MOST_BRANCHES
-from ..rows.expressions import Expression, Literal
-from ..rows.facts.units import whole_number
-from ..rows.public_tables import public_table
+from ...columns.columns import kept
+from ...columns.private_rows import once
+from ...columns.rowwise import present
+from ...columns.spellings.selection import Locator
+from ...errors import LineageError, QueryError, caller, hide_internals, is_one_of, quoted
+from ...privacy.accounting.composition import Path
+from ...release.asking import release_method
+from ...release.private import Private
+from ...rows import expressions, query_string
+from ...rows.accumulators import MOST_BRANCHES
+from ...rows.expressions import Expression, Literal
+from ...rows.facts.units import whole_number
+from ...rows.public_tables import public_table
+from ..series import PrivateSeries
 from .column_verbs import variables_of
 from .frame_operators import FrameOperators
-from .series import PrivateSeries
 
 
 class Transformations(FrameOperators):

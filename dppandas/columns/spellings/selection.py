@@ -8,13 +8,13 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from ..errors import QueryError, hide_internals, quoted
-from ..release.private import Private
-from ..rows import query_string
-from ..rows.expressions import Expression, Facts
-from ..rows.facts import kinds
-from ..rows.facts.keys import Keys, did_you_mean
-from .private_rows import PrivateTable
+from ...errors import QueryError, hide_internals, quoted
+from ...release.private import Private
+from ...rows import query_string
+from ...rows.expressions import Expression, Facts
+from ...rows.facts import kinds
+from ...rows.facts.keys import Keys, did_you_mean
+from ..private_rows import PrivateTable
 
 Columns = dict[Any, Expression]
 

@@ -8,15 +8,15 @@ from typing import Any, Self
 
 import pandas as pd
 
-from ..columns.private_rows import once
-from ..errors import QueryError, hide_internals, quoted
-from ..release.asking import release_method
-from ..rows import query_string
-from ..rows.accumulators import MOST_BRANCHES
-from ..rows.expressions import Literal
-from ..rows.facts.keys import is_hashable
+from ...columns.private_rows import once
+from ...errors import QueryError, hide_internals, quoted
+from ...release.asking import release_method
+from ...rows import query_string
+from ...rows.accumulators import MOST_BRANCHES
+from ...rows.expressions import Literal
+from ...rows.facts.keys import is_hashable
+from ..series import PrivateSeries
 from .column_verbs import is_along_rows
-from .series import PrivateSeries
 from .transformations import Transformations
 
 

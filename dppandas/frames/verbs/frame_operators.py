@@ -10,21 +10,21 @@ from typing import Any, Self, TypeVar
 import numpy as np
 import pandas as pd
 
-from ..columns import numpy_functions
-from ..columns.operators import METHODS
-from ..columns.private_rows import same_rows
-from ..columns.rowwise import truth
-from ..errors import QueryError, UnsupportedVerb, hide_internals
-from ..release.asking import release_method
-from ..release.private import Private
-from ..rows import expressions
-from ..rows.expressions import Across, Compare, Expression, IsMissing, Literal, Or, Where
-from ..rows.facts import kinds
-from ..rows.facts.keys import some_names
-from ..rows.facts.units import whole_number
-from ..rows.plain_values import refuse_private
+from ...columns.operators import METHODS
+from ...columns.private_rows import same_rows
+from ...columns.rowwise import truth
+from ...columns.spellings import numpy_functions
+from ...errors import QueryError, UnsupportedVerb, hide_internals
+from ...release.asking import release_method
+from ...release.private import Private
+from ...rows import expressions
+from ...rows.expressions import Across, Compare, Expression, IsMissing, Literal, Or, Where
+from ...rows.facts import kinds
+from ...rows.facts.keys import some_names
+from ...rows.facts.units import whole_number
+from ...rows.plain_values import refuse_private
+from ..series import PrivateSeries
 from .column_verbs import ColumnTransformations, _is_unit, is_along_rows
-from .series import PrivateSeries
 
 F = TypeVar("F", bound="FrameOperators")
 Change = Callable[[Any, PrivateSeries], PrivateSeries]

@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..errors import PrivateValueError, QueryError, parameters
-from ..rows import expressions
-from ..rows.expressions import (
+from ...errors import PrivateValueError, QueryError, parameters
+from ...rows import expressions
+from ...rows.expressions import (
     FUNCTIONS,
     PAIRS,
     Across,
@@ -21,7 +21,7 @@ from ..rows.expressions import (
     IsMissing,
     Literal,
 )  # fmt: skip
-from .rowwise import chosen, computed, truth
+from ..rowwise import chosen, computed, truth
 
 Made = Callable[..., Expression]
 

@@ -1,0 +1,1 @@
+"""Other spellings of the row-wise methods: numpy's functions, texts of queries, `loc`."""
