@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...errors import PrivateValueError, QueryError, parameters
+from ...release.private import Private
 from ...rows import expressions
 from ...rows.expressions import (
     FUNCTIONS,
@@ -96,6 +97,13 @@ def refuse(name: str, why: str = _ALL_ROWS) -> NoReturn:
     )
 
 
+def refuse_all_rows(private: Private, name: str) -> NoReturn:
+    """Refuse a function of numpy, which other libraries may have called on the way."""
+    if name in _INSTEAD:
+        refuse(name)
+    private._refuse(f"numpy's {name}")
+
+
 def elementwise(ufunc: Any, method: str, options: Mapping[str, Any]) -> Made:
     """What a call of a ufunc makes of its operands' expressions."""
     if method != "__call__":
@@ -179,7 +187,7 @@ def called(column: Any, func: Any, args: Sequence[Any], options: Mapping[str, An
     """What a call of a numpy function makes, or its refusal."""
     make = FUNCTIONS_OF_ONE_ROW.get(func.__name__)
     if make is None or not func.__module__.startswith("numpy"):
-        refuse(func.__name__)
+        refuse_all_rows(column, func.__name__)
     for option in options:
         if option not in parameters(make):
             refuse(func.__name__, f"takes no {option}= for private columns")

@@ -257,7 +257,7 @@ class FrameOperators(ColumnTransformations):
             why = "of a frame isn't offered: it would make an array without names of columns"
             numpy_functions.refuse(func.__name__, why)
         if func.__name__ not in ("round", "around", "clip") or args[0] is not self:
-            numpy_functions.refuse(func.__name__)
+            numpy_functions.refuse_all_rows(self, func.__name__)
         return getattr(self, func.__name__.replace("around", "round"))(*args[1:], **options)
 
     # row by row

@@ -41,8 +41,7 @@ def synthesize(
 
     frame : a private frame (select columns first), or a DataFrame. Every column needs labels: a
         domain's, True and False, or those of ``keys=``. Cut columns that have bounds: see
-        `PrivateSeries.cut`. Rows with another value in any column are left out. The column of
-        units is left out, unless its labels are declared or given.
+        `PrivateSeries.cut`. Rows with other values are left out, and units that have no labels.
     rows : how many synthetic rows; public, and never read from the data.
     marginals : which tables of counts to keep: a list of names and tuples of names, or how many
         columns each has. Without it, all pairs of columns.
