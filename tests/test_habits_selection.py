@@ -35,6 +35,11 @@ LINES: dict[str, Callable[[Any], Any]] = {
     "filter by a pattern": lambda f: f.filter(regex="^[cs]"),
     "filter by names": lambda f: f.filter(items=["sex", "none", "age"]),
     "filter by axis": lambda f: f.filter(["age"], axis=1),
+    "get": lambda f: f.get("age"),
+    "get several": lambda f: f.get(["age", "city"]),
+    "get what isn't there": lambda f: f.get("none", f["age"]),
+    "columns one by one": lambda f: dict(f.items())["income"],
+    "the names of columns": lambda f: f[[name for name in f.keys() if "e" in name]],  # noqa: SIM118
     "numbers": lambda f: f.select_dtypes("number"),
     "numbers of numpy": lambda f: f.select_dtypes(include=[np.number]),
     "truths and times": lambda f: f.select_dtypes(include=["bool", "datetime"]),

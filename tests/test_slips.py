@@ -431,7 +431,6 @@ FOREIGN_FUNCTIONS: dict[str, Ask] = {
     "max": lambda p: max(p["x"]),
     "sorted": lambda p: sorted(p["x"]),
     "zip": lambda p: list(zip(p["x"], p["y"], strict=True)),
-    "dict": lambda p: dict(p),
     "float": lambda p: float(p["x"]),
     "if": lambda p: 1 if (p["x"] > 1) else 0,
     "np.mean": lambda p: np.mean(p["x"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import ChainMap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any, Self
 
@@ -47,6 +47,26 @@ class ColumnTransformations(PrivateTable):
         """The names of the columns, which are public."""
         names: pd.Index = pd.Index(list(self._columns))
         return names
+
+    @hide_internals
+    def keys(self) -> pd.Index:
+        """The names of the columns, as `columns`. *Stability*: 1."""
+        return self.columns
+
+    @hide_internals
+    def items(self) -> Iterator[tuple[Any, PrivateSeries]]:
+        """Each column with its name, to ask one after the other. *Stability*: 1."""
+        return iter([(name, self._column(name)) for name in self._columns])
+
+    @hide_internals
+    def get(self, key: Any, default: Any = None) -> Any:
+        """A column, or columns; the default where there is none. *Stability*: 1."""
+        names = key if isinstance(key, list) else [key]
+        is_there = all(is_hashable(name) and name in self._columns for name in names)
+        return self[key] if is_there else default
+
+    def _column(self, name: Any) -> PrivateSeries:
+        return PrivateSeries(self._table, name, self._columns[name], self._where)
 
     def _with(
         self,
