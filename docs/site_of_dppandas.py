@@ -36,6 +36,7 @@ CONTENTS = """
 docs/how_it_works
 docs/verbs
 docs/kinds
+docs/pandas
 docs/ledger
 docs/losses
 {more}

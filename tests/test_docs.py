@@ -6,13 +6,17 @@ import importlib
 import importlib.util
 import pkgutil
 import re
+import sys
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from refusals import refusal
 
 import dppandas
+from dppandas.errors import UnsupportedVerb
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from dppandas.privacy.mechanisms.quantiles import ExponentialQuantiles
 from dppandas.privacy.mechanisms.selection import Exponential, PermuteAndFlip
@@ -98,16 +102,75 @@ def test_every_operation_names_its_kernel_and_links_a_proof_of_it() -> None:
     assert named == {f"{each.__module__}.{each.__name__}" for each in REGISTRY}
 
 
+# --- every name of pandas -------------------------------------------------------------------------
+
+
+def _pandas_table() -> Any:
+    return _module(ROOT / "docs" / "pandas_table.py")
+
+
+def test_the_table_of_pandas_names_is_current() -> None:
+    """Whatever pandas is installed: the names are those of the page."""
+    table = _pandas_table()
+    text = table.PAGE.read_text(encoding="utf-8")
+    named = table.named_on(text)
+    assert table.page(named) == text, "run: python docs/pandas_table.py"
+    assert sum(map(len, named.values())) > 600
+
+
+def test_every_name_of_pandas_is_offered_or_has_its_own_reason() -> None:
+    table = _pandas_table()
+    found = {
+        (face.title, name): face.status(name)[0]
+        for face in table.FACES
+        for name in table.named_on(table.PAGE.read_text(encoding="utf-8"))[face.title]
+    }
+    assert [name for name, status in found.items() if status == table.UNKNOWN] == []
+
+
+def test_what_the_table_says_of_a_name_is_what_a_user_sees() -> None:
+    """In at most four lines, and only where it isn't offered."""
+    table = _pandas_table()
+    for face in table.FACES:
+        for name in table.named_on(table.PAGE.read_text(encoding="utf-8"))[face.title]:
+            status, why, instead = face.status(name)
+            if why:
+                ask = partial(getattr, face.ours, name)
+                said = refusal(ask, re.escape(why), UnsupportedVerb)
+                assert instead in said
+                assert len(said) <= 400, name
+            assert bool(why) == (status in (table.RELEASED, table.REFUSED))
+
+
+@pytest.mark.deep
+def test_no_name_of_the_newest_pandas_is_new() -> None:
+    """One that is new is refused in general words, and listed here: give it a reason or a method,
+    and run docs/pandas_table.py."""
+    table = _pandas_table()
+    named = table.named_on(table.PAGE.read_text(encoding="utf-8"))
+    new = [(f, name) for f in table.FACES for name in f.names() - named[f.title]]
+    for face, name in new:
+        if face.status(name)[0] == table.UNKNOWN:
+            refusal(partial(getattr, face.ours, name), "They answer", UnsupportedVerb)
+    assert [(face.title, name) for face, name in new] == []
+
+
 PROOFS = sorted((ROOT / "docs" / "proofs").glob("*.md"))
 
 
-def _review() -> Any:
-    spec = importlib.util.spec_from_file_location("review", ROOT / "docs" / "proofs" / "review.py")
+def _module(path: Path) -> Any:
+    """A script, as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # where its dataclasses look for it
     spec.loader.exec_module(module)
     return module
+
+
+def _review() -> Any:
+    return _module(ROOT / "docs" / "proofs" / "review.py")
 
 
 @pytest.mark.parametrize("page", PROOFS, ids=lambda p: p.stem)

@@ -35,6 +35,11 @@ LINES: dict[str, Callable[[Any], Any]] = {
     "filter by a pattern": lambda f: f.filter(regex="^[cs]"),
     "filter by names": lambda f: f.filter(items=["sex", "none", "age"]),
     "filter by axis": lambda f: f.filter(["age"], axis=1),
+    "get": lambda f: f.get("age"),
+    "get several": lambda f: f.get(["age", "city"]),
+    "get what isn't there": lambda f: f.get("none", f["age"]),
+    "columns one by one": lambda f: dict(f.items())["income"],
+    "the names of columns": lambda f: f[[name for name in f.keys() if "e" in name]],  # noqa: SIM118
     "numbers": lambda f: f.select_dtypes("number"),
     "numbers of numpy": lambda f: f.select_dtypes(include=[np.number]),
     "truths and times": lambda f: f.select_dtypes(include=["bool", "datetime"]),
@@ -226,3 +231,98 @@ def test_names_are_read_where_the_text_is() -> None:
     asked = people.query("city in @wanted")
     wanted.append("Oslo")
     assert "city in ['Rome']" in repr(asked)
+
+
+# --- one row for each unit ------------------------------------------------------------------------
+
+
+def visits() -> pd.DataFrame:
+    draw = np.random.default_rng(2)  # of data, not of noise
+    person = draw.integers(0, 30, 90)
+    return pd.DataFrame({
+        "person": person, "region": np.where(person % 3 == 0, "north", "south"),
+        "x": draw.integers(0, 20, 90) / 4, "late": draw.random(90) < 0.3,
+        "when": pd.Timestamp("2024-01-01") + pd.to_timedelta(draw.integers(0, 99, 90), unit="D"),
+    })  # fmt: skip
+
+
+def protected_visits() -> Any:
+    domain = {"region": ["north", "south"], "x": (0, 5)}
+    return dp.protect(visits(), name="visits", unit="person", max_rows=4, domain=domain)
+
+
+@pytest.mark.usefixtures("exact")
+def test_groups_of_units() -> None:
+    """The keys of a region are those of its first one, which here is the only one."""
+    names = {"region": ("region", "first"), "total": ("x", "sum"), "most": ("x", "max")}
+    plain = visits().groupby("person").agg(**names).groupby("region")
+    people = protected_visits().per_unit().agg(**names).groupby("region")
+    found = people["total"].mean(bounds=(0, 50), epsilon=1)
+    pd.testing.assert_series_equal(found, plain["total"].mean(), rtol=1e-6, check_index_type=False)
+    assert people.size(epsilon=1).tolist() == plain.size().tolist()
+    largest = people["most"].mean(epsilon=1)  # its bounds are those of x
+    pd.testing.assert_series_equal(largest, plain["most"].mean(), rtol=1e-6, check_index_type=False)
+
+
+#: What a unit's value keeps of the column's facts.
+KEPT: dict[str, tuple[Callable[[Any], Any], str, str]] = {
+    "first": (lambda u: u.agg(v=("region", "first")), "", "north, south"),
+    "max of labels": (lambda u: u.agg(v=("region", "max")), "", "north, south"),
+    "min": (lambda u: u.agg(v=("x", "min")), "(0, 5)", ""),
+    "mean": (lambda u: u.agg(v=("x", "mean")), "(0, 5)", ""),
+    "median": (lambda u: u.agg(v=("x", "median")), "(0, 5)", ""),
+    "any": (lambda u: u.agg(v=("late", "any")), "", "False, True"),
+    "sum": (lambda u: u.agg(v=("x", "sum")), "", ""),
+    "count": (lambda u: u.agg(v=("x", "count")), "", ""),
+}
+
+
+@pytest.mark.parametrize("how", KEPT)
+@pytest.mark.parametrize("spelled", ["as it is", "renamed", "assigned"])
+def test_declared_facts_are_kept(how: str, spelled: str) -> None:
+    p = protected_visits()
+    if spelled == "renamed":
+        p = p.rename(columns={"region": "r", "x": "y"}).rename(columns={"r": "region", "y": "x"})
+    elif spelled == "assigned":
+        p = p.assign(old=p["x"], where=p["region"]).assign(x="old", region="where")
+    make, bounds, keys = KEPT[how]
+    facts = make(p.per_unit()).describe().loc["v"]
+    assert (facts["bounds"], facts["keys"]) == (bounds, keys)
+
+
+SAME_UNITS: list[Callable[[Any], Any]] = [
+    lambda p: p.per_unit().agg(x=("x", "sum"))["x"],
+    lambda p: p.per_unit().agg({"x": "sum"})["x"],
+    lambda p: p.per_unit().agg(x=pd.NamedAgg("x", "sum"))["x"],
+    lambda p: p.per_unit()["x"].sum(),
+    lambda p: p.per_unit()["x"].agg("sum"),
+    lambda p: p.per_unit()[["x"]].sum()["x"],
+    lambda p: p[["person", "x"]].per_unit().sum()["x"],
+    lambda p: p.per_unit().x.sum(),
+]
+
+
+@pytest.mark.usefixtures("exact")
+def test_one_row_for_each_unit_has_one_key() -> None:
+    anew(epsilon=10)
+    p = protected_visits()
+    wanted = visits().groupby("person")["x"].sum().mean()
+    for spelled in SAME_UNITS:
+        found = spelled(p).mean(bounds=(0, 50), epsilon=1)
+        assert abs(found - wanted) < 1e-6
+        assert dp.ledger().spent == 1
+    sizes = p.per_unit().size().mean(bounds=(0, 20), epsilon=1)
+    assert abs(sizes - visits().groupby("person").size().mean()) < 1e-6
+
+
+@pytest.mark.parametrize(("ask", "match"), [
+    (lambda u: u.agg({"x": ["sum", "mean"]}), "must be a pair"),
+    (lambda u: u.agg(x=("x", "std")), "must be a pair .* sum, mean"),
+    (lambda u: u.agg(), "needs names"), (lambda u: u.agg("sum", y=("x", "sum")), "needs names"),
+    (lambda u: u.agg(["sum"]), "needs names"), (lambda u: u["xx"], "no column 'xx'"),
+    (lambda u: u[["x", "xx"]], "no column 'xx'"), (lambda u: u["region"].sum(), "of kind text"),
+    (lambda u: u["person"].first(), "is the unit"), (lambda u: u["x"].sum(1), "takes nothing"),
+    (lambda u: u.nothing, "They answer agg"), (lambda u: u["x"].agg("std"), "must be a pair"),
+])  # fmt: skip
+def test_what_units_refuse(ask: Callable[[Any], Any], match: str) -> None:
+    refusal(lambda: ask(protected_visits().per_unit()), f"(?i){match}", DPError)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Generic, TypeVar
+
+import pandas as pd
 
 from ..columns import refusals
 from ..engines.base import AGGREGATES
@@ -19,6 +21,8 @@ from ..rows.accumulators import MOST_BRANCHES
 from ..rows.expressions import Column, Expression
 from ..rows.facts import kinds
 from ..rows.facts.declared import DeclaredFacts
+from ..rows.facts.domain import Declaration
+from ..rows.facts.keys import Keys
 from ..rows.facts.units import Unit
 from .verbs.transformations import Transformations
 
@@ -40,10 +44,22 @@ def _kind_of(facts: expressions.Facts, expression: Expression | None, how: str) 
     return expression.kind(facts.schema) if expression and is_one else kinds.NUMBER
 
 
-def _domain_of(table: Table, asked: Mapping[Any, tuple[Expression | None, str]]) -> dict[Any, Any]:
-    """The declared domains of aggregates that choose one of the values."""
-    chosen = {n: table.declared(e) for n, (e, how) in asked.items() if e and how in CHOSEN}
-    return {name: declared for name, declared in chosen.items() if declared is not None}
+#: By new column: what is aggregated (None for rows), and how.
+Asked = dict[Any, tuple[Expression | None, str]]
+
+
+def _domain_of(table: Table, asked: Asked) -> dict[Any, Any]:
+    """What is declared of the values holds for one of them, and for what lies between them."""
+    found = {n: _declared(table, e, how) for n, (e, how) in asked.items() if e is not None}
+    return {name: declared for name, declared in found.items() if declared is not None}
+
+
+def _declared(table: Table, expression: Expression, how: str) -> Declaration | None:
+    if how in CHOSEN:
+        return table.declared(expression)
+    if how in ("any", "all"):
+        return Keys((False, True))
+    return expression.bounds(table.source.domain) if how in ("mean", "median") else None
 
 
 class PerUnit(Private, Generic[V]):
@@ -54,22 +70,33 @@ class PerUnit(Private, Generic[V]):
     accurate than sums over rows that max_rows limits.
     """
 
-    def __init__(self, frame: V) -> None:
+    def __init__(self, frame: V, selected: Any = None) -> None:
         self._frame = frame
+        self._selected = selected
 
     @hide_internals
     def __repr__(self) -> str:
         return f"<one row for each {self._frame._table.source.unit.column!r} of {self._frame!r}>"
 
     @hide_internals
-    def agg(self, *unnamed: Any, **columns: Any) -> V:
+    def __getitem__(self, key: Any) -> PerUnit[V]:
+        """Some columns, to be aggregated in one way: ``per_unit()["amount"].sum()``."""
+        for name in key if isinstance(key, list) else [key]:
+            query_string.lookup(name, self._frame._columns)
+        return PerUnit(self._frame, key)
+
+    @hide_internals
+    def agg(self, func: Any = None, /, **columns: Any) -> Any:
         """A private frame with one row for each unit: each column a (column, how) pair, or "size".
 
+        func : instead of names, a dict of column to how; or one way for the selected columns, as in
+            ``per_unit()["amount"].agg("sum")``, which for one column gives a private column.
         how : sum, mean, median (of numbers), min, max (of numbers, strings, times or durations),
             first, count, nunique, any, all, or size. Missing values are left out, as in pandas.
             The order of rows never matters: "first" is the value of the row with the smallest
-            keyed hash. min, max and first keep the kind and the declared domain of the column; in
-            a mix of kinds, numbers come before strings, and strings before times.
+            keyed hash. min, max and first keep the kind and the declared domain of the column, mean
+            and median its bounds; in a mix of kinds, numbers come before strings, and strings
+            before times.
 
         >>> import pandas as pd, dppandas as dp
         >>> visits = pd.DataFrame({"person": [1, 1, 2], "amount": [5.0, 7.0, 9.0]})
@@ -78,28 +105,50 @@ class PerUnit(Private, Generic[V]):
         >>> spend["spend"].mean(bounds=(0, 50))
         <unreleased mean of spend in (0, 50), from unnamed (asserted): nothing computed or \
 charged; ask .release(epsilon=…)>
+        >>> people["amount"].sum()
+        <private column amount of unnamed (asserted)>
         """
-        frame = self._frame
-        table = frame._table
-        unit, facts = table.source.unit.column, table.source.facts
-        if unnamed or not columns:
+        if isinstance(func, str) and not columns:
+            return self._each(func)
+        if isinstance(func, Mapping) and not columns:
+            given = {name: (name, how) for name, how in func.items()}
+        elif func is None and columns:
+            given = dict(columns)
+        else:
             raise QueryError('agg needs names for its columns, as in agg(spend=("amount", "sum")).')
-        asked: dict[Any, tuple[Expression | None, str]] = {}
-        for name, given in columns.items():
+        return self._made(self._asked(given))
+
+    def _each(self, how: str) -> Any:
+        """The selected columns, or all but the unit, aggregated in one way."""
+        frame = self._frame
+        if how == "size":
+            return self.agg(size="size")["size"]
+        unit = frame._table.source.unit.column
+        everything = [name for name in frame._columns if name != unit]
+        names = everything if self._selected is None else self._selected
+        each = names if isinstance(names, list) else [names]
+        made = self.agg(dict.fromkeys(each, how))
+        return made[names]
+
+    def _asked(self, given: Mapping[Any, Any]) -> Asked:
+        """What each new column aggregates, and how, if it can."""
+        frame, asked = self._frame, Asked()
+        facts = frame._table.source.facts
+        for name, said in given.items():
             frame._not_the_unit(name)
-            pair = (None, "size") if is_one_of(given, ("size",)) else given
-            if not (isinstance(pair, tuple) and len(pair) == 2 and is_one_of(pair[1], AGGREGATES)):
-                raise QueryError(
-                    f"{name}={quoted(given)} must be a pair such as ('amount', 'sum'), with one of "
-                    f"{', '.join(AGGREGATES)}."
-                )
-            column, how = pair[0], str(pair[1])
+            column, how = _pair(name, said)
             expression = None if column is None else query_string.lookup(column, frame._columns)
             if expression is not None:
                 wanted = _AGGREGATED.get(how, kinds.ANY)
                 expressions.check(expression, facts)
                 expressions.need(expression, wanted, facts, f"{name}, the {how}")
             asked[name] = expression, how
+        return asked
+
+    def _made(self, asked: Asked) -> V:
+        frame = self._frame
+        table = frame._table
+        unit, facts = table.source.unit.column, table.source.facts
         made = _name_of(table.source.made, frame._where, table.branches, asked)
         schema = {unit: facts.schema.get(unit, kinds.UNKNOWN)}
         schema |= {name: _kind_of(facts, *each) for name, each in asked.items()}
@@ -119,10 +168,42 @@ charged; ask .release(epsilon=…)>
         return type(frame)(new_root, {name: Column(name) for name in (unit, *asked)})
 
     @hide_internals
-    def __getattr__(self, name: str) -> NoReturn:
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *AGGREGATES]
+
+    @hide_internals
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise refusals.refuse("rows for each unit", name, "agg(spend=('amount', 'sum'))")
+        if name in AGGREGATES:
+            return self._by(name)
+        if name in self._frame._columns:
+            return self[name]
+        answers = "agg(spend=('amount', 'sum')), and of columns sum(), first() and the like"
+        raise refusals.refuse("rows for each unit", name, answers, self._frame._columns)
+
+    def _by(self, how: str) -> Any:
+        """A method without arguments, which aggregates in one way."""
+
+        def method() -> Any:
+            return self._each(how)
+
+        method.__name__ = how  # errors name it
+        return hide_internals(method)
+
+
+def _pair(name: Any, given: Any) -> tuple[Any, str]:
+    """What a new column aggregates, and how."""
+    if is_one_of(given, ("size",)):
+        return None, "size"
+    if isinstance(given, pd.NamedAgg):
+        given = (given.column, given.aggfunc)
+    if isinstance(given, tuple) and len(given) == 2 and is_one_of(given[1], AGGREGATES):
+        return given[0], str(given[1])
+    raise QueryError(
+        f"{quoted(name)}: {quoted(given)} must be a pair such as ('amount', 'sum'), with one of "
+        f"{', '.join(AGGREGATES)}."
+    )
 
 
 def _name_of(*steps: Any) -> str | None:

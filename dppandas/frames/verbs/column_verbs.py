@@ -48,6 +48,9 @@ class ColumnTransformations(PrivateTable):
         names: pd.Index = pd.Index(list(self._columns))
         return names
 
+    def _column(self, name: Any) -> PrivateSeries:
+        return PrivateSeries(self._table, name, self._columns[name], self._where)
+
     def _with(
         self,
         columns: Mapping[Any, Expression],
