@@ -92,7 +92,7 @@ def _drawn(answer: Any, shown: ShownFigures) -> Card:
         for i, row in enumerate(high)
     }
     return Card(
-        names_of(answer.index), _heads(answer, columns),
+        _names(answer), _heads(answer, columns),
         [None if row is None else made[row] for row in rows], axis,
         foot_of(shown, figures, type(answer).__name__), is_under,
     )  # fmt: skip
@@ -117,6 +117,14 @@ def _with_gaps(cells: Sequence[Cell], columns: Sequence[int | None]) -> list[Cel
     """The cells of a row, with "…" for columns that aren't shown."""
     each = iter(cells)
     return [Cell("…") if column is None else next(each) for column in columns]
+
+
+def _names(answer: Any) -> str:
+    """The names of the index, and of a table's columns."""
+    both = [names_of(answer.index)]
+    if isinstance(answer, pd.DataFrame):
+        both += filter(None, [names_of(answer.columns)])
+    return " \\ ".join(both)
 
 
 def _heads(answer: Any, columns: Sequence[int | None]) -> list[str]:

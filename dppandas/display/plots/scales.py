@@ -15,6 +15,7 @@ from ...rows.facts.spans import Ruler
 from ...rows.values.forms import tzinfo
 from ...statistics import Statistic, UndeclaredKeys
 from ...statistics.layout import format_number
+from ..cards.rounding import short
 from .base import Floats, text_of
 
 #: Units of durations, in nanoseconds: the largest one is taken of which there are at least two.
@@ -56,7 +57,8 @@ class Scale:
     def error(self, error: float) -> str:
         """An error of a record in words; that of a time is a duration."""
         if self.kind != "time" or self.ruler is None:
-            return self.written(error, error)
+            said = short(self._in_unit(error)) if math.isfinite(error) else rounded(error, error)
+            return f"{said}{self._end()}"
         name, unit = _unit(abs(error) * self.ruler.tick)
         return f"{format_number(float(f'{error * self.ruler.tick / unit:.2g}'))} {name}"
 
@@ -70,11 +72,14 @@ class Scale:
             if off >= UNITS[0][1] or time == time.normalize():
                 return str(time.date())
             return str(time)[:16] if off >= UNITS[2][1] else str(time)[:19]
-        factor = 100.0 if self.kind == "share" else 1.0
-        value, off = (factor * float(self.positions(each)) for each in (number, error))
+        return f"{rounded(self._in_unit(number), self._in_unit(error))}{self._end()}"
+
+    def _in_unit(self, number: float) -> float:
+        return (100.0 if self.kind == "share" else 1.0) * float(self.positions(number))
+
+    def _end(self) -> str:
         unit = next((f" {name}" for name, size in UNITS if size == self.unit), "")
-        ends = {"share": " %", "duration": unit}
-        return f"{rounded(value, off)}{ends.get(self.kind, '')}"
+        return {"share": " %", "duration": unit}.get(self.kind, "")
 
     def dress(self, axis: Any) -> None:
         """Write an axis's ticks: with thousands separators, never with a factor or an offset."""

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import hide_internals
+from ...rows.facts.keys import is_missing
 from ..accuracy.expected import CONFIDENCE, parse_confidence
 from .figures import ShownFigures
 from .record_bundle import RecordBundle
@@ -37,7 +38,8 @@ def intervals(answer: Any, confidence: float = CONFIDENCE) -> pd.DataFrame:
     number the question. ``error`` is how far the number may be off, in ``unit``: "rows", "ranks"
     for quantiles, "utility" for selected labels (how far one may lie below the best), "share",
     "time" where errors are Timedeltas, or the name of a column for its own unit. ``low`` and
-    ``high`` are the ends of the interval, and NaN for quantiles and labels, which have none.
+    ``high`` are the ends of the interval, and NaN for quantiles and labels, which have none. They
+    include the value, also where it is impossible, such as a count below 0.
     ``noise_dominated`` says whether noise dominates the number, <NA> if that can't be known: see
     `Record.noise_dominated`. Errors and intervals are those of the noise, and don't include what
     clipping and max_rows change.
@@ -63,11 +65,21 @@ def intervals(answer: Any, confidence: float = CONFIDENCE) -> pd.DataFrame:
         shown.record._checked(confidence)
     found = shown.figures(confidence)
     columns = {
-        "value": list(found.values), "error": list(found.errors), "low": list(found.lows),
-        "high": list(found.highs), "unit": pd.array(list(found.units), dtype=object),
+        "value": list(found.values), "error": list(found.errors),
+        "low": list(map(_lower, found.lows, found.values)),
+        "high": list(map(_higher, found.highs, found.values)),
+        "unit": pd.array(list(found.units), dtype=object),
         "noise_dominated": pd.array(list(found.dominated), dtype="boolean"),
     }  # fmt: skip
     return pd.DataFrame(columns).set_axis(labels_of(shown), axis=0)
+
+
+def _lower(low: Any, value: Any) -> Any:
+    return value if not is_missing(low) and not is_missing(value) and value < low else low
+
+
+def _higher(high: Any, value: Any) -> Any:
+    return value if not is_missing(high) and not is_missing(value) and value > high else high
 
 
 def labels_of(shown: ShownFigures) -> pd.Index:

@@ -26,9 +26,21 @@ def located(shown: Table, released: Table, one_column: bool) -> tuple[Places, Pl
     rows = _places(whole.index, table.index)
     if rows is None or columns is None:
         return None
-    pairs = ((table.iloc[:, i], whole.iloc[:, at]) for i, at in enumerate(columns))
-    is_shown = all(_are_equal(one.array, other.array.take(rows)) for one, other in pairs)
-    return (rows, columns) if is_shown else None
+    pairs = [(table.iloc[:, i], whole.iloc[:, at]) for i, at in enumerate(columns)]
+    if not all(_are_equal(one.array, other.array.take(rows)) for one, other in pairs):
+        return None
+    is_whole = len(rows) == len(whole) and len(columns) == whole.shape[1]
+    is_same = is_whole and all(one.dtype.kind == other.dtype.kind for one, other in pairs)
+    return (rows, columns) if is_same or _tell(table) else None
+
+
+def _tell(table: pd.DataFrame) -> bool:
+    """Whether some value would be another one after arithmetic: 0 and NaN, doubled, would not."""
+    held = (table.iloc[:, i].to_numpy() for i in range(table.shape[1]))
+    return not table.size or any(
+        each.dtype.kind not in "iuf" or bool((np.isfinite(each) & (each != 0)).any())
+        for each in held
+    )
 
 
 def _places(labels: pd.Index, wanted: pd.Index) -> Places | None:
@@ -47,9 +59,11 @@ def _places(labels: pd.Index, wanted: pd.Index) -> Places | None:
 
 
 def _are_equal(one: Any, other: Any) -> bool:
-    """Whether two arrays hold equal values in order; missing ones are equal."""
+    """Whether two arrays hold equal values in order; missing ones are equal. Truth values are no
+    numbers: a comparison makes them."""
     if one.dtype.kind in "iufb" and other.dtype.kind in "iufb":
-        return bool(np.array_equal(np.asarray(one), np.asarray(other), equal_nan=True))
+        is_alike = (one.dtype.kind == "b") == (other.dtype.kind == "b")
+        return is_alike and np.array_equal(np.asarray(one), np.asarray(other), equal_nan=True)
     if one.dtype == other.dtype != object:
         return bool(one.equals(other))
     return list(map(comparable, one)) == list(map(comparable, other))

@@ -103,6 +103,22 @@ def test_errors_and_intervals_have_the_shape_of_the_result(name: str, exact: Non
         assert lower <= result <= upper
 
 
+def test_what_was_computed_has_no_record_even_where_the_values_are_equal(exact: None) -> None:
+    """Zeros stay zeros when they are doubled, and False is 0."""
+    df = pd.DataFrame({"x": ["a"] * 3 + ["b"] * 9})
+    found = df.dp["x"].value_counts(keys=["a", "b", "c", "d"], sort=False, epsilon=1)
+    zeros = df[df["x"] == "c"].dp["x"].value_counts(keys=["a", "b"], epsilon=1)
+    assert dp.record(found[found > 0]).mechanism == dp.record(zeros).mechanism
+    for computed in (
+        zeros / 9, zeros > 5, zeros.astype(bool), (found * 2)[found == 0], (found / 10)[["c", "d"]],
+        (zeros * 1.0).fillna(0), zeros.map(lambda n: False),
+    ):  # fmt: skip
+        refusal(lambda computed=computed: dp.record(computed), "before arithmetic", LookupError)
+    table = df.assign(y=1).dp.crosstab("x", "y", keys={"x": ["a", "c"], "y": [1, 2]}, epsilon=1)
+    assert dp.record(table[[1]]).mechanism == "discrete Laplace"
+    refusal(lambda: dp.record(table.loc[["c"]] > 5), "before arithmetic", LookupError)
+
+
 def test_a_series_is_recognised_while_its_pairs_are_those_released() -> None:
     vc = counts()
     record = dp.record(vc)
