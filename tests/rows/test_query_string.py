@@ -333,7 +333,7 @@ HOSTILE: list[Any] = [
     # statistics of other rows
     "i > i.mean()", "i.mean() > 0", "i == i.max()", "i.rank() < 3", "i.cumsum() > 1",
     "i.diff() > 0", "i.shift(1) > 0", "i.sum() > 1", "i.any()", "i.all()", "i.nunique() > 1",
-    "i.duplicated()", "i.is_unique", "i.eq(1)", "i.isin(j)",
+    "i.duplicated()", "i.is_unique", "i.isin(j)",
     "i.isin(i.head())", "i.isin(range(3))", "i.isin((1, 2), 3)", "i.isin()",
     "i.between(i.min(), i.max())", "i.between(1)",
     "i.between(0, 1, inclusive='all')", "i.between(0, 1, inclusive=f)",
