@@ -109,6 +109,14 @@ def _pandas_table() -> Any:
     return _module(ROOT / "docs" / "pandas_table.py")
 
 
+def test_most_uses_of_pandas_in_public_scripts_are_answered_or_row_wise() -> None:
+    table = _pandas_table()
+    distinct, uses, also = table.used(table.all_names())
+    assert uses >= 0.75
+    assert also >= 0.9
+    assert distinct >= 0.5
+
+
 def test_the_table_of_pandas_names_is_current() -> None:
     """Whatever pandas is installed: the names are those of the page."""
     table = _pandas_table()
