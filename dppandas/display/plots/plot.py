@@ -168,8 +168,8 @@ def _refuse_what_has_no_bars(record: Record) -> None:
         raise RecordError("a preview has no answer to draw. Leave the preview, and release it.")
     if isinstance(record._law, Selection):
         raise RecordError(
-            "a selected label has no plot, because no number was released. dp.intervals says how far "
-            "its score may be below the best. Released counts by key can be plotted."
+            "a selected label has no plot, because no number was released. dp.intervals says how "
+            "far its score may be below the best. Released counts by key can be plotted."
         )
     if isinstance(statistic, Unique):
         raise RecordError(
