@@ -361,7 +361,6 @@ QueryError: dp.unique(data()["text"], epsilon=1, delta=1e-6)
 UnsupportedVerb: p.iloc[0]
 UnsupportedVerb: p.apply(len)
 UnsupportedVerb: p.to_csv("out.csv")
-UnsupportedVerb: p.dtypes
 PrivateValueError: len(p)
 PrivateValueError: list(text)
 PrivateValueError: bool(mask)
@@ -369,9 +368,17 @@ PrivateValueError: np.asarray(number)
 PrivateValueError: np.mean(number)
 PrivateValueError: float(number)
 PrivateValueError: np.add(unreleased, 1)
-PrivateValueError: p + 1
-PrivateValueError: p + data()
-PrivateValueError: data() + p
+PrivateValueError: p @ 1
+QueryError: p + data()
+QueryError: data() + p
+QueryError: p > data()
+QueryError: p * data()["number"]
+QueryError: p.where(data())
+PrivateValueError: np.where(number > 1)
+LineageError: np.where(number > 1, data()["number"], 0)
+LineageError: np.minimum(number, data()["number"])
+QueryError: text.str.cat(data()["text"])
+QueryError: number.map(lambda x: x)
 PrivateValueError: pickle.dumps(p)
 PrivateValueError: copy.copy(text)
 QueryError: number + "a"

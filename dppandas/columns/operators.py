@@ -101,11 +101,11 @@ class ColumnOperators(PrivateTable):
 
     def _made(self, symbol: str, left: Expression, right: Expression) -> Expression:
         """What an operator makes: + joins what is known to be texts, whatever a dtype says."""
-        held = {left.kind({}), right.kind({})}
-        if symbol == "+" and kinds.TEXT in held <= {kinds.TEXT, kinds.UNKNOWN}:
-            return expressions.joined([left, right])
         schema = self._table.source.facts.schema
-        if symbol == "+" and left.kind(schema) == right.kind(schema) == kinds.TEXT:
+        known, held = ([side.kind(of) for side in (left, right)] for of in ({}, schema))
+        if symbol == "+" and {kinds.TEXT} <= {*known} and {*held} <= {kinds.TEXT, kinds.UNKNOWN}:
+            return expressions.joined([left, right])
+        if symbol == "+" and held == [kinds.TEXT, kinds.TEXT]:
             raise QueryError(
                 f"{left} + {right} would join texts or add numbers, as a dtype decides. Write "
                 ".str.cat(…) to join texts, or + ' ' + with a text between them."

@@ -156,6 +156,11 @@ def as_dict(arg: Any) -> Any:
     if not isinstance(arg, pd.Series):
         return arg
     refuse_private(arg, "what maps the values")
+    if isinstance(arg.index, pd.RangeIndex):
+        raise QueryError(
+            "the index of the Series only numbers its rows, as that of a column of data does. Give "
+            "a dict, or a Series under the values that it maps, such as pd.Series({'f': 'female'})."
+        )
     if not arg.index.is_unique:
         raise QueryError("the index of the Series isn't unique: a value could become several.")
     return dict(zip(arg.index.tolist(), arg.tolist(), strict=True))

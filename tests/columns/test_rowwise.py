@@ -999,7 +999,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     "texts by their dtype": (
         lambda p: (q := private(table(a=pd.Series(["x"], dtype="string"))))["a"] + q["a"],
         r"str\.cat"),
-    "text and a number": (lambda p: (p["age"] + "a").count(), "kind number"),
+    "text and a number": (lambda p: p["age"] + "a", "isn't a number"),
     "numpy's heaviside": (lambda p: np.heaviside(p["age"], 3), "heaviside", PrivateValueError),
     "numpy's where of a condition": (lambda p: np.where(p["age"] > 3), "places", PrivateValueError),
     "numpy's where of a frame": (lambda p: np.where(p, 1, 2), "names of col", PrivateValueError),
@@ -1032,7 +1032,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     "no numbers": (
         lambda p: p[["city"]].astype(str).sum(axis=1, numeric_only=True), "known to hold numbers"),
     "numpy's accumulate": (lambda p: np.add.accumulate(p["age"]), "epsilon=", PrivateValueError),
-    "a text method": (lambda p: p["city"].str.encode(), "They answer", UnsupportedVerb),
+    "a text method": (lambda p: p["city"].str.encode(), "bytes stay", UnsupportedVerb),
     "all texts in one": (lambda p: p["city"].str.cat(), "all rows"),
     "a plain list of texts": (lambda p: p["city"].str.cat(["a", "b"]), "private columns"),
     "columns of an unknown number": (lambda p: p["city"].str.split(expand=True), "needs n="),
@@ -1047,6 +1047,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
         lambda p: p["city"].map(collections.defaultdict(str, a="b")), "a default"),
     "an index that isn't unique": (
         lambda p: p["city"].map(pd.Series(["a", "b"], index=["x", "x"])), "isn't unique"),
+    "a column of data to map by": (lambda p: p["city"].map(people()["city"]), "numbers its rows"),
     "na_action": (lambda p: p["city"].map({"a": "b"}, na_action="drop"), "'ignore'"),
     "cases that are no pairs": (lambda p: p["age"].case_when([p["age"] > 3]), "pairs"),
     "a plain case": (lambda p: p["age"].case_when([([True] * 4, 1)]), "private mask"),
