@@ -840,7 +840,7 @@ MUTANTS = [
            "    if False:",
            "test_figures.py::test_an_object_matches_if_its_pairs_were_released"),
     Mutant(32, "zeros that were computed keep an error", "release/answers/matching.py",
-           "if is_same or _tell(table) else None", "if True else None",
+           "if is_same or made_up or _tell(table) else None", "if True else None",
            "test_results.py::test_what_was_computed_has_no_record_even_where_the_values_a"),
     Mutant(32, "errors are rounded to the nearest", "display/cards/rounding.py",
            "_at(error, last, ROUND_CEILING)", "_at(error, last)",

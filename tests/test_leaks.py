@@ -574,8 +574,8 @@ HOSTILE = [
     "income - income.min()", "income.shift(1) == income", "income.cumsum() > 9",
     "income.duplicated()", "index < 5", "ilevel_0 == 0", "income[0] > 1", "income[::-1] > 1",
     "income.iloc[-1]", "income.loc[0] == 1", "income.values", "income.isin(age)", "income in age",
-    "income.between(income.min(), 9)", "income.eq(age)", "income.groupby(age).mean() > 1",
-    "name.str.cat(name)", "name.str.contains(name)", "name.str[age]", "income.transform(abs)",
+    "income.between(income.min(), 9)", "income.eq(age.max())", "income.groupby(age).mean() > 1",
+    "name.str.cat()", "name.str.contains(name)", "name.str[age]", "income.transform(abs)",
     "income.where(age > age.mean()) > 1", "income.fillna(income.mean()) > 1", "income.dropna() > 1",
     "income.quantile(0.5) > income", "df.income > 1", "income.index",
     # variables of the caller that are no scalars

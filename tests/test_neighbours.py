@@ -24,9 +24,11 @@ from sizes import size
 import dppandas as dp
 from dppandas import statistics as stats
 from dppandas.audit import check_sensitivity
+from dppandas.columns.spellings.query_methods import ColumnMethods
 from dppandas.engines.pandas import PandasEngine, PerUnitEngine
 from dppandas.engines.readers import Columns
 from dppandas.engines.truncation import kept_rows, row_hashes
+from dppandas.frames.series import PrivateSeries
 from dppandas.models.synthetic.fit_scores import MarginalError, SmallDatabases
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss
 from dppandas.privacy.accounting.measures import LossRequest
@@ -84,6 +86,8 @@ FILTERS = [
     "number > 1", "group == 'a' or code in [1, 2]", "not (other < 0.2)", "when >= '2020-01-02'",
 ]  # fmt: skip
 COLUMNS: dict[Any, Expression] = {name: Column(name) for name in PLAIN}
+TABLE = dp.private(pd.DataFrame({"number": [1]}), unit="row")._table
+METHODS = ColumnMethods(lambda expression: PrivateSeries(TABLE, None, expression, None))
 
 
 def bounds(rng: random.Random) -> Bounds:
@@ -111,9 +115,13 @@ def cells(rng: random.Random) -> stats.Cells:
     return rng.choice(choices)
 
 
+def parsed(text: str) -> Any:
+    return query_string.parse(text, COLUMNS, {}.__getitem__, METHODS).expression
+
+
 def operands(rng: random.Random) -> tuple[Expression, ...]:
-    ratio = query_string.parse("number / other > code - 1", COLUMNS, {}.__getitem__)
-    product = query_string.parse("number * other == code", COLUMNS, {}.__getitem__).left  # type: ignore[attr-defined]
+    ratio = parsed("number / other > code - 1")
+    product = parsed("number * other == code").left
     return tuple(rng.sample([*COLUMNS.values(), ratio, product], rng.randint(1, 3)))
 
 
@@ -332,7 +340,7 @@ def test_one_unit_moves_the_integers_by_no_more_than_the_sensitivities(
     for _ in range(PAIRS // len(KINDS)):
         made = MAKERS[statistic](rng)
         text = rng.choice([None, *FILTERS])
-        where = None if text is None else query_string.parse(text, COLUMNS, {}.__getitem__)
+        where = None if text is None else parsed(text)
         unit = rng.choice([Unit(), Unit("owner", 1), Unit("owner", 3)])
         wild = kind == "object"
         others = [{**row(rng, wild), "owner": rng.choice([1, 2, 3, None])} for _ in range(8)]
@@ -360,7 +368,7 @@ def test_the_type_of_a_column_never_changes_the_integers(statistic: Any) -> None
     rng = random.Random(statistic.__name__)
     for _ in range(size(quick=15, deep=60)):
         made = MAKERS[statistic](rng)
-        where = query_string.parse(rng.choice(FILTERS), COLUMNS, {}.get)
+        where = parsed(rng.choice(FILTERS))
         rows = [{**row(rng, False), "owner": rng.choice([1, 2])} for _ in range(12)]
         expected = found(made, where, table(rows, "object"), Unit("owner", 4))
         for kind in KINDS:

@@ -85,7 +85,7 @@ class TextMethods(Accessor[C]):
 
     @hide_internals
     def __dir__(self) -> list[str]:
-        return sorted({*MAPS, *TESTS})
+        return sorted({*super().__dir__(), *MAPS, *TESTS})
 
     @hide_internals
     def __getitem__(self, key: Any) -> C:

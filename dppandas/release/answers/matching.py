@@ -14,11 +14,14 @@ Places = npt.NDArray[np.intp]
 Table = pd.Series | pd.DataFrame
 
 
-def located(shown: Table, released: Table, one_column: bool) -> tuple[Places, Places] | None:
+def located(
+    shown: Table, released: Table, one_column: bool, made_up: bool = False
+) -> tuple[Places, Places] | None:
     """Which rows and columns of a released table an object shows; None unless all of its (row,
     column, value) were released.
 
     one_column : whether the release has a single column, whose name then doesn't matter.
+    made_up : whether it is a preview's, where all may be 0.
     """
     table, whole = (t.to_frame() if isinstance(t, pd.Series) else t for t in (shown, released))
     wide = table.shape[1]
@@ -31,7 +34,7 @@ def located(shown: Table, released: Table, one_column: bool) -> tuple[Places, Pl
         return None
     is_whole = len(rows) == len(whole) and len(columns) == whole.shape[1]
     is_same = is_whole and all(one.dtype.kind == other.dtype.kind for one, other in pairs)
-    return (rows, columns) if is_same or _tell(table) else None
+    return (rows, columns) if is_same or made_up or _tell(table) else None
 
 
 def _tell(table: pd.DataFrame) -> bool:

@@ -346,7 +346,7 @@ def _matched(result: Any, record: Record | RecordBundle) -> ShownFigures | None:
     else:
         released, places = _released(record)
         one_column = record._layout.columns is None
-    found = located(result, released, one_column)
+    found = located(result, released, one_column, getattr(record, "preview", False))
     if found is None:
         return None
     rows, columns = found
