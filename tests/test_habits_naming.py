@@ -94,6 +94,7 @@ def test_the_unit_is_never_melted() -> None:
     visits = pd.DataFrame({"who": [1, 1, 2], "a": [1, 2, 3], "b": [4, 5, 6]})
     p = dp.protect(visits, name="melted", unit="who", max_rows=2)
     assert list(p.melt().columns) == ["variable", "value"]
+    assert dp.record(p.melt().count(epsilon=1)).scale == 4  # two columns, of two rows
     long = p.melt("who", ["a", "b"])
     assert dp.record(long.count(epsilon=1)).scale == 4
     assert dp.record(long["who"].nunique(epsilon=1)).scale == 1
