@@ -320,7 +320,7 @@ def test_one_row_for_each_unit_has_one_key() -> None:
     (lambda u: u.agg(x=("x", "std")), "must be a pair .* sum, mean"),
     (lambda u: u.agg(), "needs names"), (lambda u: u.agg("sum", y=("x", "sum")), "needs names"),
     (lambda u: u.agg(["sum"]), "needs names"), (lambda u: u["xx"], "no column 'xx'"),
-    (lambda u: u[["x", "xx"]], "no column 'xx'"), (lambda u: u["region"].sum(), "of kind text"),
+    (lambda u: u[["x", "xx"]], "no column 'xx'"), (lambda u: u["when"].sum(), "of kind time"),
     (lambda u: u["person"].first(), "is the unit"), (lambda u: u["x"].sum(1), "takes nothing"),
     (lambda u: u.nothing, "They answer agg"), (lambda u: u["x"].agg("std"), "must be a pair"),
 ])  # fmt: skip

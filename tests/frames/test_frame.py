@@ -413,7 +413,7 @@ ERRORS: dict[str, tuple[Any, ...]] = {
         lambda p: p["age"].mean(bounds=sample()["age"], epsilon=1), "not a Series"),
     "a column of data as epsilon": (lambda p: p.count(epsilon=sample()["age"]), "epsilon=a Series"),
     "a whole frame multiplied": (lambda p: p @ p, "Use one of its columns", PrivateValueError),
-    "texts of a frame compared": (lambda p: (p == 3).sum(), "never equal"),
+    "numbers of a frame compared": (lambda p: (p == pd.Timestamp(3)).sum(), "never equal"),
     "columns set": (lambda p: setattr(p, "age", 5), "can't be changed", AttributeError),
     "a typing error": (lambda p: p.agee, "Did you mean the column 'age'", AttributeError),
     "a group twice": (lambda p: p.groupby(["age", "age"], keys=[(1, 1)]), "twice"),
