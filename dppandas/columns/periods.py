@@ -15,6 +15,7 @@ from ..rows.facts.keys import Keys
 from ..rows.query_string import lookup
 from ..rows.values.vectors import timestamp
 from ..statistics import Cells
+from .operators import ColumnOperators
 from .private_rows import PrivateTable
 
 MOST_PERIODS = 100_000
@@ -52,14 +53,17 @@ def grouped(
     table: PrivateTable, by: list[Any], keys: object, ranges: object
 ) -> tuple[list[Any], Cells]:
     """The names and cells of a groupby with at least one Grouper."""
-    names = [_key_of(each) if is_grouper(each) else each for each in by]
-    periods = [name for each, name in zip(by, names, strict=True) if _has_periods(each)]
-    labels = _given("keys", keys, [name for name in names if name not in periods])
-    ends = _given("range", ranges, periods)
+    names = [_name_of(each) for each in by]
+    are_periods = list(map(_has_periods, by))
+    named = list(zip(by, names, are_periods, strict=True))
+    labels = _given("keys", keys, [name for _, name, is_period in named if not is_period])
+    ends = _given("range", ranges, [name for _, name, is_period in named if is_period])
     cells: Cells | None = None
-    for each, name in zip(by, names, strict=True):
-        if _has_periods(each):
+    for each, name, is_period in named:
+        if is_period:
             more = _cells(table, each, name, ends.get(name))
+        elif isinstance(each, ColumnOperators):
+            more = table._cells_by([(name, each._expression)], labels.get(name))
         else:
             more = table._cells([name], labels.get(name))
         if cells is not None and cells.keys is not None and more.keys is not None:
@@ -92,6 +96,11 @@ def _given(argument: str, given: object, names: list[Any]) -> Mapping[Any, Any]:
             "periods, and keys=[…] for labels."
         )
     return given
+
+
+def _name_of(by: Any) -> Any:
+    """The name of a level: that of a column, or the key of a Grouper."""
+    return _key_of(by) if is_grouper(by) else by.name if isinstance(by, ColumnOperators) else by
 
 
 def _key_of(grouper: Any) -> Any:

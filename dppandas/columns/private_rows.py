@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from ..errors import LineageError, MissingArgument, QueryError, UnknownColumn, quoted
 from ..release.private import Private, Table
@@ -43,16 +47,50 @@ class PrivateTable(Private):
             ) from None
 
     def _cells(self, names: Sequence[Any], keys: object) -> Cells:
+        """A cell for each key of some columns, by their names."""
         self._some_columns()
-        by = [self._found_column(name) for name in names]
-        if keys is None:
-            declared = (declared_keys(self._table, n, e) for n, e in zip(names, by, strict=True))
-            parsed = functools.reduce(Keys.then, declared)
+        return self._cells_by([(name, self._found_column(name)) for name in names], keys)
+
+    def _cells_by(self, by: Sequence[tuple[Any, Expression]], keys: object) -> Cells:
+        """A cell for each key that is given or declared for some columns and their names."""
+        names, given = [name for name, _ in by], self._of_one(by, keys)
+        if given is None:
+            each = [declared_keys(self._table, name, expression) for name, expression in by]
+            parsed = functools.reduce(Keys.then, each)
+        elif isinstance(given, Mapping) and len(by) > 1:
+            parsed = self._completed(by, given)
         else:
-            parsed = Keys.parse(keys, names)
-        for position, expression in enumerate(by):
+            parsed = Keys.parse(given, names)
+        for position, (_, expression) in enumerate(by):
             expressions.agree(expression, self._table.source.facts, parsed.column(position))
-        return Cells(tuple(by), parsed)
+        return Cells(tuple(expression for _, expression in by), parsed)
+
+    def _completed(self, by: Sequence[tuple[Any, Expression]], given: Mapping[Any, Any]) -> Keys:
+        """Keys that are given by name for some columns, and declared for the others."""
+        names = [name for name, _ in by]
+        if any(names.count(name) > 1 for name in given):
+            raise QueryError(
+                "keys= can't tell apart columns of one name. Give one of them another name, as in "
+                'frame["when"].dt.month.rename("month").'
+            )
+        known = {
+            name: (place, found)
+            for place, (name, each) in enumerate(by)
+            if name not in given and (found := keys_known(self._table, each)) is not None
+        }
+        labels = {name: found.labels for name, (_, found) in known.items()}
+        ordered = frozenset(place for place, found in known.values() if found.ordered)
+        return replace(Keys.parse(labels | dict(given), names), ordered=ordered)
+
+    def _of_one(self, by: Sequence[tuple[Any, Expression]], keys: object) -> Any:
+        """Keys, by name if a flat list is given for several columns: it is that of the only one
+        of which no keys are known."""
+        if len(by) == 1 or not isinstance(keys, list | range | np.ndarray | pd.Index):
+            return keys
+        if any(isinstance(label, tuple) for label in keys):
+            return keys
+        silent = [name for name, expression in by if not keys_known(self._table, expression)]
+        return {silent[0]: keys} if len(silent) == 1 else keys
 
     def _crossed(
         self, index_names: Sequence[Any], column_names: Sequence[Any], keys: object
@@ -91,13 +129,18 @@ def same_rows(rows_of: PrivateTable, column: PrivateTable) -> None:
         raise QueryError("this column has other rows than the frame. Make it from this frame.")
 
 
-def declared_keys(table: Table, name: Any, expression: Expression) -> Keys:
-    """The keys that the domain declares. Those of a truth value are known anyway."""
+def keys_known(table: Table, expression: Expression) -> Keys | None:
+    """The keys that the domain declares, or that are known anyway, as those of a truth value."""
     declared = table.declared(expression)
     if isinstance(declared, Keys):
         return declared
-    if expression.is_truth:
-        return Keys((False, True))
+    return Keys((False, True)) if expression.is_truth else None
+
+
+def declared_keys(table: Table, name: Any, expression: Expression) -> Keys:
+    """The keys that are known of a column, which is refused if there are none."""
+    if (known := keys_known(table, expression)) is not None:
+        return known
     raise MissingArgument(
         f"keys= is needed for {name!r}: labels are never read from the data, because a rare one "
         "would show who is in it. Write keys=[9, 12, 14], or declare them: domain= of dp.protect, "

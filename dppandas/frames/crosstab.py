@@ -10,12 +10,11 @@ from ..columns.private_rows import PrivateTable, listed
 from ..errors import QueryError, is_one_of, parameters, quoted
 from ..privacy.accounting.losses import AskOptions
 from ..release.asking import release_method
-from ..release.private import Private
 from ..rows import query_string
-from ..rows.facts.keys import is_hashable
 from ..statistics import Contingency, Layout
 from .answers.summaries import Covariances
 from .groupby import PrivateGroupBy
+from .grouping import Grouping, names_of
 
 #: The answers that a pivot table can show: those with one number for each group.
 AGGREGATES = ("count", "sum", "mean", "median", "quantile", "min", "max", "var", "std")
@@ -132,22 +131,6 @@ class CrosstabMethods(Covariances):
         return method()
 
 
-def names_of(given: Any) -> list[Any]:
-    """The names of columns: one, or a list; empty for None."""
-    if given is None:
-        return []
-    names = list(given) if isinstance(given, list | pd.Index) else [given]
-    for name in names:
-        if isinstance(name, Private):
-            raise QueryError(
-                "columns are given by name here. Name a private column first, as in "
-                ".assign(old=p['age'] > 60), and use its name."
-            )
-        if not is_hashable(name):
-            raise QueryError(f"{quoted(name)} isn't a column. Give columns by name.")
-    return names
-
-
 def _and_sum(labels: pd.Index, name: object) -> pd.Index:
     """Labels, with one more for their sum."""
     if not isinstance(name, str):
@@ -170,7 +153,8 @@ class Pivot(PrivateGroupBy):
         self, table: PrivateTable, sides: Sides, keys: object, values: Any, as_list: bool
     ) -> None:
         cells, joined = table._crossed(*sides, keys)
-        super().__init__(table, [*sides[0], *sides[1]], cells, values)
+        names = [*sides[0], *sides[1]]
+        super().__init__(table, Grouping(names, cells, frozenset(names)), values)
         named = [side for side in sides if side]
         labels = [k.index(names) for k, names in zip(joined, named, strict=True)]
         alone = pd.Index([values])

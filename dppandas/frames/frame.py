@@ -12,9 +12,8 @@ from typing import Any, Self, Unpack
 import pandas as pd
 
 from ..columns import refusals
-from ..columns.private_rows import once
 from ..errors import QueryError, hide_internals, quoted
-from ..privacy.accounting.losses import AskOptions, ReleaseOptions, parse_delta, with_options_named
+from ..privacy.accounting.losses import AskOptions, ReleaseOptions, with_options_named
 from ..release.asking import release_method
 from ..release.ways import UNSAID, Ways
 from ..rows.expressions import Column, Declared
@@ -23,12 +22,11 @@ from ..rows.facts.domain import Declaration, parse_domain
 from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Span
 from ..rows.facts.units import MOST_ROWS, whole_number
-from ..rows.query_string import lookup
 from ..statistics import Cells, Layout, Truncation
-from .crosstab import names_of
 from .frame_answers import FrameAggregations
-from .groupby import PrivateGroupBy, UndeclaredCells, UnknownGroups
-from .partitions import cells_of, parts_of
+from .groupby import PrivateGroupBy, grouped_by
+from .grouping import labels_shown
+from .partitions import parts_of
 from .series import PrivateSeries
 from .tables import PerUnit
 
@@ -161,6 +159,14 @@ ask .release(epsilon=…)>
         self._unit_column("per_unit()")
         return PerUnit(self)
 
+    def _is_unit(self, by: Any) -> bool:
+        """Whether this names the unit column, of which no keys are known."""
+        unit = self._table.source.unit.column
+        name = by[0] if isinstance(by, list) and len(by) == 1 else by
+        if unit is None or not isinstance(name, type(unit)) or name != unit:
+            return False
+        return self._columns.get(name) == Column(unit) and not self._table.declared(Column(unit))
+
     def _unit_column(self, verb: str) -> Any:
         if self._table.source.unit.column is None:
             raise QueryError(
@@ -205,14 +211,16 @@ ask .release(epsilon=…)>
         observed: bool = False,
         dropna: bool = True,
         delta: object = None,
-    ) -> PrivateGroupBy:
+    ) -> PrivateGroupBy | PerUnit[PrivateFrame]:
         """Group rows by the declared keys of one or more columns.
 
-        by : a name, a ``pd.Grouper(key="when", freq="MS")``, or a list of them. freq is D, W, MS,
+        by : a name, a private column of these rows such as ``frame["when"].dt.month``, a
+            ``pd.Grouper(key="when", freq="MS")``, or a list of them. freq is D, W, MS,
             ME, QS, QE, YS, YE, or hours, minutes or seconds that divide a day; pandas counts others
             from the first row.
         keys : for one column a list; for several a dict with a list for each (their product) or a
-            list of tuples; else the declared domain's. Rows with other labels are dropped. All
+            list of tuples; else, and for columns that a dict leaves out, the declared domain's, or
+            those that follow, as the months of a time do. Rows with other labels are dropped. All
             groups are there, in declared order, because which groups have rows is private.
         range : (start, end), two times, for a Grouper: a group for each period between them, named
             as in pandas. Times with a zone need start and end with a zone, whose clock decides. A
@@ -221,28 +229,23 @@ ask .release(epsilon=…)>
         delta : finds the keys in the data, in a session with a δ and without keys=. Shown are those
             whose noisy count reaches a public threshold (see `UnknownGroups`). Each answer spends
             this δ, and its intervals hold for each key by itself, given that it is shown.
-        as_index, sort, observed, dropna : as in pandas, but only these defaults make sense here.
-            Another value raises `QueryError`, which says what to do instead.
+        as_index : False makes columns of the labels, which otherwise are the index.
+        sort : True sorts the labels; otherwise they are in declared order.
+        observed, dropna : as in pandas, but only these defaults make sense here. Another value
+            raises `QueryError`, which says what to do instead.
+
+        To group by the unit column is to ask for one row for each unit: see `per_unit`.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> when = pd.to_datetime(["2024-01-05", "2024-02-07"] * 99)
+        >>> p = dp.protect(pd.DataFrame({"when": when}), name="grouped")
+        >>> p.groupby(p["when"].dt.month, as_index=False).size(epsilon=1).columns.tolist()
+        ['when', 'size']
         """
-        for given, only, instead in (
-            (as_index, True, "as_index=False: call .reset_index() on the result"),
-            (sort, False, "sort=True: call .sort_index() on the result, or sort keys="),
-            (observed, False, "observed=True: which keys have rows is private. Leave it out"),
-            (dropna, True, "dropna=False: missing labels are in no group. Use fillna first"),
-        ):
-            if given is not only:
-                raise QueryError(f"groupby doesn't offer {instead}.")
-        if delta is None:
-            return PrivateGroupBy(self, *cells_of(self, by, keys, range, "groupby"), None)
-        names = names_of(by)
-        if not names:
-            raise QueryError("groupby needs at least one column.")
-        if range is not None or not self._are_unknown(names, keys, delta):
-            raise QueryError("delta= is for undeclared keys, and these are declared. Leave it out.")
-        once(names)
-        self._some_columns()
-        by = tuple(lookup(name, self._columns) for name in names)
-        return UnknownGroups(self, names, UndeclaredCells(by, delta=parse_delta(delta)), None)
+        if keys is None and delta is None and self._is_unit(by):
+            return self.per_unit()
+        shown = labels_shown(by, as_index, sort, observed, dropna)
+        return grouped_by(self, by, keys, range, shown, delta)
 
     @release_method
     def partition(

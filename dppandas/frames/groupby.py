@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NoReturn, Self, Unpack
 
 import pandas as pd
@@ -13,29 +13,40 @@ from ..columns import refusals
 from ..columns.bins import binned
 from ..columns.private_rows import PrivateTable, listed, once
 from ..errors import QueryError, hide_internals, quoted
-from ..privacy.accounting.losses import NO_DELTA, AskOptions, Delta
+from ..privacy.accounting.losses import NO_DELTA, AskOptions, Delta, parse_delta
 from ..release.asking import release_method
 from ..release.blocks.bundle import Name
 from ..release.pickles import register_families
+from ..release.request import Request
 from ..release.unreleased import Unreleased, UnreleasedGroups
 from ..rows import query_string
 from ..rows.expressions import Expression
 from ..rows.facts.bounds import Bounds
+from ..rows.facts.keys import Keys
 from ..statistics import Cells, Count, Layout, Statistic
+from ..statistics.layout import GroupLabels
 from .answers.arguments import briefly, index
 from .answers.frequencies import counts_units
 from .answers.summaries import Covariances
+from .grouping import Grouping, grouping, labels_of, names_and_columns
 from .series import PrivateSeries
 
 
 class PrivateGroupBy(Covariances):
     """Private rows grouped by declared keys. Answers have an entry for each key, in that order."""
 
-    def __init__(self, table: PrivateTable, names: list[Any], cells: Cells, selected: Any) -> None:
+    def __init__(self, table: PrivateTable, by: Grouping, selected: Any = None) -> None:
         super().__init__(table._table, table._columns, table._where)
-        self._names = names
-        self._by = cells
+        self._by = by
         self._selected = selected  # None: all other columns; a list; or one name
+
+    @property
+    def _names(self) -> list[Any]:
+        return self._by.names
+
+    @property
+    def _groups(self) -> Cells:
+        return self._by.cells
 
     @hide_internals
     def __repr__(self) -> str:
@@ -47,7 +58,7 @@ class PrivateGroupBy(Covariances):
         for name in selected if isinstance(selected, list) else [selected]:
             query_string.lookup(name, self._columns)
         once(selected if isinstance(selected, list) else [])
-        return type(self)(self, self._names, self._groups, selected)
+        return type(self)(self, self._by, selected)
 
     @hide_internals
     def __getattr__(self, name: str) -> PrivateGroupBy:
@@ -63,7 +74,7 @@ class PrivateGroupBy(Covariances):
 
     def _operands(self) -> dict[Any, Expression]:
         if self._selected is None:
-            names = [name for name in self._columns if name not in self._names]
+            names = [name for name in self._columns if name not in self._by.used]
         else:
             names = self._selected if isinstance(self._selected, list) else [self._selected]
         if not names:
@@ -74,11 +85,7 @@ class PrivateGroupBy(Covariances):
         if self._selected is not None or weights is None or isinstance(weights, PrivateTable):
             return self
         others = [name for name in self._operands() if name != weights]
-        return type(self)(self, self._names, self._by, others)
-
-    @property
-    def _groups(self) -> Cells:
-        return self._by
+        return type(self)(self, self._by, others)
 
     def _shape(self, integer: bool) -> Layout:
         labels = index(self._groups, self._names)
@@ -108,6 +115,12 @@ class PrivateGroupBy(Covariances):
             names = [column if flat else name for column, name in ordered]
             return table.set_axis(pd.Index(names, tupleize_cols=False), axis=1)
         return table.set_axis(pd.MultiIndex.from_tuples(ordered), axis=1)
+
+    def _question(
+        self, statistic: Statistic, what: str, kind: type[Unreleased] = Unreleased
+    ) -> Request:
+        shown = replace(statistic, layout=replace(statistic.layout, groups=self._by.shown))
+        return super()._question(shown, what, kind)
 
     def _titled(self, what: str, bounds: Sequence[Bounds] = ()) -> str:
         return self._by_group(f"{what} of {briefly(list(self._operands()))}")
@@ -240,7 +253,7 @@ class UnknownGroups(PrivateGroupBy):
 
     def _over_found_keys(self, layout: Layout, inner: Statistic | None, what: str) -> Any:
         """The counts of the keys found, or another statistic of their rows."""
-        delta = self._by.delta if isinstance(self._by, UndeclaredCells) else NO_DELTA
+        delta = self._groups.delta if isinstance(self._groups, UndeclaredCells) else NO_DELTA
         by, names = self._groups.by, tuple(self._names)
         found = statistics.UndeclaredKeys(Cells(), layout, by, names, delta, inner=inner)
         return super()._question(found, what, UnreleasedGroups)
@@ -275,6 +288,45 @@ class UnknownGroups(PrivateGroupBy):
             "value_counts by group needs declared keys. Give keys=[…], or count by both columns: "
             "frame.value_counts([…], delta=…)."
         )
+
+
+def grouped_by(
+    frame: PrivateTable, by: Any, keys: object, ranges: object, shown: GroupLabels, delta: object
+) -> PrivateGroupBy:
+    """See `PrivateFrame.groupby`."""
+    if delta is None:
+        declared = grouping(frame, by, keys, ranges, "groupby")
+        return PrivateGroupBy(frame, _placed(frame, declared, shown))
+    items, used = names_and_columns(frame, by)
+    if not items:
+        raise QueryError("groupby needs at least one column.")
+    frame._some_columns()
+    named = labels_of(frame, items)
+    known = (isinstance(frame._table.declared(each), Keys) for _, each in named)
+    if ranges is not None or keys is not None or all(known):
+        raise QueryError("delta= is for undeclared keys, and these are declared. Leave it out.")
+    names = [name for name, _ in named]
+    cells = UndeclaredCells(tuple(each for _, each in named), delta=parse_delta(delta))
+    return UnknownGroups(frame, _placed(frame, Grouping(names, cells, used), shown))
+
+
+def _placed(frame: PrivateTable, by: Grouping, shown: GroupLabels) -> Grouping:
+    """A grouping whose labels are shown where a call wants them, if they can be."""
+    kept = [name for name in by.names if name in frame._columns and name not in by.used]
+    if shown.as_columns and (kept or len(set(by.names)) < len(by.names)):
+        raise QueryError(
+            "as_index=False needs a name of its own for each column of labels. Give it one, as in "
+            'groupby(frame["when"].dt.month.rename("month"), as_index=False).'
+        )
+    if shown.is_sorted and by.cells.keys is not None:
+        try:
+            by.cells.keys.index(by.names).sort_values()
+        except TypeError:
+            raise QueryError(
+                "sort=True: these keys have no common order. Leave it out: groups are in the order "
+                "of keys=."
+            ) from None
+    return replace(by, shown=shown)
 
 
 @hide_internals

@@ -5,41 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from ..columns.periods import grouped, is_grouper
-from ..columns.private_rows import listed, once
-from ..errors import LineageError, QueryError
+from ..columns.private_rows import listed
+from ..errors import LineageError
 from ..ledger import canonical
 from ..privacy.accounting.composition import Part
 from ..privacy.sampling import entropy
 from ..release.private import Table
 from ..rows import expressions
 from ..rows.facts.keys import Keys
-from ..statistics import Cells
-from .crosstab import names_of
+from .grouping import grouping
 from .verbs.transformations import Transformations
 
 V = TypeVar("V", bound=Transformations)
-
-
-def cells_of(
-    frame: Transformations, by: Any, keys: object, ranges: object, verb: str
-) -> tuple[list[Any], Cells]:
-    """The columns that rows are grouped by, and a cell for each declared key."""
-    names = names_of(by)
-    if not names:
-        raise QueryError(f"{verb} needs at least one column, as in {verb}('city', keys=[…]).")
-    if any(map(is_grouper, names)):
-        frame._some_columns()
-        names, cells = grouped(frame, names, keys, ranges)
-    elif ranges is not None:
-        raise QueryError(
-            "range= is for periods, as in groupby(pd.Grouper(key='when', freq='MS'), range=(start, "
-            "end)). For labels give keys=[…]."
-        )
-    else:
-        cells = frame._cells(names, keys)
-    once(names)
-    return names, cells
 
 
 def parts_of(frame: V, by: Any, keys: object, ranges: object) -> dict[Any, V]:
@@ -52,9 +29,10 @@ def parts_of(frame: V, by: Any, keys: object, ranges: object) -> dict[Any, V]:
             "frame can't be checked. Use groupby(…, keys=[…]), which answers for all keys in one "
             "release."
         )
-    names, cells = cells_of(frame, by, keys, ranges, "partition")
+    divided_by = grouping(frame, by, keys, ranges, "partition")
+    cells = divided_by.cells
     found: Keys = cells.keys or Keys(())
-    name, labels = _names(table, names, cells.by, found)
+    name, labels = _names(table, divided_by.names, cells.by, found)
     divided = table.source.unit.max_rows * table.branches
     parts: dict[Any, V] = {}
     for position, label in enumerate(found.labels):

@@ -62,6 +62,27 @@ class Cells:
 
 
 @dataclass(frozen=True)
+class GroupLabels:
+    """Where an answer shows the labels of its groups: in declared order or sorted, and in the index
+    or in columns. It changes what is shown, and nothing that is asked."""
+
+    levels: int = 1
+    is_sorted: bool = False
+    as_columns: bool = False
+
+    def shown(self, value: Any) -> Any:
+        """An answer with its labels where they belong."""
+        if self.is_sorted:
+            order = {"kind": "stable", "sort_remaining": False}
+            value = value.sort_index(level=list(range(self.levels)), **order)
+        if not self.as_columns:
+            return value
+        if isinstance(value, pd.Series) and value.name is None:
+            return value.reset_index(name="size")  # what has no column to be named by
+        return value.reset_index()
+
+
+@dataclass(frozen=True)
 class Layout:
     """How a flat list of numbers becomes the object that pandas would return."""
 
@@ -72,6 +93,7 @@ class Layout:
     order: str | None = None  # "ascending" or "descending"
     block: int = 0  # sort within consecutive blocks of this length; 0: all together
     rulers: tuple[Ruler | None, ...] = ()  # one for each column, None for a column of numbers
+    groups: GroupLabels = GroupLabels()
 
     @property
     def is_scalar(self) -> bool:

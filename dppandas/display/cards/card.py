@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -83,16 +83,17 @@ def _drawn(answer: Any, shown: ShownFigures) -> Card:
     axis = axis_of(figures) if len(wide) == 1 else None
     is_under = shown.columns is not None and _is_covariance(shown.record)
     cells = _cells(figures, shown.record, is_under)
+    index = cast(pd.Index, shown.index)  # that of the release, where labels are columns here
     made = {
         row: Row(
-            cut(text_of(answer.index[row]), LONGEST),
+            cut(text_of(index[row]), LONGEST),
             _with_gaps(cells[i * len(wide) : (i + 1) * len(wide)], columns),
             None if axis is None else axis.place(figures, i),
         )
         for i, row in enumerate(high)
     }
     return Card(
-        _names(answer), _heads(answer, columns),
+        _names(shown), _heads(answer, shown, columns),
         [None if row is None else made[row] for row in rows], axis,
         foot_of(shown, figures, type(answer).__name__), is_under,
     )  # fmt: skip
@@ -119,19 +120,19 @@ def _with_gaps(cells: Sequence[Cell], columns: Sequence[int | None]) -> list[Cel
     return [Cell("…") if column is None else next(each) for column in columns]
 
 
-def _names(answer: Any) -> str:
+def _names(shown: ShownFigures) -> str:
     """The names of the index, and of a table's columns."""
-    both = [names_of(answer.index)]
-    if isinstance(answer, pd.DataFrame):
-        both += filter(None, [names_of(answer.columns)])
+    both = [names_of(cast(pd.Index, shown.index))]
+    if shown.columns is not None:
+        both += filter(None, [names_of(shown.columns)])
     return " \\ ".join(both)
 
 
-def _heads(answer: Any, columns: Sequence[int | None]) -> list[str]:
+def _heads(answer: Any, shown: ShownFigures, columns: Sequence[int | None]) -> list[str]:
     """The names of the columns; of a Series its own."""
-    if isinstance(answer, pd.Series):
+    if shown.columns is None:
         return ["" if answer.name is None else cut(text_of(answer.name), LONGEST)]
-    return ["…" if at is None else cut(text_of(answer.columns[at]), LONGEST) for at in columns]
+    return ["…" if at is None else cut(text_of(shown.columns[at]), LONGEST) for at in columns]
 
 
 def _cells(figures: Figures, record: Any, marks_zero: bool) -> list[Cell]:

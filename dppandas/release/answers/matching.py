@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,19 @@ def located(
     is_whole = len(rows) == len(whole) and len(columns) == whole.shape[1]
     is_same = is_whole and all(one.dtype.kind == other.dtype.kind for one, other in pairs)
     return (rows, columns) if is_same or made_up or _tell(table) else None
+
+
+def with_labels_as_index(shown: Table, released: Table) -> pd.DataFrame | None:
+    """A table whose first columns are the labels of a released one, as after reset_index, with
+    these as its index again; None for other tables."""
+    names, columns = list(released.index.names), list(getattr(shown, "columns", ()))
+    usual = ["index"] if len(names) == 1 else [f"level_{i}" for i in range(len(names))]
+    named = [n if n is not None else other for n, other in zip(names, usual, strict=True)]
+    first = [c[0] if isinstance(c, tuple) and not any(c[1:]) else c for c in columns[: len(named)]]
+    if first != named or len(columns) == len(named) or len({*columns}) < len(columns):
+        return None
+    table = cast(pd.DataFrame, shown).set_index(columns[: len(named)])
+    return table.set_axis(table.index.set_names(names), axis=0)
 
 
 def _tell(table: pd.DataFrame) -> bool:

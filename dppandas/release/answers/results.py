@@ -22,7 +22,7 @@ from ..accuracy.expected import CONFIDENCE, with_error
 from ..pickles import register
 from ..query import Token, token
 from .figures import ShownFigures
-from .matching import located
+from .matching import located, with_labels_as_index
 from .record_bundle import RecordBundle
 from .records import Record, by_id
 from .shown import DROWNED
@@ -204,7 +204,7 @@ def released_value(record: Record) -> Any:
     """The released value, with its record."""
     value = record._released
     if isinstance(value, pd.Series | pd.DataFrame):
-        return _marked(value.copy(), record)
+        return _marked(record._layout.groups.shown(value.copy()), record)
     kinds = {pd.Timestamp: ReleasedTime, pd.Timedelta: ReleasedDuration, int: ReleasedInt}
     return _carrying(kinds.get(type(value), ReleasedFloat), value, record)
 
@@ -346,7 +346,11 @@ def _matched(result: Any, record: Record | RecordBundle) -> ShownFigures | None:
     else:
         released, places = _released(record)
         one_column = record._layout.columns is None
-    found = located(result, released, one_column, getattr(record, "preview", False))
+    made_up = getattr(record, "preview", False)
+    found = located(result, released, one_column, made_up)
+    if found is None and (indexed := with_labels_as_index(result, released)) is not None:
+        result = indexed
+        found = located(result, released, one_column, made_up)
     if found is None:
         return None
     rows, columns = found

@@ -1,0 +1,114 @@
+"""What rows are grouped by: columns by name, private columns, and periods of time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from ..columns.operators import ColumnOperators
+from ..columns.periods import grouped, is_grouper
+from ..columns.private_rows import PrivateTable, once, same_rows
+from ..errors import QueryError, quoted
+from ..release.private import Private
+from ..rows.expressions import Expression
+from ..rows.facts.keys import is_hashable
+from ..statistics import Cells
+from ..statistics.layout import GroupLabels
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The levels of an answer's index, a cell for each of its labels, and how these are shown."""
+
+    names: list[Any]
+    cells: Cells
+    #: The columns that rows are grouped by: answers have none of them.
+    used: frozenset[Any]
+    shown: GroupLabels = field(default_factory=GroupLabels)
+
+
+def names_of(given: Any) -> list[Any]:
+    """The names of columns: one, or a list; empty for None."""
+    if given is None:
+        return []
+    names = list(given) if isinstance(given, list | pd.Index) else [given]
+    for name in names:
+        if isinstance(name, Private):
+            raise QueryError(
+                "columns are given by name here. Name a private column first, as in "
+                ".assign(old=p['age'] > 60), and use its name."
+            )
+        if not is_hashable(name):
+            raise QueryError(f"{quoted(name)} isn't a column. Give columns by name.")
+    return names
+
+
+def names_and_columns(frame: PrivateTable, by: Any) -> tuple[list[Any], frozenset[Any]]:
+    """What a groupby lists: names, private columns of these rows, and Groupers; and the frame's
+    columns among them."""
+    items = by if isinstance(by, list) else [by]
+    columns = [each for each in items if isinstance(each, ColumnOperators)]
+    for column in columns:
+        same_rows(frame, column)
+    found: list[Any] = []
+    for each in items if columns else [by]:
+        found += [each] if isinstance(each, ColumnOperators) else names_of(each)
+    named = [each for each in found if not isinstance(each, ColumnOperators)]
+    once([each.key if is_grouper(each) else each for each in named])
+    used = {each.key if is_grouper(each) else each for each in named}
+    used |= {c.name for c in columns if _is_column(frame, c)}
+    return found, frozenset(used)
+
+
+def _is_column(frame: PrivateTable, column: ColumnOperators) -> bool:
+    """Whether a private column is one of the frame's, unchanged."""
+    return is_hashable(column.name) and frame._columns.get(column.name) == column._expression
+
+
+def labels_of(frame: PrivateTable, items: Sequence[Any]) -> list[tuple[Any, Expression]]:
+    """What labels are read from, each with its name."""
+    return [
+        (each.name, each._expression)
+        if isinstance(each, ColumnOperators)
+        else (each, frame._found_column(each))
+        for each in items
+    ]
+
+
+def grouping(frame: PrivateTable, by: Any, keys: object, ranges: object, verb: str) -> Grouping:
+    """The columns that rows are grouped by, and a cell for each declared key."""
+    items, used = names_and_columns(frame, by)
+    if not items:
+        raise QueryError(f"{verb} needs at least one column, as in {verb}('city', keys=[…]).")
+    frame._some_columns()
+    if any(map(is_grouper, items)):
+        names, cells = grouped(frame, items, keys, ranges)
+    elif ranges is not None:
+        raise QueryError(
+            "range= is for periods, as in groupby(pd.Grouper(key='when', freq='MS'), range=(start, "
+            "end)). For labels give keys=[…]."
+        )
+    else:
+        labels = labels_of(frame, items)
+        names, cells = [name for name, _ in labels], frame._cells_by(labels, keys)
+    return Grouping(names, cells, used)
+
+
+def labels_shown(
+    by: Any, as_index: object, sort: object, observed: object, dropna: object
+) -> GroupLabels:
+    """How answers show the labels of groups. Refuses what depends on rows."""
+    for given, only, instead in (
+        (observed, False, "observed=True: which keys have rows is private. Leave it out"),
+        (dropna, True, "dropna=False: missing labels are in no group. Use fillna first"),
+    ):
+        if given is not only:
+            raise QueryError(f"groupby doesn't offer {instead}.")
+    for name, flag in (("as_index", as_index), ("sort", sort)):
+        if not isinstance(flag, bool):
+            raise QueryError(f"{name}={quoted(flag)} must be True or False.")
+    levels = len(by) if isinstance(by, list | pd.Index) else 1
+    return GroupLabels(levels, is_sorted=bool(sort), as_columns=not as_index)
