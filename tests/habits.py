@@ -110,12 +110,18 @@ def _public(index: Any) -> Any:
         return pd.MultiIndex.from_tuples(list(index), names=index.names)
     if index.dtype == object or isinstance(index.dtype, pd.CategoricalDtype | pd.StringDtype):
         return pd.Index(list(index), name=index.name)
+    if pd.api.types.is_numeric_dtype(index.dtype):
+        return pd.Index(_numbers(index.to_series()).to_numpy(), name=index.name)
     return index
 
 
 def _numbers(column: pd.Series[Any]) -> pd.Series[Any]:
+    if not pd.api.types.is_numeric_dtype(column.dtype):  # labels, as as_index=False has them
+        return pd.Series(_public(pd.Index(column)), index=column.index, name=column.name)
     if not pd.api.types.is_extension_array_dtype(column.dtype):
         return column
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return column.astype(bool)
     is_whole = pd.api.types.is_integer_dtype(column.dtype)
     return column.astype("int64" if is_whole else "float64")
 

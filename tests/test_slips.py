@@ -152,7 +152,6 @@ FOREIGN: dict[str, tuple[Ask, str]] = {
     "a frame down": (lambda p: p.crosstab(ROWS, "g"), "a DataFrame isn't a column"),
     "a frame of values": (lambda p: p.pivot_table(ROWS, "g"), "a DataFrame isn't a column"),
     "a plain column": (lambda p: p.groupby(ROWS["g"]), "a Series isn't a column"),
-    "a private column": (lambda p: p.groupby(p["x"] > 1), r"by name here.*\.assign"),
     "private columns": (lambda p: p.crosstab("g", [p["x"] > 1]), r"by name here.*\.assign"),
 }  # fmt: skip
 
@@ -319,7 +318,7 @@ INDEXED = ROWS.set_index("g")
 ADVICE: dict[str, tuple[Ask, str]] = {
     "distinct by group": (lambda p: p.groupby("g")["y"].nunique(epsilon=1), "keys= is needed"),
     "named aggregation": (
-        lambda p: p.groupby("g").agg(m=("x", "mean"), epsilon=1), r"Named aggreg.*agg\(\{'x'"),
+        lambda p: p.groupby("g").agg(m="mean", epsilon=1), r'm=\("delay", "mean"\)'),
     "an unknown option": (lambda p: p["x"].agg("mean", foo=1), ": epsilon and bounds by name"),
     "an option of keys": (lambda p: p["g"].mode(foo=1), ": epsilon and keys by name"),
     "an option of size": (lambda p: p.size(foo=1), ": epsilon by name"),

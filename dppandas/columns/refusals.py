@@ -73,7 +73,6 @@ VERBS: Refusals = OF_RESULTS | _by_name(
      "protect the source with unit= and max_rows=, or use per_unit()"),
     ("transform apply applymap combine", "a function of your own could look at other rows",
      "use arithmetic, where, map with a dict, .str and .dt, agg with names, or per_unit().agg()"),
-    ("aggregate", "agg is the name of it here", 'agg(["mean", "count"], epsilon=0.1)'),
     ("eval", "texts are read by frames, which know all columns",
      'frame.eval("age + 1"), or frame.assign(next="age + 1")'),
     ("filter", "labels of rows are private, and so is what a function finds in a group",
@@ -154,6 +153,8 @@ VERBS: Refusals = OF_RESULTS | _by_name(
 BY_GROUP = _by_name(
     ("idxmax idxmin", "pandas answers with a row, and which rows exist is private",
      "ask for the group with the largest sum or size: sum(bounds=(0, 60)).idxmax(epsilon=0.1)"),
+    ("first last nth", _ORDER, "with the unit column, first() is a value of each unit: "
+     "frame.per_unit()['city'].first()"),
     ("mode", "each group would need a selection of its own",
      "release value_counts(keys=[…]) for the same loss, and take its largest by "
      ".groupby(level=0).idxmax()"),
@@ -171,7 +172,6 @@ BY_GROUP = _by_name(
      "change the frame before groupby, as in frame.fillna(0).groupby(…)"),
     ("sample", "units are sampled, not rows of a group",
      "sample the frame before: frame.sample(frac=0.1).groupby(…)"),
-    ("pipe", _LACKING, "call the function with the groups"),
     ("head tail", _ORDER, "ask for the largest groups: size().nlargest(3, epsilon=0.1)"),
 )  # fmt: skip
 

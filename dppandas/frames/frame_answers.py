@@ -52,9 +52,14 @@ class FrameAggregations(Naming, CrosstabMethods):
     def _by_column(self, value: Any) -> dict[Any, Any]:
         return dict(zip(self._columns, value.tolist(), strict=True))
 
-    def _gathered(self, values: dict[Name, Any], flat: bool) -> Any:
+    def _of_numbers(self) -> Self:
+        return self[self._numeric()]  # type: ignore[no-any-return]
+
+    def _gathered(
+        self, values: dict[Name, Any], by_column: bool = False, by_name: bool = False
+    ) -> Any:
         names = list(dict.fromkeys(column for column, _ in values))
-        if not flat:
+        if not by_column:
             return by_row(values, names)
         return pd.Series(list(values.values()), index=pd.Index(names, tupleize_cols=False))
 

@@ -89,14 +89,14 @@ class PrivateGroupBy(Covariances):
 
     def _shape(self, integer: bool) -> Layout:
         labels = index(self._groups, self._names)
-        if self._selected is None or isinstance(self._selected, list):
-            return Layout(integer=integer, index=labels, columns=pd.Index(list(self._operands())))
-        return Layout(integer=integer, index=labels, name=self._selected)
+        if self._is_single:
+            return Layout(integer=integer, index=labels, name=self._selected)
+        return Layout(integer=integer, index=labels, columns=pd.Index(list(self._operands())))
 
     def _column(self, name: Any) -> PrivateGroupBy:
         if not isinstance(name, Hashable):
             raise QueryError(f"{quoted(name)} isn't a column. Use the name of one.")
-        return self[name]
+        return self._each[name]
 
     def _by_column(self, value: Any) -> dict[Any, Any]:
         if isinstance(value, pd.DataFrame):
@@ -106,27 +106,62 @@ class PrivateGroupBy(Covariances):
     def _level(self, value: Any, place: int, levels: int) -> Any:
         return value.iloc[place::levels].set_axis(index(self._groups, self._names), axis=0)
 
-    def _gathered(self, values: dict[Name, Any], flat: bool) -> Any:
-        one = self._selected is not None and not isinstance(self._selected, list)
+    def _gathered(
+        self, values: dict[Name, Any], by_column: bool = False, by_name: bool = False
+    ) -> Any:
         columns = list(dict.fromkeys(column for column, _ in values))
         ordered = [(c, name) for c in columns for of, name in values if of == c]
+        ordered = list(values) if by_name else ordered
         table = pd.concat([values[each] for each in ordered], axis=1)
-        if flat or one:
-            names = [column if flat else name for column, name in ordered]
+        if by_column or by_name or self._is_single:
+            names = [column if by_column else name for column, name in ordered]
             return table.set_axis(pd.Index(names, tupleize_cols=False), axis=1)
         return table.set_axis(pd.MultiIndex.from_tuples(ordered), axis=1)
+
+    @property
+    def _is_single(self) -> bool:
+        return self._selected is not None and not isinstance(self._selected, list)
+
+    def _of_numbers(self) -> Self:
+        return self if self._is_single else type(self)(self, self._by, self._numeric())
+
+    def _by_labels(self, value: Any) -> Any:
+        return self._by.shown.shown(value)
 
     def _question(
         self, statistic: Statistic, what: str, kind: type[Unreleased] = Unreleased
     ) -> Request:
-        shown = replace(statistic, layout=replace(statistic.layout, groups=self._by.shown))
+        layout = statistic.layout
+        self._can_show([layout.name] if layout.columns is None else list(layout.columns))
+        shown = replace(statistic, layout=replace(layout, groups=self._by.shown))
         return super()._question(shown, what, kind)
+
+    def _can_show(self, columns: Sequence[Any]) -> None:
+        """Refuse columns of an answer that have the name of a column of labels."""
+        if self._by.shown.as_columns and any(name in self._names for name in columns):
+            raise QueryError(
+                "as_index=False needs a name of its own for each column of labels. Give it one, as "
+                'in groupby(frame["when"].dt.month.rename("month"), as_index=False).'
+            )
+
+    @property
+    def _each(self) -> Self:
+        by = replace(self._by, shown=GroupLabels())  # the whole is shown as the call wants it
+        return type(self)(self, by, self._selected)
 
     def _titled(self, what: str, bounds: Sequence[Bounds] = ()) -> str:
         return self._by_group(f"{what} of {briefly(list(self._operands()))}")
 
     def _by_group(self, what: str) -> str:
         return f"{what} by {listed(self._names)} ({self._groups.described})"
+
+    @hide_internals
+    def pipe(self, func: Any, *args: Any, **more: Any) -> Any:
+        """``func(groups, *args, **more)``, as in pandas: for a chain of methods.
+
+        *Guarantee*: nothing is released but by what the function asks.
+        """
+        return func(self, *args, **more)
 
     @release_method
     def size(self, **ways: Unpack[AskOptions]) -> Any:
@@ -209,7 +244,7 @@ class PrivateGroupBy(Covariances):
 
     def _one(self, what: str) -> Any:
         """The selected column. Refuses any other number of columns."""
-        if self._selected is None or isinstance(self._selected, list):
+        if not self._is_single:
             raise QueryError(f'{what} needs one column, as in groupby(…)["column"].{what}(…).')
         return self._selected
 
@@ -278,6 +313,8 @@ class UnknownGroups(PrivateGroupBy):
             "agg needs declared keys. Give keys=[…], or ask for one statistic: .mean(epsilon=…)."
         )
 
+    aggregate = agg
+
     @hide_internals
     def value_counts(self, *args: Any, **more: Any) -> NoReturn:
         """Refused: count by both columns, with ``value_counts`` of a frame.
@@ -296,7 +333,7 @@ def grouped_by(
     """See `PrivateFrame.groupby`."""
     if delta is None:
         declared = grouping(frame, by, keys, ranges, "groupby")
-        return PrivateGroupBy(frame, _placed(frame, declared, shown))
+        return PrivateGroupBy(frame, _placed(declared, shown))
     items, used = names_and_columns(frame, by)
     if not items:
         raise QueryError("groupby needs at least one column.")
@@ -307,16 +344,15 @@ def grouped_by(
         raise QueryError("delta= is for undeclared keys, and these are declared. Leave it out.")
     names = [name for name, _ in named]
     cells = UndeclaredCells(tuple(each for _, each in named), delta=parse_delta(delta))
-    return UnknownGroups(frame, _placed(frame, Grouping(names, cells, used), shown))
+    return UnknownGroups(frame, _placed(Grouping(names, cells, used), shown))
 
 
-def _placed(frame: PrivateTable, by: Grouping, shown: GroupLabels) -> Grouping:
+def _placed(by: Grouping, shown: GroupLabels) -> Grouping:
     """A grouping whose labels are shown where a call wants them, if they can be."""
-    kept = [name for name in by.names if name in frame._columns and name not in by.used]
-    if shown.as_columns and (kept or len(set(by.names)) < len(by.names)):
+    if shown.as_columns and len(set(by.names)) < len(by.names):
         raise QueryError(
-            "as_index=False needs a name of its own for each column of labels. Give it one, as in "
-            'groupby(frame["when"].dt.month.rename("month"), as_index=False).'
+            "as_index=False needs a name of its own for each column of labels. Give one, as in "
+            'frame["when"].dt.month.rename("month").'
         )
     if shown.is_sorted and by.cells.keys is not None:
         try:

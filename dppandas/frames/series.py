@@ -68,7 +68,13 @@ class PrivateSeries(Frequencies):
     def _by_column(self, value: Any) -> dict[Any, Any]:
         return {self.name: value}
 
-    def _gathered(self, values: dict[Name, Any], flat: bool) -> Any:
+    @property
+    def _is_single(self) -> bool:
+        return True
+
+    def _gathered(
+        self, values: dict[Name, Any], by_column: bool = False, by_name: bool = False
+    ) -> Any:
         names = pd.Index([name for _, name in values])
         return pd.Series(list(values.values()), index=names, name=self.name)
 

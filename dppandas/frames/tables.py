@@ -118,6 +118,8 @@ charged; ask .release(epsilon=…)>
             raise QueryError('agg needs names for its columns, as in agg(spend=("amount", "sum")).')
         return self._made(self._asked(given))
 
+    aggregate = agg
+
     def _each(self, how: str) -> Any:
         """The selected columns, or all but the unit, aggregated in one way."""
         frame = self._frame

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+import pandas as pd
 
 from ..errors import QueryError, hide_internals, parameters, quoted
 from ..privacy.accounting.losses import with_options_named
@@ -40,7 +41,6 @@ _HARMLESS = {
 
 _FLAGS = {"normalize", "sort", "ascending", "dropna", "as_index", "observed"}
 
-_NAMED = ". Named aggregation is not supported: ask agg({'x': 'mean'}), and rename what it returns"
 _SHARES = (
     ". agg divides epsilon by shares={'mean': 2, 'count': 1}. Weights of rows are for a single "
     "statistic, as in mean(weights=frame['w'], weight_bounds=…)"
@@ -51,13 +51,13 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
     """Make a public method that asks a question, which is answered if the call gives a loss.
 
     The method returns its question: a `Request`, or an object that waits for a loss. Its ``**ways``
-    are read here and never reach it. A method whose question depends on them declares ``said``.
-    Arguments that the method doesn't take, such as other options of pandas, are refused with
-    advice.
+    are read here and never reach it. A method whose question depends on them declares ``said``; one
+    that makes columns of other names, as named aggregation does, declares ``named``. Arguments that
+    the method doesn't take, such as other options of pandas, are refused with advice.
     """
     code = method.__code__
-    own = [name for name in parameters(method) if name != "said"]
-    wants_said = "said" in parameters(method)
+    own = [name for name in parameters(method) if name not in ("said", "named")]
+    wants_said, wants_named = ("said" in parameters(method)), ("named" in parameters(method))
     takes_ways = bool(code.co_flags & inspect.CO_VARKEYWORDS)
     ways = [way for way in Ways.__dataclass_fields__ if takes_ways and way not in own]
     positional = code.co_varnames[1 : code.co_argcount]
@@ -68,6 +68,10 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
 
     def prepare(args: Any, kwargs: dict[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
         given = {k: v for k, v in kwargs.items() if k in known or not _is_harmless(k, v)}
+        of_numbers = given.pop("numeric_only", None) is True
+        named = (
+            _named(given, known) if wants_named and len(args) < 2 and "func" not in given else {}
+        )
         if takes_ways and not given.keys() <= known:
             raise _unexpected(method.__name__, given, known, takes)
         said = {**dict(zip(positional, args[1:], strict=False)), **given}
@@ -77,8 +81,12 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
         read = Ways.read(told.pop("epsilon", None), told)
         if wants_said:
             given["said"] = read
+        if named:
+            given["named"] = named
 
         def ask(*args: Any, **kwargs: Any) -> Any:
+            if of_numbers:
+                args = (args[0]._of_numbers(), *args[1:])
             is_asked = read.give_loss
             if split.running() is None:
                 question: Any = method(*args, **kwargs)
@@ -103,16 +111,31 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
 def _unexpected(method: str, given: dict[str, Any], known: set[str], takes: str) -> QueryError:
     """The refusal of the first argument that a method doesn't take."""
     name = next(name for name in given if name not in known)
-    advice = _advice(name, given[name]) if "func" in known else ""
+    advice = _SHARES if "func" in known and name == "weights" else ""
     return QueryError(
         f"{method}: got an unexpected keyword argument {name!r}.{did_you_mean(name, known)} "
         f"It takes {takes}{advice}."
     )
 
 
-def _advice(option: str, value: object) -> str:
-    """What to write instead of an option that `agg` doesn't take."""
-    return _SHARES if option == "weights" else _NAMED if isinstance(value, tuple) else ""
+def _named(given: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """The columns that a call names by what they aggregate, taken out of its arguments."""
+    for name, value in given.items():
+        if name in known and _names_a_column(value):
+            raise QueryError(
+                f"{name}= is an option here, so no column can be called so. Use another name, and "
+                "rename the column of the result."
+            )
+    said = (tuple, str, pd.NamedAgg)
+    new = [(name, value) for name, value in given.items() if name not in known]
+    named = [name for name, value in new if isinstance(value, said) or callable(value)]
+    return {name: given.pop(name) for name in named}
+
+
+def _names_a_column(value: object) -> bool:
+    """Whether a value says what to aggregate, and how: ("delay", "mean")."""
+    is_pair = isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], str)
+    return is_pair or isinstance(value, pd.NamedAgg)
 
 
 def _check_flags(said: dict[str, object]) -> None:

@@ -159,7 +159,8 @@ class Unreleased(Private):
         if not self._can_select:
             raise QueryError(
                 f"{what} needs counts or sums under one label each: of several columns, or of one "
-                f"column by keys. This is {self!r}."
+                "column by keys. Of other answers release all, and take it from these: "
+                f".release(epsilon=…).{what.partition('(')[0]}(). This is {self!r}."
             )
         return self._request.selecting(number, what)
 

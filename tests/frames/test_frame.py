@@ -500,9 +500,7 @@ def test_numpy_scalars_on_the_left_combine_like_plain_ones(exact: None) -> None:
             function(df.dp["age"])
 
 
-@pytest.mark.parametrize(
-    ("name", "other"), [("as_index", False), ("sort", True), ("observed", True), ("dropna", False)]
-)
+@pytest.mark.parametrize(("name", "other"), [("observed", True), ("dropna", False)])
 def test_groupby_takes_the_options_of_pandas_that_make_sense(name: str, other: bool) -> None:
     by = partial(sample().dp.groupby, "city", keys=["Rome"])
     refusal(lambda: by(**{name: other}), f"{name}=.*: ")

@@ -17,6 +17,7 @@ from ...release.request import Request
 from ...release.unreleased import Unreleased, UnreleasedKeys
 from ...rows import query_string
 from ...rows.expressions import Expression
+from ...rows.facts import kinds
 from ...rows.facts.bounds import Bounds
 from ...rows.facts.keys import Keys
 from ...rows.facts.spans import Span
@@ -67,9 +68,43 @@ class Queryable(PrivateTable):
         """One of several levels that an answer has for each entry."""
         return value.iloc[place]
 
-    def _gathered(self, values: dict[Name, Any], flat: bool) -> Any:
-        """Several statistics of columns, laid out as in pandas. ``flat``: one for each column."""
+    def _gathered(
+        self, values: dict[Name, Any], by_column: bool = False, by_name: bool = False
+    ) -> Any:
+        """Several figures of columns, laid out as in pandas.
+
+        by_column : whether each column has one, so that its name is enough.
+        by_name : whether each has a name of its own.
+        """
         raise NotImplementedError
+
+    @property
+    def _is_single(self) -> bool:
+        """Whether a single column is asked, whose name isn't needed."""
+        return False
+
+    def _of_numbers(self) -> Self:
+        """The same rows, with the columns that are known to hold numbers."""
+        return self
+
+    def _can_show(self, columns: Sequence[Any]) -> None:
+        """Refuse an answer whose columns would have the name of a column of labels."""
+
+    def _by_labels(self, value: Any) -> Any:
+        """An answer of several releases, with the labels of its groups where they belong."""
+        return value
+
+    def _numeric(self) -> list[Any]:
+        """The columns that are known to hold numbers, by their kinds, which are public."""
+        schema = self._table.source.facts.schema
+        each = self._each._operands().items()
+        names = [name for name, e in each if e.kind(schema) in kinds.NUMBERS]
+        if not names:
+            raise QueryError(
+                "numeric_only=True: no column is known to hold numbers. Select some by their "
+                "names; .dtypes has the kinds of all."
+            )
+        return names
 
     # how they are asked for
 

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, Unpack
 
 from ...columns.ranges import bounds_of
-from ...errors import QueryError, is_one_of, parameters, quoted
+from ...errors import QueryError, parameters, quoted
 from ...privacy.accounting.losses import AskOptions
 from ...release.asking import release_method
 from ...release.blocks.bundle import Name, ReleaseBundle, shares_of
 from ...release.request import Request
 from ...release.unreleased import Unreleased
 from ...statistics import Count, Covariance, Layout, Moments
+from . import several
 from .aggregations import Aggregations
 from .arguments import checked_ddof, pearson, with_levels
 from .queryable import Queryable
 
-#: The statistics that agg offers.
-AGGREGATED = ("count", "sum", "mean", "var", "std", "median", "min", "max")
+#: What a count of rows is about.
+ROWS = object()
+NOTHING_NAMED: Mapping[str, Any] = MappingProxyType({})
 
 #: The figures of describe, by its two releases. Each figure gets an eighth of the loss.
 DESCRIBED = (("count", "mean", "std"), ("min", "25%", "50%", "75%", "max"))
@@ -42,18 +46,27 @@ class Summaries(Aggregations):
 
     @release_method
     def agg(
-        self, func: Any, *, bounds: object = None, shares: object = None, **ways: Unpack[AskOptions]
+        self,
+        func: Any = None,
+        *,
+        bounds: object = None,
+        shares: object = None,
+        named: Mapping[str, Any] = NOTHING_NAMED,
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """Several statistics for one loss, laid out as pandas' agg does.
 
         func : names such as ["count", "mean"], for each column; or a dict with a name or names for
             each column, such as {"a": "mean", "b": ["sum", "count"]}. A single name is that method.
+            Or give each figure a name of its own, as in ``agg(late=("delay", "mean"))``.
         bounds : as in `mean`, for those that need them.
-        shares : how the loss is divided: a dict of shares by name, or by (column, name), such as
-            {"mean": 2, "count": 1}. Without it, evenly.
+        shares : how the loss is divided: a dict of shares by statistic, by (column, statistic) or
+            by the names of figures, such as {"mean": 2, "count": 1}. Without it, evenly.
 
-        Each statistic is a release of its own, with its own entry in the ledger; either all are
-        charged, or none. ``dp.record(result).components`` has their records.
+        The statistics are size, count, sum, mean, var, std, median, min, max and nunique. Each is a
+        release of its own, with its own entry in the ledger; either all are charged, or none. Rows
+        are counted once, whichever columns "size" is asked for. ``dp.record(result).components``
+        has their records.
 
         *Guarantee*: differential privacy of the unit. The losses add up to exactly epsilon
         (sequential composition: Dwork and Roth, 2014, Theorem 3.16).
@@ -62,58 +75,73 @@ class Summaries(Aggregations):
         >>> x = pd.Series([20, 30, 40] * 100, name="x").dp
         >>> x.agg(["count", "mean"], bounds=(0, 60), epsilon=1).index.tolist()
         ['count', 'mean']
+        >>> df = pd.DataFrame({"g": ["a", "b"] * 99, "x": [1, 3] * 99})
+        >>> by_g = df.dp.groupby("g", keys=["a", "b"])
+        >>> by_g.agg(n=("g", "size"), most=("x", "sum"), bounds=(0, 5), epsilon=1).columns.tolist()
+        ['n', 'most']
         """
-        if isinstance(func, str):
+        one = several.single(func)
+        if one is not None:
             if shares is not None:
                 raise QueryError(
-                    f"shares= divides a loss among several statistics, and {func} is only one. "
+                    f"shares= divides a loss among several statistics, and {one} is only one. "
                     "Leave shares= out."
                 )
-            return self._aggregated(self, func, bounds)
-        wanted = self._wanted(func)
-        parts = {
-            (column, name): self._aggregated(
-                self._each if column is None else self._column(column), name, bounds
-            )
-            for column, name in wanted
-        }
-        flat = isinstance(func, Mapping) and all(isinstance(how, str) for how in func.values())
+            return self._aggregated(self, one, bounds)
+        asked = self._spread(several.asked(func, named, self._is_single))
+        self._can_show(asked.columns(self._is_single))
+        parts = {name: self._component(*name, bounds) for name in asked.components()}
 
         def combined(values: dict[Name, Any]) -> Any:
             found: dict[Name, Any] = {}
-            for (column, name), value in values.items():
-                by_column = self._by_column(value) if column is None else {column: value}
-                found.update({(each, name): entry for each, entry in by_column.items()})
-            return self._gathered(found, flat)
+            for each in asked.figures:
+                value = values[each.component]
+                found.update({(c, each.label): v for c, v in self._entries(each, value).items()})
+            return self._gathered(found, asked.by_column, asked.by_name)
 
-        each = list(self._each._operands())
-        columns = {name: each if name[0] is None else [name[0]] for name in wanted}
-        return ReleaseBundle(parts, shares_of(wanted, shares), combined, columns)
+        return ReleaseBundle(
+            parts, shares_of(asked.components(), shares), combined,
+            {name: self._columns_of(*name) for name in parts}, self._by_labels,
+        )  # fmt: skip
 
-    def _wanted(self, func: Any) -> list[Name]:
-        """The statistics that agg names, each with its column, or None for all columns."""
-        pairs: list[Name] = []
-        for column, names in func.items() if isinstance(func, Mapping) else [(None, func)]:
-            named = [names] if isinstance(names, str) else names
-            if not isinstance(named, list | tuple) or not named:
-                raise QueryError(
-                    f"agg can't use {quoted(names)}: a function of your own could look at other "
-                    "rows. Give names such as 'mean', lists of them, or a dict of them by column."
-                )
-            pairs += [(column, name) for name in named]
-        if not pairs or len({(c, str(n)) for c, n in pairs}) < len(pairs):
-            raise QueryError(
-                "agg needs at least one statistic, and each only once: agg(['count', 'mean'])."
+    aggregate = agg
+
+    def _spread(self, asked: several.Asked) -> several.Asked:
+        """The figures, one for each column where a statistic is asked of columns one by one."""
+        figures = [
+            replace(figure, column=column)
+            for figure in asked.figures
+            for column in (
+                self._each._operands()
+                if figure.statistic == "nunique" and figure.column is None and not self._is_single
+                else [figure.column]
             )
-        return pairs
+        ]
+        return replace(asked, figures=figures)
 
-    def _aggregated(self, face: Queryable, name: Any, bounds: object) -> Request:
-        if not is_one_of(name, AGGREGATED):
-            offered = ", ".join(AGGREGATED)
-            raise QueryError(f"agg doesn't know {quoted(name)}. Choose from {offered}.")
+    def _component(self, column: Any, name: str, bounds: object) -> Request:
+        return self._aggregated(
+            self._each if column is None else self._column(column), name, bounds
+        )
+
+    def _entries(self, figure: several.Figure, value: Any) -> dict[Any, Any]:
+        """What a release says of each column."""
+        if figure.column is not None:
+            return {figure.column: value}
+        if figure.statistic == "size":
+            return dict.fromkeys(self._each._operands(), value)
+        return self._by_column(value)
+
+    def _columns_of(self, column: Any, name: str) -> list[Any]:
+        """The columns that a release is about; rows are none of them."""
+        if name == "size":
+            return [ROWS]
+        return list(self._each._operands()) if column is None else [column]
+
+    def _aggregated(self, face: Queryable, name: str, bounds: object) -> Request:
         ask = getattr(face, name)
-        asked: Unreleased = ask(bounds=bounds) if "bounds" in parameters(ask) else ask()
-        return asked._request
+        question: Unreleased = ask(bounds=bounds) if "bounds" in parameters(ask) else ask()
+        return question._request
 
     @release_method
     def describe(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
@@ -146,10 +174,10 @@ class Summaries(Aggregations):
                 for place, row in enumerate(rows):
                     entries = self._by_column(self._level(value, place, len(rows)))
                     found.update({(column, row): entry for column, entry in entries.items()})
-            return self._gathered(found, False)
+            return self._gathered(found)
 
         columns = {name: list(self._operands()) for name in names}
-        return ReleaseBundle(parts, shares, combined, columns)
+        return ReleaseBundle(parts, shares, combined, columns, self._by_labels)
 
     def _moments(self, bounds: object) -> Any:
         """Counts, means and deviations in one release."""

@@ -106,13 +106,17 @@ class AskOptions(ReleaseOptions, total=False):
 def with_options_named(function: Callable[P, R]) -> Callable[P, R]:
     """Name the options that a function takes as ``**…`` in its signature.
 
-    ``said`` is set by `release_method`, so it isn't in the public signature.
+    ``said`` and ``named`` are set by `release_method`, so they aren't in the public signature.
     """
     kinds, signature = inspect.Parameter, inspect.signature(function)
     known = [*(LossOptions if "LossOptions" in str(signature) else ReleaseOptions).__annotations__]
     known[:0] = ["epsilon"] if "AskOptions" in str(signature) else []
     given = signature.parameters
-    named = [p for n, p in given.items() if n != "said" and p.kind is not kinds.VAR_KEYWORD]
+    named = [
+        p
+        for n, p in given.items()
+        if n not in ("said", "named") and p.kind is not kinds.VAR_KEYWORD
+    ]
     if any(p.kind is kinds.VAR_KEYWORD for p in given.values()):
         options = [n for n in known if n not in given]
         named += [kinds(n, kinds.KEYWORD_ONLY, default=None, annotation="object") for n in options]

@@ -48,6 +48,8 @@ class ReleaseBundle(Private):
     _shares: Mapping[Name, Fraction]
     _combine: Combine
     _columns: Columns
+    #: Where the labels of groups are shown.
+    _placed: Callable[[Any], Any] = lambda value: value
 
     _is_answer: ClassVar[bool] = True
 
@@ -74,7 +76,7 @@ class ReleaseBundle(Private):
                 warn_user(warned)
         places = self._combine(places_of(records))
         titled = dict(zip(_titles(records), records.values(), strict=True))
-        return results.gathered(combined, titled, places)
+        return self._placed(results.gathered(combined, titled, places))
 
     @hide_internals
     def __getattr__(self, name: str) -> NoReturn:
@@ -126,24 +128,27 @@ def _divided(shares: Sequence[Fraction], ways: Ways) -> list[LossRequest]:
     return [ways.priced(part.epsilon, part.rho, part.delta) for part in parts]
 
 
-def shares_of(names: Sequence[Name], shares: object) -> dict[Name, Fraction]:
-    """The share of each component: equal, or as shares= says for its statistic, or for its column
-    and statistic."""
+def shares_of(components: Mapping[Name, Collection[Any]], shares: object) -> dict[Name, Fraction]:
+    """The share of each component: equal, or as shares= says.
+
+    components : each with the names by which shares= can mean it.
+    """
     if shares is None:
-        return dict.fromkeys(names, Fraction(1, len(names)))
+        return dict.fromkeys(components, Fraction(1, len(components)))
     if not isinstance(shares, Mapping):
         raise QueryError(
             f"shares={quoted(shares)} must be a dict of shares by statistic, such as "
             "{'mean': 2, 'count': 1}, because agg divides epsilon by them."
         )
     found: dict[Name, Fraction] = {}
-    used = set()
-    for name in names:
-        known = [each for each in (name, name[1]) if each in shares]
+    used: set[Any] = set()
+    for component, names in components.items():
+        known = [each for each in names if each in shares]
         if not known:
-            raise MissingArgument(f"shares= has no share for {name[1]!r}. Give each statistic one.")
-        used.add(known[0])
-        found[name] = parse_budget(shares[known[0]], f"shares of {name[1]!r}")
+            said = component[1]
+            raise MissingArgument(f"shares= has no share for {said!r}. Give each statistic one.")
+        used.update(known)
+        found[component] = parse_budget(shares[known[0]], f"shares of {component[1]!r}")
     unused = [each for each in shares if each not in used]
     if unused:
         raise QueryError(f"shares= names {quoted(unused[0])}, which is not asked for. Drop it.")

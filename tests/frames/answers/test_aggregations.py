@@ -141,8 +141,8 @@ TWO = ["mean", "count"]
 
 
 @pytest.mark.parametrize(("spec", "options"), [
-    *[(spec, {}) for spec in (["mean", "mean"], [], {}, [len], len, ["mode"], ["release"],
-                              {"z": "mean"})],
+    *[(spec, {}) for spec in (["mean", "mean"], [], {}, [min, "min"], [any], any, ["mode"],
+                              ["release"], {"z": "mean"})],
     (TWO, {"bounds": None}), (TWO, {"epsilon": -1}), (TWO, {"epsilon": 2.0**-20}),
     (TWO, {"delta": 1e-6}), (TWO, {"shares": {"mean": 1}}), (["mean"], {"shares": {"mean": 0}}),
     (["mean"], {"shares": {"mean": 1, "sum": 1}}), (["mean"], {"shares": [1]}),

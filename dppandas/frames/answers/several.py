@@ -1,0 +1,130 @@
+"""What agg is asked for: several figures, each by the name of its method."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...errors import QueryError, is_one_of, quoted
+from ...release.blocks.bundle import Name
+
+#: The statistics that agg offers.
+AGGREGATED = (
+    "size", "count", "sum", "mean", "var", "std", "median", "min", "max", "nunique",
+)  # fmt: skip
+
+#: Functions that people hand over, and which mean the same.
+_FUNCTIONS: dict[Callable[..., Any], str] = {
+    builtins.len: "size", builtins.sum: "sum", builtins.min: "min", builtins.max: "max",
+    np.size: "size", np.sum: "sum", np.mean: "mean", np.median: "median", np.min: "min",
+    np.max: "max", np.nansum: "sum", np.nanmean: "mean", np.nanmedian: "median",
+    np.nanmin: "min", np.nanmax: "max",
+}  # fmt: skip
+
+_EXAMPLE = "agg(['count', 'mean']), or agg(late=('delay', 'mean'))"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of an answer: of which column (None for all that are selected), by which
+    statistic, and its label, which is another one where the call names it."""
+
+    column: Any
+    statistic: str
+    label: Any
+
+    @property
+    def component(self) -> Name:
+        """The release that it is read from: figures may share one, and rows have no column."""
+        return (None if self.statistic == "size" else self.column), self.statistic
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The figures of a call, and whether it gives one for each column, or names each."""
+
+    figures: Sequence[Figure]
+    by_column: bool = False
+    by_name: bool = False
+
+    def columns(self, is_single: bool) -> list[Any]:
+        """The columns of an answer by group."""
+        by_label = self.by_name or is_single
+        return [each.label if by_label else each.column for each in self.figures]
+
+    def components(self) -> dict[Name, list[Any]]:
+        """The releases, and by which names the call can say what each may cost."""
+        found: dict[Name, list[Any]] = {}
+        for each in self.figures:
+            own = [(each.column, each.statistic), each.statistic]
+            names = [each.label, *own] if self.by_name else [*own, each.label]
+            found.setdefault(each.component, []).extend(names)
+        return found
+
+
+def single(func: Any) -> str | None:
+    """The statistic, if a call asks for a single one."""
+    return statistic_of(func)[0] if isinstance(func, str) or callable(func) else None
+
+
+def statistic_of(how: Any) -> tuple[str, str]:
+    """A statistic, and what pandas calls it in an answer."""
+    if isinstance(how, Callable) and how in _FUNCTIONS:  # type: ignore[arg-type]
+        return _FUNCTIONS[how], how.__name__.removeprefix("nan")
+    if callable(how):
+        raise QueryError(
+            f"agg can't use {quoted(how)}: a function of your own could look at other rows. Give "
+            f"names such as 'mean': {_EXAMPLE}."
+        )
+    if not is_one_of(how, AGGREGATED):
+        raise QueryError(f"agg doesn't know {quoted(how)}. Choose from {', '.join(AGGREGATED)}.")
+    return how, how
+
+
+def asked(func: Any, named: Mapping[str, Any], is_single: bool) -> Asked:
+    """What a call asks for.
+
+    is_single : whether one column is selected, so that a name needs no column.
+    """
+    if func is None and named:
+        return Asked(_checked(_named(*each, is_single) for each in named.items()), by_name=True)
+    if isinstance(func, Mapping):
+        each = [f for column, hows in func.items() for f in _of_column(column, hows)]
+        return Asked(_checked(each), by_column=not any(map(_is_list, func.values())))
+    if not _is_list(func):
+        raise QueryError(f"agg can't use {quoted(func)}. Give names such as 'mean': {_EXAMPLE}.")
+    return Asked(_checked(_of_column(None, func)))
+
+
+def _is_list(given: object) -> bool:
+    return isinstance(given, list | tuple)
+
+
+def _of_column(column: Any, hows: Any) -> list[Figure]:
+    each = hows if _is_list(hows) else [hows]
+    return [Figure(column, *statistic_of(how)) for how in each]
+
+
+def _named(name: str, given: Any, is_single: bool) -> Figure:
+    """A figure that the call names."""
+    if isinstance(given, pd.NamedAgg):
+        given = (given.column, given.aggfunc)
+    if is_single and not _is_list(given):
+        given = (None, given)
+    if not isinstance(given, tuple) or len(given) != 2:
+        example = '"mean"' if is_single else '("delay", "mean")'
+        raise QueryError(f"{name}={quoted(given)} must say what to aggregate: {name}={example}.")
+    column, how = given
+    return Figure(column, statistic_of(how)[0], name)
+
+
+def _checked(figures: Iterable[Figure]) -> list[Figure]:
+    found = list(figures)
+    if not found or len({(f.column, f.label) for f in found}) < len(found):
+        raise QueryError(f"agg needs at least one statistic, and each only once: {_EXAMPLE}.")
+    return found
