@@ -1,4 +1,4 @@
-"""Contingency tables, and pivot tables of an aggregate."""
+"""Contingency tables."""
 
 from __future__ import annotations
 
@@ -6,21 +6,13 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from ..columns.private_rows import PrivateTable, listed
-from ..errors import QueryError, is_one_of, parameters, quoted
+from ..columns.private_rows import listed
+from ..errors import QueryError, is_one_of, quoted
 from ..privacy.accounting.losses import AskOptions
 from ..release.asking import release_method
-from ..rows import query_string
 from ..statistics import Contingency, Layout
 from .answers.summaries import Covariances
-from .groupby import PrivateGroupBy
-from .grouping import Grouping, names_of
-
-#: The answers that a pivot table can show: those with one number for each group.
-AGGREGATES = ("count", "sum", "mean", "median", "quantile", "min", "max", "var", "std")
-
-#: The columns that are laid out as rows, and those that are laid out as columns.
-Sides = tuple[list[Any], list[Any]]
+from .grouping import names_of
 
 
 class CrosstabMethods(Covariances):
@@ -74,64 +66,16 @@ class CrosstabMethods(Covariances):
         share = str(normalize) if isinstance(normalize, str) else "all" if normalize else ""
         rows, across = (k.index(names) for k, names in zip(joined, sides, strict=True))
         if margins and share != "columns":
-            rows = _and_sum(rows, margins_name)
+            rows = with_margin(rows, margins_name)
         if margins and share != "index":
-            across = _and_sum(across, margins_name)
+            across = with_margin(across, margins_name)
         layout = Layout(integer=not share, index=rows, columns=across)
         statistic = Contingency(cells, layout, width=len(joined[1]), share=share, margins=margins)
         what = f"crosstab of {listed(sides[0])} by {listed(sides[1])} ({cells.described})"
         return self._question(statistic, f"shares: {what}" if share else what)
 
-    @release_method
-    def pivot_table(
-        self,
-        values: Any = None,
-        index: Any = None,
-        columns: Any = None,
-        aggfunc: str = "mean",
-        *,
-        keys: object = None,
-        bounds: object = None,
-        **ways: Unpack[AskOptions],
-    ) -> Any:
-        """One aggregate of one column for each combination of keys: a DataFrame, shaped as
-        DataFrame.pivot_table.
 
-        values : the column to aggregate.
-        index, columns : a name or a list of names, for the rows and for the columns.
-        aggfunc : "mean", "sum", "count", "var", "std", or another that groupby answers with one
-            number.
-        keys : a dict with a list of labels for each column; else the declared domain's.
-        bounds : of the values, as for the aggregate alone.
-
-        *Guarantee*: that of the aggregate by groups, because it is the same release in another
-        shape (docs/proofs/tables.md).
-
-        >>> import pandas as pd
-        >>> df = pd.DataFrame({"sex": ["f", "m"], "smokes": [True, False], "age": [30, 40]})
-        >>> keys = {"sex": ["f", "m"], "smokes": [False, True]}
-        >>> df.dp.pivot_table("age", "sex", "smokes", keys=keys, bounds=(0, 99), epsilon=1).shape
-        (2, 2)
-        """
-        sides = names_of(index), names_of(columns)
-        if not any(sides):
-            raise QueryError("pivot_table needs index= or columns=. Name at least one column.")
-        named = names_of(values) or [n for n in self._columns if n not in sides[0] + sides[1]]
-        if len(named) != 1:
-            raise QueryError(f"pivot_table aggregates one column, not {len(named)}. Give values=.")
-        query_string.lookup(named[0], self._columns)
-        as_list = isinstance(values, list | pd.Index)
-        if not is_one_of(aggfunc, AGGREGATES):
-            raise QueryError(f"aggfunc={quoted(aggfunc)} must be one of {', '.join(AGGREGATES)}.")
-        method = getattr(Pivot(self, sides, keys, named[0], as_list), aggfunc)
-        if "bounds" in parameters(method):
-            return method(bounds=bounds)
-        if bounds is not None:
-            raise QueryError(f"{aggfunc} takes no bounds=. Leave it out.")
-        return method()
-
-
-def _and_sum(labels: pd.Index, name: object) -> pd.Index:
+def with_margin(labels: pd.Index, name: object) -> pd.Index:
     """Labels, with one more for their sum."""
     if not isinstance(name, str):
         raise QueryError(f"margins_name={quoted(name)} must be a string.")
@@ -144,32 +88,3 @@ def _and_sum(labels: pd.Index, name: object) -> pd.Index:
         return pd.MultiIndex.from_tuples(both, names=labels.names)
     summed: pd.Index = pd.Index(both, name=labels.name, tupleize_cols=False)
     return summed
-
-
-class Pivot(PrivateGroupBy):
-    """Groups whose keys are laid out as rows and columns of the answer."""
-
-    def __init__(
-        self, table: PrivateTable, sides: Sides, keys: object, values: Any, as_list: bool
-    ) -> None:
-        cells, joined = table._crossed(*sides, keys)
-        names = [*sides[0], *sides[1]]
-        super().__init__(table, Grouping(names, cells, frozenset(names)), values)
-        named = [side for side in sides if side]
-        labels = [k.index(names) for k, names in zip(joined, named, strict=True)]
-        alone = pd.Index([values])
-        rows = labels[0] if sides[0] else alone
-        columns = labels[-1] if sides[1] else alone
-        if as_list and sides[1] and sides[0]:
-            inner = [label if isinstance(label, tuple) else (label,) for label in columns]
-            columns = pd.MultiIndex.from_tuples(
-                [(values, *label) for label in inner], names=[None, *sides[1]]
-            )
-        self._rows_and_columns = rows, columns
-
-    def _shape(self, integer: bool) -> Layout:
-        rows, columns = self._rows_and_columns
-        return Layout(integer=integer, index=rows, columns=columns)
-
-    def _by_group(self, what: str) -> str:
-        return f"pivot table: {super()._by_group(what)}"

@@ -24,7 +24,7 @@ from ..rows.facts.units import whole_number
 from ..rows.query_string import lookup
 from ..statistics import Cells, Count, Layout, Sum
 from .answers.arguments import briefly, weights_of
-from .crosstab import CrosstabMethods
+from .pivots import PivotMethods
 from .series import PrivateSeries
 from .verbs.column_verbs import is_along_rows
 from .verbs.frame_operators import with_rows
@@ -32,7 +32,7 @@ from .verbs.naming import Naming
 
 
 @with_rows
-class FrameAggregations(Naming, CrosstabMethods):
+class FrameAggregations(Naming, PivotMethods):
     """A private frame's answers, with one entry for each column or combination of keys."""
 
     def _operands(self) -> dict[Any, Expression]:

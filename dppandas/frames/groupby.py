@@ -170,8 +170,11 @@ class PrivateGroupBy(Covariances):
         *Guarantee*: epsilon-differential privacy of the unit; groups are disjoint
         (docs/proofs/counts.md).
         """
-        layout = Layout(integer=True, index=index(self._groups, self._names))
-        return self._question(Count(self._groups, layout), self._by_group("size"))
+        return self._question(Count(self._groups, self._counted()), self._by_group("size"))
+
+    def _counted(self) -> Layout:
+        """The layout of a count for each group."""
+        return Layout(integer=True, index=index(self._groups, self._names))
 
     @release_method
     def value_counts(
@@ -300,8 +303,7 @@ class UnknownGroups(PrivateGroupBy):
         *Guarantee*: (epsilon, delta)-differential privacy of the unit, with the delta of groupby
         (docs/proofs/thresholds.md).
         """
-        layout = Layout(integer=True, index=index(self._groups, self._names))
-        return self._over_found_keys(layout, None, self._by_group("size"))
+        return self._over_found_keys(self._counted(), None, self._by_group("size"))
 
     @hide_internals
     def agg(self, *args: Any, **more: Any) -> NoReturn:

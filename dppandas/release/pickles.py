@@ -40,7 +40,7 @@ from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Ruler, Span
 from ..rows.facts.units import Unit
 from ..statistics import Layout, Statistic
-from ..statistics.layout import Cells
+from ..statistics.layout import Cells, GroupLabels
 from ..statistics.scores import CallerFunction
 from .answers.record_bundle import RecordBundle
 from .answers.records import Record
@@ -50,8 +50,8 @@ from .query import Query, Source, Token, token
 #: rooms below it here, and others where they are defined, in the modules of `_LATER`.
 _KEPT: tuple[type, ...] = (
     Record, RecordBundle, Query, Source, Entry, Loss, Epsilon, Delta, LossRequest, Measure, Part,
-    Unit, Statistic, Cells, Layout, CallerFunction, Expression, Calendar, Keys, Bounds, Grid, Span,
-    Ruler,
+    Unit, Statistic, Cells, Layout, GroupLabels, CallerFunction, Expression, Calendar, Keys, Bounds,
+    Grid, Span, Ruler,
     base.Sensitivity, conditional.ThresholdedNoise, noise.DiscreteLaplace, noise.DiscreteGaussian,
     partition_selection.PartitionSelection, quantile_plans.Node, quantiles.ExponentialQuantiles,
     selection.PermuteAndFlip, selection.Exponential, smooth.PolyPlace, smooth.AtRank,

@@ -67,12 +67,12 @@ class Asked:
         return found
 
 
-def single(func: Any) -> str | None:
+def single(func: Any, offered: Sequence[str] = AGGREGATED) -> str | None:
     """The statistic, if a call asks for a single one."""
-    return statistic_of(func)[0] if isinstance(func, str) or callable(func) else None
+    return statistic_of(func, offered)[0] if isinstance(func, str) or callable(func) else None
 
 
-def statistic_of(how: Any) -> tuple[str, str]:
+def statistic_of(how: Any, offered: Sequence[str] = AGGREGATED) -> tuple[str, str]:
     """A statistic, and what pandas calls it in an answer."""
     if isinstance(how, Callable) and how in _FUNCTIONS:  # type: ignore[arg-type]
         return _FUNCTIONS[how], how.__name__.removeprefix("nan")
@@ -81,8 +81,8 @@ def statistic_of(how: Any) -> tuple[str, str]:
             f"agg can't use {quoted(how)}: a function of your own could look at other rows. Give "
             f"names such as 'mean': {_EXAMPLE}."
         )
-    if not is_one_of(how, AGGREGATED):
-        raise QueryError(f"agg doesn't know {quoted(how)}. Choose from {', '.join(AGGREGATED)}.")
+    if not is_one_of(how, tuple(offered)):
+        raise QueryError(f"agg doesn't know {quoted(how)}. Choose from {', '.join(offered)}.")
     return how, how
 
 

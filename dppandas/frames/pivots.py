@@ -1,0 +1,307 @@
+"""Pivot tables: aggregates of groups, laid out by the keys of rows and of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple, Unpack
+
+import pandas as pd
+
+from ..columns.private_rows import PrivateTable, once
+from ..errors import QueryError, parameters, quoted
+from ..privacy.accounting.losses import AskOptions
+from ..release.asking import release_method
+from ..release.blocks.bundle import Name, ReleaseBundle
+from ..release.request import Request
+from ..rows import query_string
+from ..statistics import Layout
+from .answers import several
+from .crosstab import CrosstabMethods, with_margin
+from .groupby import PrivateGroupBy
+from .grouping import Grouping, names_of
+
+#: The columns that are laid out as rows, and those that are laid out as columns.
+Sides = tuple[list[Any], list[Any]]
+
+#: The answers of groups that a pivot table can show: those with one number for each group.
+OFFERED = (*(name for name in several.AGGREGATED if name != "nunique"), "quantile")
+
+
+class PivotMethods(CrosstabMethods):
+    """The pivot tables of a frame."""
+
+    @release_method
+    def pivot_table(
+        self,
+        values: Any = None,
+        index: Any = None,
+        columns: Any = None,
+        aggfunc: Any = "mean",
+        fill_value: object = None,
+        margins: bool = False,
+        *,
+        margins_name: str = "All",
+        keys: object = None,
+        bounds: object = None,
+        **ways: Unpack[AskOptions],
+    ) -> Any:
+        """Aggregates for each combination of keys: a DataFrame, shaped as DataFrame.pivot_table.
+
+        values : the column to aggregate, or a list of columns.
+        index, columns : a name or a list of names, for the rows and for the columns.
+        aggfunc : "mean", "sum", "count", "size", "var", "std" or another that groupby answers with
+            one number; a list of them; or a dict with one or a list for each column. Several share
+            the loss evenly.
+        fill_value : nothing is missing here, because all keys have an answer: it changes nothing.
+        margins : True adds a row and a column for all keys together. Those of "count" and "size"
+            are sums of the noisy counts, as in `crosstab`, and cost nothing. Others can't be
+            computed from the cells: half of the loss pays for them.
+        keys : a dict with a list of labels for each column; else the declared domain's. Rows with
+            other labels are in no cell and no margin.
+        bounds : of the values, as for the aggregate alone.
+
+        *Guarantee*: that of the aggregates by groups, because these are the same releases in
+        another shape (docs/proofs/tables.md); their losses add up to exactly epsilon.
+
+        >>> import pandas as pd
+        >>> df = pd.DataFrame({"sex": ["f", "m"], "smokes": [True, False], "age": [30, 40]})
+        >>> keys = {"sex": ["f", "m"], "smokes": [False, True]}
+        >>> df.dp.pivot_table("age", "sex", "smokes", keys=keys, bounds=(0, 99), epsilon=1).shape
+        (2, 2)
+        >>> by_sex = df.dp.pivot_table(index="sex", aggfunc="size", keys={"sex": ["f", "m"]})
+        >>> by_sex.release(epsilon=1).index.tolist()
+        ['f', 'm']
+        """
+        if not isinstance(margins, bool):
+            raise QueryError(f"margins={quoted(margins)} must be True or False.")
+        sides = names_of(index), names_of(columns)
+        if not any(sides):
+            raise QueryError("pivot_table needs index= or columns=. Name at least one column.")
+        _, joined = self._crossed(*sides, keys)
+        each = zip(
+            [*sides[0], *sides[1]],
+            [k.column(i) for k in joined for i in range(k.width)],
+            strict=True,
+        )
+        labels = {name: list(dict.fromkeys(found)) for name, found in each}
+        margin = margins_name if margins else None
+        if margin is not None:
+            for names, side in zip(filter(None, sides), joined, strict=True):
+                with_margin(side.index(names), margin)  # refuses a name that is a key
+        tables = [
+            Table(self, sides, keys, labels, asked, bounds, margin)
+            for asked in _wanted(self, values, sides, aggfunc)
+        ]
+        requests = [table.requests() for table in tables]
+        if len(tables) == 1 and tables[0].is_plain:
+            return requests[0][""]
+        return _bundle(tables, requests)
+
+
+class Asked(NamedTuple):
+    """A statistic of a column (None for rows), and its labels above those of keys."""
+
+    value: Any
+    how: str
+    heads: tuple[Any, ...]
+
+
+def _wanted(frame: PrivateTable, values: Any, sides: Sides, aggfunc: Any) -> list[Asked]:
+    """The aggregates that a call asks for, in order."""
+    given, is_dict = names_of(values), isinstance(aggfunc, Mapping)
+    if several.single(aggfunc, OFFERED) == "size":
+        return [Asked(None, "size", ())]
+    named = given or (list(aggfunc) if is_dict else _others(frame, sides))
+    for name in named:
+        query_string.lookup(name, frame._columns)
+    once(named)
+    if is_dict and set(named) != set(aggfunc):
+        raise QueryError(
+            "pivot_table needs a statistic for each column of values=, and for no other: "
+            'values=["a", "b"], aggfunc={"a": "mean", "b": "sum"}.'
+        )
+    hows = {name: _statistics(aggfunc[name] if is_dict else aggfunc) for name in named}
+    are_named = not given or isinstance(values, list | pd.Index) or not sides[1]
+    over = {name: (name,) if are_named else () for name in named}
+    if isinstance(aggfunc, list):  # statistics are the outermost level
+        return [Asked(n, how, (said, *over[n])) for how, said in hows[named[0]] for n in named]
+    have_names = is_dict and any(isinstance(each, list) for each in aggfunc.values())
+    each = [(name, how, said) for name in named for how, said in hows[name]]
+    return [Asked(n, how, (*over[n], said) if have_names else over[n]) for n, how, said in each]
+
+
+def _others(frame: PrivateTable, sides: Sides) -> list[Any]:
+    """The column that is neither in rows nor in columns, if there is only one."""
+    found = [name for name in frame._columns if name not in sides[0] + sides[1]]
+    if len(found) != 1:
+        raise QueryError(
+            f"pivot_table aggregates the columns of values=, and {len(found)} are left here. Give "
+            "values=, because each of them costs."
+        )
+    return found
+
+
+def _statistics(hows: Any) -> list[tuple[str, str]]:
+    """The statistics of a column, each with its name."""
+    each = hows if isinstance(hows, list) else [hows]
+    found = [several.statistic_of(how, OFFERED) for how in each]
+    if not found or len({said for _, said in found}) < len(found):
+        raise QueryError(f"aggfunc={quoted(hows)} must name at least one statistic, each once.")
+    return found
+
+
+class Pivot(PrivateGroupBy):
+    """Groups whose keys are laid out as rows and columns of the answer."""
+
+    def __init__(
+        self, table: PrivateTable, by: Grouping, value: Any, rows: pd.Index, columns: pd.Index
+    ) -> None:
+        super().__init__(table, by, value)
+        self._rows_and_columns = rows, columns
+
+    def _shape(self, integer: bool) -> Layout:
+        rows, columns = self._rows_and_columns
+        return Layout(integer=integer, index=rows, columns=columns)
+
+    def _counted(self) -> Layout:
+        return self._shape(integer=True)
+
+    def _by_group(self, what: str) -> str:
+        return f"pivot table: {super()._by_group(what)}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """One aggregate of one column by the keys of rows and of columns, with its margins."""
+
+    frame: Any  # a private frame
+    sides: Sides
+    keys: Any  # as the call gives them
+    labels: Mapping[Any, Sequence[Any]]  # the keys of each column of the sides, in its cells
+    asked: Asked
+    bounds: object
+    margin: object  # the name of the margins, None for none
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether margins are sums of the counts in cells."""
+        counts = self.asked.how in ("size", "count") and all(self.sides)
+        return counts and self.margin is not None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a single release has the shape of the table."""
+        return self.margin is None or (self.is_counted and not self.asked.heads)
+
+    def requests(self) -> dict[str, Request]:
+        """The releases: of the cells (""), and of margins that don't follow from these."""
+        value = self.asked.value
+        if self.is_counted:
+            kept = self.frame if value is None else self.frame[self.frame[value].notna()]
+            rows, columns = self.sides
+            names = {"margins": True, "margins_name": self.margin}
+            return {"": kept.crosstab(rows, columns, keys=self.keys, **names)._request}
+        found = {"": self._cells()}
+        if self.margin is not None:
+            found |= {side: self._of(names) for side, names in self._margins()}
+        return found
+
+    def _cells(self) -> Request:
+        value = self.asked.value
+        by = [*self.sides[0], *self.sides[1]]
+        cells, joined = self.frame._crossed(*self.sides, self.keys)
+        grouping = Grouping(by, cells, frozenset(by))
+        if value is None and not all(self.sides):
+            return self._answer(PrivateGroupBy(self.frame, grouping))
+        rows = joined[0].index(self.sides[0]) if self.sides[0] else pd.Index([value])
+        columns = joined[-1].index(self.sides[1]) if self.sides[1] else None
+        return self._answer(Pivot(self.frame, grouping, value, rows, self.headed(columns)))
+
+    def headed(self, labels: pd.Index | None) -> pd.Index:
+        """The labels of columns below the heads: those of keys, or none."""
+        heads = self.asked.heads
+        if labels is not None and not heads:
+            return labels
+        if labels is None and len(heads) == 1:
+            alone: pd.Index = pd.Index(list(heads), tupleize_cols=False)
+            return alone
+        each: list[Any] = [()] if labels is None else labels.tolist()
+        below = [label if isinstance(label, tuple) else (label,) for label in each]
+        names = [*[None] * len(heads), *([] if labels is None else labels.names)]
+        return pd.MultiIndex.from_tuples([(*heads, *label) for label in below], names=names)
+
+    def _margins(self) -> list[tuple[str, list[Any]]]:
+        """The margins that there are, each with the columns whose keys it keeps apart."""
+        both = [("rows", self.sides[0]), ("columns", self.sides[1])] if all(self.sides) else []
+        return [*both, ("all", [])]
+
+    def _of(self, by: list[Any]) -> Request:
+        """A margin, over the rows that lie in cells."""
+        inside, value = self.frame, self.asked.value
+        each = {name: list(dict.fromkeys(labels)) for name, labels in self.labels.items()}
+        for name, labels in each.items():
+            inside = inside[inside[name].isin(labels)]
+        if by:
+            return self._answer(inside.groupby(by, keys={n: each[n] for n in by})[value])
+        return self._answer(inside if value is None else inside[value])
+
+    def _answer(self, of: Any) -> Request:
+        method = getattr(of, self.asked.how)
+        if "bounds" in parameters(method):
+            return method(bounds=self.bounds)._request  # type: ignore[no-any-return]
+        return method()._request  # type: ignore[no-any-return]
+
+    def laid_out(self, values: Mapping[str, Any]) -> pd.DataFrame:
+        """The cells with their margins, below the heads."""
+        given: pd.Series[Any] | pd.DataFrame = values[""]
+        table = given.to_frame("size") if isinstance(given, pd.Series) else given
+        if self.is_counted:
+            return table.set_axis(self.headed(table.columns), axis=1)
+        if "all" not in values:
+            return table
+        rows, columns = self.sides
+        if not columns:
+            last = pd.DataFrame([[values["all"]]], columns=table.columns)
+            return _relabelled([table, last], 0, with_margin(table.index, self.margin))
+        ends = [values["all"]] if not rows else [*values["rows"], values["all"]]
+        if rows:
+            last = pd.DataFrame([values["columns"].tolist()], columns=table.columns)
+            table = _relabelled([table, last], 0, with_margin(table.index, self.margin))
+        across = with_margin(self._labels(table.columns), self.margin)
+        more = pd.Series(ends, index=table.index)
+        return _relabelled([table, more], 1, self.headed(across))
+
+    def _labels(self, columns: pd.Index) -> pd.Index:
+        """The labels of columns without their heads."""
+        above = len(self.asked.heads)
+        return columns.droplevel([*range(above)]) if above else columns
+
+
+def _relabelled(parts: Sequence[Any], axis: Literal[0, 1], labels: pd.Index) -> pd.DataFrame:
+    joined: pd.DataFrame = pd.concat(parts, axis=axis)
+    return joined.set_axis(labels, axis=axis)
+
+
+def _bundle(tables: Sequence[Table], requests: Sequence[Mapping[str, Request]]) -> ReleaseBundle:
+    """Several aggregates, or one with margins, for one loss."""
+    parts: dict[Name, Request] = {}
+    shares: dict[Name, Fraction] = {}
+    columns: dict[Name, list[Any]] = {}
+    for table, asked in zip(tables, requests, strict=True):
+        value, how = table.asked.value, table.asked.how
+        for part, request in asked.items():
+            name = (value, f"{how} ({part})" if part else how)
+            margins = len(asked) - 1
+            share = Fraction(1, 2 * (margins if part else 1)) if margins else Fraction(1)
+            parts[name], shares[name] = request, share / len(tables)
+            columns[name] = [] if part or value is None else [value]
+
+    def combined(values: dict[Name, Any]) -> Any:
+        each, found = iter(values.values()), []
+        for table, asked in zip(tables, requests, strict=True):
+            found.append(table.laid_out({part: next(each) for part in asked}))
+        return pd.concat(found, axis=1 if tables[0].sides[0] else 0)
+
+    return ReleaseBundle(parts, shares, combined, columns)
