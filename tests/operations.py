@@ -123,6 +123,9 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "count of columns": lambda p: p[["number", "group", "when"]].count(),
     "count of a column": lambda p: p["group"].count(),
     "sum of True": lambda p: p.assign(high="number > 1")[["yes", "no", "high"]].sum(),
+    "sum of a mask": lambda p: (p["number"] > 1).sum(),
+    "sum of a mask by months": lambda p: p.assign(high="number > 1", low="code < 2").groupby(
+        p["when"].dt.month)[["high", "low"]].sum(),
     "sum of columns": lambda p: p[["number", "code"]].sum(bounds=BOUNDS),
     "sum": lambda p: p["number"].sum(bounds=BOUNDS),
     "sum within a norm": lambda p: p[["number", "code"]].sum(bounds=BOUNDS, norm=4),

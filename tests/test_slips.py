@@ -193,8 +193,20 @@ def test_the_record_of_several_answers_is_several(p: Any) -> None:
     lambda p: p.groupby("g")["f"].sum(epsilon=1),
     lambda p: p["f"].mean(epsilon=1),
 ])  # fmt: skip
-def test_what_may_be_truth_values_is_told_their_bounds(ask: Ask, p: Any) -> None:
+def test_what_may_be_truth_values_is_told_their_bounds(ask: Ask) -> None:
+    mixed = ROWS.assign(f=ROWS["f"].astype(object))
+    p = dp.protect(mixed, "mixed", domain=DOMAIN)
     refused(ask, p, r"\(0, 1\) for True and False", MissingArgument)
+
+
+def test_truth_values_need_no_bounds(p: Any, exact: None) -> None:
+    assert p["f"].sum(epsilon=1) == ROWS["f"].sum()
+    assert p["f"].mean(epsilon=1) == pytest.approx(ROWS["f"].mean())
+    by_group = p.groupby("g")["f"].sum(epsilon=1)
+    assert by_group.equals(ROWS.groupby("g")["f"].sum())
+    assert isinstance(p["f"].sum(epsilon=1), int)
+    whole = p["f"].sum(bounds=(0, 1), epsilon=1)
+    assert isinstance(whole, float)  # as it is asked for
 
 
 def test_bounds_of_some_columns_leave_the_others_their_domain(p: Any, exact: None) -> None:
@@ -208,7 +220,8 @@ def test_bounds_of_some_columns_leave_the_others_their_domain(p: Any, exact: Non
 
 
 @pytest.mark.parametrize(("ask", "match"), [
-    (lambda p: p[["x", "f"]].mean(bounds={"x": (0, 1)}, epsilon=1), "needed for 'f'"),
+    (lambda p: p.assign(w=p["x"] ** 2)[["x", "w"]].mean(bounds={"x": (0, 1)}, epsilon=1),
+        "needed for 'w'"),
     (lambda p: p[["x", "y"]].mean(bounds={"X": (0, 1)}, epsilon=1), "names 'X'"),
     (lambda p: p["x"].mean(bounds={"z": (0, 1)}, epsilon=1), "names 'z'"),
 ])  # fmt: skip

@@ -69,7 +69,7 @@ def range_of(table: Table, name: Any, expression: Expression, bounds: object) ->
     spanned = expressions.spanned(declared) if isinstance(declared, Keys) else None
     if spanned is not None:
         return spanned
-    if expression.is_truth:
+    if expressions.holds_truths(expression, table.source.facts):
         return Bounds(0.0, 1.0)
     of = kinds.NUMBERS | kinds.TIMES | {kinds.DURATION}
     expressions.need(expression, of, table.source.facts, f"numbers of {name!r}")

@@ -148,13 +148,13 @@ class FrameAggregations(Naming, PivotMethods):
         for expression in self._operands().values():
             what = "the number of True (a sum of numbers needs bounds=)"
             need(expression, kinds.TRUTHS, self._table.source.facts, what)
-        tests, what = tuple(map(true, self._operands().values())), "sum of True"
-        statistic = Count(Cells(), self._shape(integer=True), tests)
-        if at_most is not None:
-            most, hashed = whole_number(at_most, "at_most", 1), tuple(self._table.engine.columns)
-            statistic = replace(statistic, at_most=most, hashed=hashed)
-            what += f" (at most {most} a row)"
-        return self._question(statistic, self._titled(what))
+        if at_most is None:
+            return self._number_of_true()
+        tests = tuple(map(true, self._operands().values()))
+        most, hashed = whole_number(at_most, "at_most", 1), tuple(self._table.engine.columns)
+        shape = self._shape(integer=True)
+        statistic = Count(Cells(), shape, tests, at_most=most, hashed=hashed)
+        return self._question(statistic, self._titled(f"sum of True (at most {most} a row)"))
 
     @release_method
     def idxmax(

@@ -13,12 +13,14 @@ from typing import Any, Unpack
 
 from ... import statistics
 from ...columns.ranges import summable
-from ...columns.rowwise import present
+from ...columns.rowwise import present, true
 from ...errors import QueryError, quoted
 from ...privacy.accounting.losses import AskOptions
 from ...release.asking import release_method
 from ...release.unreleased import Unreleased, UnreleasedExtreme
-from ...rows.facts.bounds import Grid
+from ...rows import expressions
+from ...rows.facts.bounds import Bounds, Grid
+from ...rows.facts.spans import Span
 from .arguments import checked_ddof, quantiles_of, step_of, weights_of, with_levels
 from .queryable import Queryable
 
@@ -66,7 +68,7 @@ class Aggregations(Queryable):
         **ways: Unpack[AskOptions],
     ) -> Any:
         """The sum of the values, clipped to bounds: a float, or a Series or DataFrame of them.
-        Missing values add nothing.
+        Missing values add nothing. The sum of True and False is how many are True: an int.
 
         bounds : (lower, upper), public facts, for all columns, or a dict of them; the declared
             domain holds for columns that it doesn't name. A result of `suggest_bounds` works too.
@@ -88,6 +90,8 @@ class Aggregations(Queryable):
         """
         weighing = weights_of(self, weights, weight_bounds)
         face = self._beside(weights)
+        if bounds is None and weighing is None and norm is None and face._hold_truths():
+            return face._number_of_true()
         operands, parsed, shape = face._measured(bounds)
         summable(parsed, norm)
         title = face._titled("sum", parsed)
@@ -100,6 +104,20 @@ class Aggregations(Queryable):
         grids, most, order = statistics.grids_of_norm(parsed, norm)
         scaled = statistics.NormedSum(face._groups, shape, operands, grids, most, order)
         return self._question(scaled, f"{title} (norm {quoted(norm)})")
+
+    def _hold_truths(self) -> bool:
+        """Whether all columns are known to hold True and False, and nothing else is declared."""
+        table = self._table
+        return all(
+            expressions.holds_truths(each, table.source.facts)
+            and not isinstance(table.declared(each), Bounds | Span)
+            for each in self._operands().values()
+        )
+
+    def _number_of_true(self) -> Any:
+        tests = tuple(map(true, self._operands().values()))
+        statistic = statistics.Count(self._groups, self._shape(integer=True), tests)
+        return self._question(statistic, self._titled("sum of True"))
 
     @release_method
     def mean(
@@ -114,8 +132,8 @@ class Aggregations(Queryable):
         Missing values are left out.
 
         bounds : (lower, upper), public facts, for all columns, or a dict of them; else the declared
-            domain's. A mask needs none: the mean of ``frame["age"] > 30`` is the share of True,
-            from two counts. Give (0, 1) for a column that may hold True and False.
+            domain's. Masks and columns of True and False need none: the mean of
+            ``frame["age"] > 30`` is the share of True, from two counts.
         weights, weight_bounds : as in `count`; each value counts by its weight. Values without a
             weight are left out.
 

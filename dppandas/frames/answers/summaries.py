@@ -23,6 +23,8 @@ from .queryable import Queryable
 
 #: What a count of rows is about.
 ROWS = object()
+#: Statistics that say nothing of the others of a column. Sums of True are counts of other rows.
+APART = ("sum", "nunique")
 NOTHING_NAMED: Mapping[str, Any] = MappingProxyType({})
 
 #: The figures of describe, by its two releases. Each figure gets an eighth of the loss.
@@ -133,10 +135,12 @@ class Summaries(Aggregations):
         return self._by_column(value)
 
     def _columns_of(self, column: Any, name: str) -> list[Any]:
-        """The columns that a release is about; rows are none of them."""
+        """What a release is about: columns, whose figures are put into a possible order, or
+        something else."""
         if name == "size":
             return [ROWS]
-        return list(self._each._operands()) if column is None else [column]
+        each = list(self._each._operands()) if column is None else [column]
+        return [(name, of) for of in each] if name in APART else each
 
     def _aggregated(self, face: Queryable, name: str, bounds: object) -> Request:
         ask = getattr(face, name)

@@ -128,6 +128,11 @@ def can_filter(expression: Expression) -> bool:
     return is_truth or isinstance(expression, Column)
 
 
+def holds_truths(expression: Expression, facts: Facts) -> bool:
+    """Whether it is known to hold True and False, and nothing else."""
+    return expression.is_truth or expression.kind(facts.schema) == kinds.TRUTH
+
+
 def check(
     expression: Expression,
     facts: Facts,
