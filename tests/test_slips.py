@@ -220,8 +220,7 @@ def test_bounds_of_some_columns_leave_the_others_their_domain(p: Any, exact: Non
 
 
 @pytest.mark.parametrize(("ask", "match"), [
-    (lambda p: p.assign(w=p["g"].str.len())[["x", "w"]].mean(bounds={"x": (0, 1)}, epsilon=1),
-        "needed for 'w'"),
+    (lambda p: ROWS.assign(w=1.5).dp[["x", "w"]].mean(bounds={"x": (0, 1)}), "needed for 'w'"),
     (lambda p: p[["x", "y"]].mean(bounds={"X": (0, 1)}, epsilon=1), "names 'X'"),
     (lambda p: p["x"].mean(bounds={"z": (0, 1)}, epsilon=1), "names 'z'"),
 ])  # fmt: skip
