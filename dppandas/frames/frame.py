@@ -38,21 +38,31 @@ class PrivateFrame(FrameAggregations):
 
     @release_method
     def describe(
-        self, *, bounds: object = None, said: Ways = UNSAID, **ways: Unpack[AskOptions]
+        self,
+        percentiles: object = None,
+        include: object = None,
+        exclude: object = None,
+        *,
+        bounds: object = None,
+        said: Ways = UNSAID,
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """The public schema: each column with its declared kind, bounds or keys. With epsilon=
-        (or bounds=), pandas' eight figures of each column: a DataFrame.
+        (or another argument), pandas' figures of each column: a DataFrame.
 
-        bounds : as in `mean`. Count, mean and deviation come from one release with three eighths of
-            the loss; the quartiles, with quantiles near both ends as min and max, from a second
-            one. ``dp.record(result).components`` has both records.
+        percentiles, bounds : see `Descriptions.describe`, also for how the loss is divided.
+        include, exclude : kinds of columns, as in `select_dtypes`, or include="all". Without them,
+            columns of numbers, durations and times, if there are any. Kinds are public. The column
+            of units is left out. Each column has an equal part of the loss.
 
-        *Guarantee*: differential privacy of the unit; both losses add up to exactly epsilon
-        (docs/proofs/variances.md). The schema is public.
+        *Guarantee*: differential privacy of the unit; the losses add up to exactly epsilon
+        (docs/proofs/variances.md, docs/proofs/quantiles.md, docs/proofs/presence.md). The schema is
+        public.
         """
-        if bounds is not None or said.give_loss:
+        wanted = (percentiles, include, exclude, bounds)
+        if said.give_loss or any(x is not None for x in wanted):
             self._some_columns()
-            return super().describe(bounds=bounds)
+            return self._kept(include, exclude)._described(percentiles, bounds)
         declared = [self._table.declared(expression) for expression in self._columns.values()]
         held = [e.held if isinstance(e, Declared) else "" for e in self._columns.values()]
         return pd.DataFrame(

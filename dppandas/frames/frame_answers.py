@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, Self, Unpack
 
 import pandas as pd
 
 from ..columns.rowwise import true
-from ..errors import QueryError
+from ..errors import QueryError, is_one_of
 from ..privacy.accounting.losses import AskOptions, TargetAskOptions
 from ..release.asking import release_method
 from ..release.blocks import split
-from ..release.blocks.bundle import Name, by_row
+from ..release.blocks.bundle import Name, ReleaseBundle, by_row
 from ..release.unreleased import UnreleasedLabel
 from ..release.ways import UNSAID, Ways
-from ..rows.expressions import Expression, need
+from ..rows.expressions import Column, Expression, need
 from ..rows.facts import kinds
 from ..rows.facts.bounds import Bounds, Grid
 from ..rows.facts.spans import Span
@@ -24,11 +25,15 @@ from ..rows.facts.units import whole_number
 from ..rows.query_string import lookup
 from ..statistics import Cells, Count, Layout, Sum
 from .answers.arguments import briefly, weights_of
+from .answers.descriptions import Parts, Values, add_labels, of_labels_in, rows_of
 from .pivots import PivotMethods
 from .series import PrivateSeries
 from .verbs.column_verbs import is_along_rows
 from .verbs.frame_operators import with_rows
 from .verbs.naming import Naming
+
+#: The kinds that describe measures, if it isn't told which.
+_MEASURED = frozenset({kinds.NUMBER, kinds.DURATION, kinds.TIME})
 
 
 @with_rows
@@ -62,6 +67,45 @@ class FrameAggregations(Naming, PivotMethods):
         if not by_column:
             return by_row(values, names)
         return pd.Series(list(values.values()), index=pd.Index(names, tupleize_cols=False))
+
+    def _kept(self, include: Any, exclude: Any) -> Self:
+        """The columns to describe."""
+        unit = self._table.source.unit.column
+        mine = {n: e for n, e in self._columns.items() if unit is None or e != Column(unit)}
+        rest = self._with(mine or self._columns, self._where, is_selection=True)
+        if include is not None or exclude is not None:
+            return rest if is_one_of(include, ("all",)) else rest.select_dtypes(include, exclude)
+        schema = self._table.source.facts.schema
+        measured = {n: e for n, e in mine.items() if self._is_measured(e, e.kind(schema))}
+        return self._with(measured, self._where, is_selection=True) if measured else rest
+
+    def _is_measured(self, expression: Expression, kind: str) -> bool:
+        """Whether a column is known to hold numbers or times."""
+        if kind in _MEASURED:
+            return True
+        return kind == kinds.UNKNOWN and isinstance(self._table.declared(expression), Bounds | Span)
+
+    def _described(self, percentiles: object, bounds: object) -> ReleaseBundle:
+        labelled = [name for name, e in self._columns.items() if self._is_labelled(e)]
+        if not labelled:
+            return super()._described(percentiles, bounds)
+        rest = {name: e for name, e in self._columns.items() if name not in labelled}
+        measured, parts = self._with(rest, self._where), Parts()
+        each, shares = Fraction(1, len(self._columns)), rows_of(percentiles)
+        if rest:
+            measured._add_numbers(parts, shares, bounds, each * len(rest))
+        for name in labelled:
+            add_labels(parts, name, self[name], each)
+
+        def combined(values: Values) -> Any:
+            found = measured._of_numbers_in(values, shares[1]) if rest else {}
+            for name in labelled:
+                found |= of_labels_in(values, name)
+            rows = ["count", "unique", "top", "freq", "mean", "std", *shares[1]]
+            order = [(name, row) for row in rows for name in self._columns if (name, row) in found]
+            return self._gathered({place: found[place] for place in order})
+
+        return ReleaseBundle(parts.requests, parts.shares, combined, parts.columns)
 
     def _titled(self, what: str, bounds: Sequence[Bounds] = ()) -> str:
         return f"{what} of {briefly(list(self._columns))}"

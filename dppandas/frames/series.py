@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, NoReturn, Unpack
 
 import pandas as pd
@@ -14,12 +15,13 @@ from ..columns.spellings.selection import Locator
 from ..errors import QueryError, hide_internals, is_one_of, quoted
 from ..privacy.accounting.losses import AskOptions
 from ..release.asking import release_method
-from ..release.blocks.bundle import Name
+from ..release.blocks.bundle import Name, ReleaseBundle
 from ..rows.expressions import Column, Expression, Outside
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import Keys
 from ..statistics import Cells, Count, Covariance, Layout, SmoothQuantile, TrimmedMean
 from .answers.arguments import checked_ddof, pearson, quantiles_of, trim_of
+from .answers.descriptions import Parts, add_labels, of_labels_in, rows_of
 from .answers.frequencies import Frequencies
 
 #: If an expression is longer, the ledger shows the column's name and the beginning.
@@ -77,6 +79,17 @@ class PrivateSeries(Frequencies):
     ) -> Any:
         names = pd.Index([name for _, name in values])
         return pd.Series(list(values.values()), index=names, name=self.name)
+
+    def _described(self, percentiles: object, bounds: object) -> ReleaseBundle:
+        if bounds is not None or not self._is_labelled(self._expression):
+            return super()._described(percentiles, bounds)
+        rows_of(percentiles)  # refuses what can't be; labels have none
+        parts = Parts()
+        add_labels(parts, None, self, Fraction(1))
+        return ReleaseBundle(
+            parts.requests, parts.shares,
+            lambda values: self._gathered(of_labels_in(values, None)), parts.columns,
+        )  # fmt: skip
 
     # answers of a single column
 

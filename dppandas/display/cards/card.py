@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+import numpy as np
 import pandas as pd
 
 from ...errors import RecordError
@@ -83,6 +84,9 @@ def _drawn(answer: Any, shown: ShownFigures) -> Card:
     axis = axis_of(figures) if len(wide) == 1 else None
     is_under = shown.columns is not None and _is_covariance(shown.record)
     cells = _cells(figures, shown.record, is_under)
+    for at, place in enumerate(shown.places[np.ix_(high, wide)].reshape(-1)):
+        if is_missing(place):  # no number of a release: a label, or nothing
+            cells[at] = _without_number(answer, high[at // len(wide)], wide[at % len(wide)])
     index = cast(pd.Index, shown.index)  # that of the release, where labels are columns here
     made = {
         row: Row(
@@ -97,6 +101,12 @@ def _drawn(answer: Any, shown: ShownFigures) -> Card:
         [None if row is None else made[row] for row in rows], axis,
         foot_of(shown, figures, type(answer).__name__), is_under,
     )  # fmt: skip
+
+
+def _without_number(answer: Any, row: int, column: int) -> Cell:
+    """What is shown where no number was released."""
+    value = answer.iloc[row] if isinstance(answer, pd.Series) else answer.iloc[row, column]
+    return Cell("" if is_missing(value) else cut(text_of(value), LONGEST))
 
 
 def _is_covariance(record: Any) -> bool:

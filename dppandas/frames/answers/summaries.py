@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Unpack
 
@@ -15,10 +14,10 @@ from ...release.asking import release_method
 from ...release.blocks.bundle import Name, ReleaseBundle, shares_of
 from ...release.request import Request
 from ...release.unreleased import Unreleased
-from ...statistics import Count, Covariance, Layout, Moments
+from ...statistics import Count, Covariance, Layout
 from . import several
-from .aggregations import Aggregations
 from .arguments import checked_ddof, pearson, with_levels
+from .descriptions import Descriptions
 from .queryable import Queryable
 
 #: What a count of rows is about.
@@ -27,11 +26,8 @@ ROWS = object()
 APART = ("sum", "nunique")
 NOTHING_NAMED: Mapping[str, Any] = MappingProxyType({})
 
-#: The figures of describe, by its two releases. Each figure gets an eighth of the loss.
-DESCRIBED = (("count", "mean", "std"), ("min", "25%", "50%", "75%", "max"))
 
-
-class Summaries(Aggregations):
+class Summaries(Descriptions):
     """The statistics of numbers, one by one and several at once."""
 
     @release_method
@@ -146,52 +142,6 @@ class Summaries(Aggregations):
         ask = getattr(face, name)
         question: Unreleased = ask(bounds=bounds) if "bounds" in parameters(ask) else ask()
         return question._request
-
-    @release_method
-    def describe(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
-        """pandas' eight figures of the values, clipped to bounds: a Series for a column, a
-        DataFrame by group (for several columns, with eight columns for each).
-
-        bounds : as in `mean`.
-
-        Count, mean and deviation come from one release with three eighths of the loss. The other
-        five come from a second release: the quartiles, and near the ends two quantiles as min and
-        max. ``dp.record(result).components`` has both records.
-
-        *Guarantee*: differential privacy of the unit; both losses add up to exactly epsilon, and
-        groups are disjoint (docs/proofs/variances.md, docs/proofs/quantiles.md).
-
-        >>> import pandas as pd
-        >>> pd.Series([20, 30, 40] * 99).dp.describe(bounds=(0, 60), epsilon=1).index.tolist()[:3]
-        ['count', 'mean', 'std']
-        """
-        names: list[Name] = [(None, ", ".join(rows)) for rows in DESCRIBED]
-        quarters = [Fraction(i, 4) for i in range(5)]
-        labels = [*map(float, quarters)]
-        five = self._quantile("min, quartiles, max", quarters, labels, bounds)
-        parts = dict(zip(names, (self._moments(bounds), five), strict=True))
-        shares = {n: Fraction(len(rows), 8) for n, rows in zip(names, DESCRIBED, strict=True)}
-
-        def combined(values: dict[Name, Any]) -> Any:
-            found: dict[Name, Any] = {}
-            for rows, value in zip(DESCRIBED, values.values(), strict=True):
-                for place, row in enumerate(rows):
-                    entries = self._by_column(self._level(value, place, len(rows)))
-                    found.update({(column, row): entry for column, entry in entries.items()})
-            return self._gathered(found)
-
-        columns = {name: list(self._operands()) for name in names}
-        return ReleaseBundle(parts, shares, combined, columns, self._by_labels)
-
-    def _moments(self, bounds: object) -> Any:
-        """Counts, means and deviations in one release."""
-        operands, parsed, shape = self._measured(bounds)
-        freedom = checked_ddof(1, parsed)
-        if any(bound.lower == bound.upper for bound in parsed):
-            raise QueryError("describe needs bounds whose upper end lies above the lower one.")
-        layout = with_levels(shape, DESCRIBED[0], self._operands(), self._groups)
-        statistic = Moments(self._groups, layout, operands, parsed, freedom, root=True)
-        return self._question(statistic, self._titled("count, mean, std", parsed))
 
 
 class Covariances(Summaries):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -40,6 +41,27 @@ Combine = Callable[[dict[Name, Any]], Any]
 Columns = Mapping[Name, Sequence[Any]]
 
 
+@dataclass(frozen=True)
+class ShownLabel:
+    """A label that an answer shows among its numbers. It has no error of its own."""
+
+    label: Any
+
+    @classmethod
+    def told(cls, table: Any, are_places: bool = False) -> Any:
+        """A Series or DataFrame that shows its labels; among places of numbers they have none."""
+        if isinstance(table, pd.DataFrame):
+            return table.apply(cls.told, are_places=are_places)
+        if table.dtype != object:
+            return table
+        nothing = math.nan
+        shown = [
+            each if not isinstance(each, cls) else nothing if are_places else each.label
+            for each in table
+        ]
+        return pd.Series(shown, index=table.index, name=table.name, dtype=object)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ReleaseBundle(Private):
     """Questions answered together. Nothing is computed or charged until a loss is given."""
@@ -70,11 +92,12 @@ class ReleaseBundle(Private):
             asked = [request.asked(loss) for request, loss in losses]
             released = dict(zip(self._requests, release_all(asked), strict=True))
         records = possible.in_order(_counted(released), self._columns)
-        combined = self._combine({name: each.estimate() for name, each in records.items()})
+        found = self._combine({name: each.estimate() for name, each in records.items()})
+        combined = ShownLabel.told(found)
         for warned in dict.fromkeys(each.kind._warning for each in self._requests.values()):
             if warned:
                 warn_user(warned)
-        places = self._combine(places_of(records))
+        places = ShownLabel.told(self._combine(places_of(records)), are_places=True)
         titled = dict(zip(_titles(records), records.values(), strict=True))
         return self._placed(results.gathered(combined, titled, places))
 

@@ -1,0 +1,178 @@
+"""Several figures of each column at once: describe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Unpack
+
+from ...errors import QueryError, quoted
+from ...privacy.accounting.losses import AskOptions
+from ...release.asking import release_method
+from ...release.blocks.bundle import Name, ReleaseBundle, ShownLabel
+from ...release.request import Request
+from ...rows.expressions import Expression
+from ...rows.facts import kinds
+from ...rows.facts.keys import Keys
+from ...statistics import Moments
+from .aggregations import Aggregations
+from .arguments import checked_ddof, quantiles_of, with_levels
+
+#: The figures that come from one release of counts and moments.
+MOMENTS = ("count", "mean", "std")
+#: The figures of labels, with the share of each release.
+LABELS = {"count": Fraction(1, 4), "unique": Fraction(1, 4), "top, freq": Fraction(1, 2)}
+QUARTERS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
+#: The kinds of columns that are described by their labels.
+LABELLED = frozenset({kinds.TEXT, kinds.TRUTH})
+
+Values = Mapping[Name, Any]
+#: The shares of quantiles, and their labels.
+Quantiles = tuple[list[Fraction], list[str]]
+
+
+@dataclass
+class Parts:
+    """The releases of a description, and what is read from them."""
+
+    requests: dict[Name, Request] = field(default_factory=dict)
+    shares: dict[Name, Fraction] = field(default_factory=dict)
+    columns: dict[Name, list[Any]] = field(default_factory=dict)
+
+    def add(self, name: Name, request: Request, share: Fraction, columns: list[Any]) -> None:
+        """One more release."""
+        self.requests[name], self.shares[name], self.columns[name] = request, share, columns
+
+
+def rows_of(percentiles: object) -> Quantiles:
+    """The shares of the quantiles, from the smallest value to the largest, and their labels."""
+    inner = QUARTERS if percentiles is None else _checked(percentiles)
+    said = [f"{float(100 * share):.6g}%" for share in inner]
+    return [Fraction(0), *inner, Fraction(1)], ["min", *said, "max"]
+
+
+def _checked(percentiles: object) -> tuple[Fraction, ...]:
+    if isinstance(percentiles, str) or not isinstance(percentiles, Iterable):
+        raise QueryError(f"percentiles={quoted(percentiles)} must be a list such as [0.1, 0.9].")
+    given = list(percentiles)
+    inner = quantiles_of(given)[0] if given else ()
+    if len(set(inner)) < len(inner) or not all(0 < share < 1 for share in inner):
+        raise QueryError(
+            f"percentiles={quoted(given)} must lie between 0 and 1, each once. Both ends are "
+            "there as min and max."
+        )
+    return tuple(sorted(inner))
+
+
+class Descriptions(Aggregations):
+    """The figures that pandas' describe shows."""
+
+    @release_method
+    def describe(
+        self, percentiles: object = None, *, bounds: object = None, **ways: Unpack[AskOptions]
+    ) -> Any:
+        """pandas' eight figures of the values, clipped to bounds: a Series for a column, a
+        DataFrame by group (for several columns, with eight columns for each). Of a column of texts
+        or of True and False four: count, unique, top and freq.
+
+        percentiles : shares between 0 and 1, instead of the quartiles.
+        bounds : as in `mean`.
+
+        Count, mean and deviation come from one release with three eighths of the loss. The other
+        five come from a second release: the quartiles, and near the ends two quantiles as min and
+        max. With other percentiles each figure has an equal share. Of labels a quarter pays for the
+        count of values, a quarter for the number of declared keys that occur, and half for the
+        counts of all keys, of which top is the largest and freq its count.
+        ``dp.record(result).components`` has all records.
+
+        *Guarantee*: differential privacy of the unit; the losses add up to exactly epsilon, and
+        groups are disjoint (docs/proofs/variances.md, docs/proofs/quantiles.md,
+        docs/proofs/counts.md, docs/proofs/presence.md).
+
+        >>> import pandas as pd
+        >>> pd.Series([20, 30, 40] * 99).dp.describe(bounds=(0, 60), epsilon=1).index.tolist()[:3]
+        ['count', 'mean', 'std']
+        >>> asked = pd.Series([20, 30, 40] * 99).dp.describe([0.1, 0.9], bounds=(0, 60))
+        >>> asked.release(epsilon=1).index.tolist()[3:]
+        ['min', '10%', '90%', 'max']
+        """
+        return self._described(percentiles, bounds)
+
+    def _described(self, percentiles: object, bounds: object) -> ReleaseBundle:
+        """All columns, by their numbers."""
+        parts, shares = Parts(), rows_of(percentiles)
+        self._add_numbers(parts, shares, bounds, Fraction(1))
+
+        def combined(values: Values) -> Any:
+            return self._gathered(self._of_numbers_in(values, shares[1]))
+
+        return ReleaseBundle(
+            parts.requests, parts.shares, combined, parts.columns, self._by_labels
+        )  # fmt: skip
+
+    def _add_numbers(
+        self,
+        parts: Parts,
+        shares: tuple[list[Fraction], list[str]],
+        bounds: object,
+        whole: Fraction,
+    ) -> None:
+        """The two releases of columns of numbers."""
+        quantiles, labels = shares
+        said = "min, quartiles, max" if quantiles[1:-1] == list(QUARTERS) else ", ".join(labels)
+        found = (
+            (MOMENTS, self._moments(bounds)),
+            (labels, self._quantile(said, quantiles, [*map(float, quantiles)], bounds)),
+        )
+        figures = len(MOMENTS) + len(labels)
+        for rows, request in found:
+            share = whole * Fraction(len(rows), figures)
+            parts.add((None, ", ".join(rows)), request, share, list(self._operands()))
+
+    def _of_numbers_in(self, values: Values, labels: Sequence[str]) -> dict[Name, Any]:
+        """The figures of both releases, by column and name."""
+        found: dict[Name, Any] = {}
+        for rows in (MOMENTS, labels):
+            value = values[None, ", ".join(rows)]
+            for place, row in enumerate(rows):
+                entries = self._by_column(self._level(value, place, len(rows)))
+                found.update({(column, row): entry for column, entry in entries.items()})
+        return found
+
+    def _moments(self, bounds: object) -> Any:
+        """Counts, means and deviations in one release."""
+        operands, parsed, shape = self._measured(bounds)
+        freedom = checked_ddof(1, parsed)
+        if any(bound.lower == bound.upper for bound in parsed):
+            raise QueryError("describe needs bounds whose upper end lies above the lower one.")
+        layout = with_levels(shape, MOMENTS, self._operands(), self._groups)
+        statistic = Moments(self._groups, layout, operands, parsed, freedom, root=True)
+        return self._question(statistic, self._titled("count, mean, std", parsed))
+
+    def _is_labelled(self, expression: Expression) -> bool:
+        """Whether a column is described by its labels: texts, True and False, and what has keys
+        among which there is a text."""
+        declared = self._table.declared(expression)
+        has_texts = isinstance(declared, Keys) and any(isinstance(k, str) for k in declared.labels)
+        return has_texts or expression.kind(self._table.source.facts.schema) in LABELLED
+
+
+def add_labels(parts: Parts, name: Any, column: Any, whole: Fraction) -> None:
+    """The three releases of a column of labels."""
+    asked = {
+        "count": column.count(), "unique": column.nunique(), "top, freq": column.value_counts(),
+    }  # fmt: skip
+    for said, share in LABELS.items():
+        parts.add((name, said), asked[said]._request, whole * share, [(said, name)])
+
+
+def of_labels_in(values: Values, name: Any) -> dict[Name, Any]:
+    """The figures of a column of labels. Its counts come with the largest first."""
+    counts = values[name, "top, freq"]
+    return {
+        (name, "count"): values[name, "count"],
+        (name, "unique"): values[name, "unique"],
+        (name, "top"): ShownLabel(counts.index[0]),
+        (name, "freq"): counts.iloc[0],
+    }
