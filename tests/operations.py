@@ -141,6 +141,7 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "value_counts with missing": lambda p: p["code"].value_counts(keys=CODES, dropna=False),
     "proportions": lambda p: p["group"].value_counts(keys=GROUPS, normalize=True),
     "value_counts of a mask": lambda p: (p["number"] > 0).value_counts(),
+    "value_counts of bins": lambda p: p["number"].value_counts(bins=[-5, 0, 2, 10]),
     "value_counts of columns": lambda p: p[["group", "code"]].value_counts(keys=BOTH),
     "group size": lambda p: p.groupby("group", keys=GROUPS).size(),
     "group count": lambda p: p.groupby("code", keys=CODES)[["number", "yes"]].count(),

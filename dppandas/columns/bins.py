@@ -31,7 +31,7 @@ def binned(
     span = _span(table, name, expression, bins, within)
     if span is not None:
         return _of_times(expression, bins, span)
-    edges = _edges(table, name, expression, bins, within)
+    edges = edges_within(table, name, expression, bins, within)
     intervals = tuple(pd.IntervalIndex.from_breaks(edges, closed="left"))
     cut_up = Cut(expression, edges, intervals, right=False, include_highest=True)
     said = f"{len(intervals)} bins in {edges[0]:g} to {edges[-1]:g}"
@@ -94,9 +94,10 @@ def _equal(bounds: Bounds, number: int) -> tuple[float, ...]:
     return edges if all(a < b for a, b in itertools.pairwise(edges)) else tuple(exact)
 
 
-def _edges(
+def edges_within(
     table: Table, name: Any, expression: Expression, bins: Any, within: Any
 ) -> tuple[float, ...]:
+    """The public edges of bins: those given, or of equal bins over a range."""
     if bins is None or isinstance(bins, bool | float | np.floating | str):
         raise QueryError(f"bins={quoted(bins)} must be a whole number of bins, or a list of edges.")
     if not isinstance(bins, int | np.integer):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Unpack
 
+import numpy as np
 import pandas as pd
 
 from ... import statistics
-from ...columns.bins import binned
+from ...columns.bins import binned, edges_within
 from ...columns.columns import PrivateColumn
 from ...errors import QueryError
 from ...privacy.accounting.losses import NO_DELTA, AskOptions, parse_delta
@@ -107,6 +109,7 @@ class Frequencies(PrivateColumn, Summaries):
         normalize: bool = False,
         sort: bool = True,
         ascending: bool = False,
+        bins: Any = None,
         dropna: bool = True,
         *,
         keys: object = None,
@@ -116,6 +119,9 @@ class Frequencies(PrivateColumn, Summaries):
         """How many rows have each declared key: a Series named "count" (or "proportion").
 
         keys : a list of labels; else the declared domain's. Rows with other values are dropped.
+        bins : a number of equal bins over the declared bounds, or a list of edges: counts by
+            interval, each with its right edge, and the first with both. The same as
+            ``.cut(edges, include_lowest=True).value_counts()``.
         dropna : False adds a last cell for missing values.
         delta : finds the labels in the data, in a session with a δ and without keys. Shown are
             those whose noisy count reaches a public threshold, chosen so that labels of a single
@@ -134,7 +140,17 @@ class Frequencies(PrivateColumn, Summaries):
         >>> s.dp.value_counts(keys=["a", "b"], sort=False, epsilon=1).index.tolist()
         ['a', 'b']
         """
-        return self._value_counts([self.name], keys, normalize, sort, ascending, dropna, said.delta)
+        flags = normalize, sort, ascending, dropna
+        if bins is None:
+            return self._value_counts([self.name], keys, *flags, said.delta)
+        if keys is not None:
+            raise QueryError("bins= makes the keys. Leave keys= out, or cut at edges of your own.")
+        edges = edges_within(self._table, self.name, self._expression, bins, None)
+        asked = self.cut(edges, include_lowest=True)._value_counts([self.name], None, *flags, None)
+        named = list(pd.cut([], edges, include_lowest=True).categories)  # as pandas writes them
+        intervals = pd.IntervalIndex(named if dropna else [*named, np.nan])
+        layout = replace(asked.statistic.layout, index=intervals)
+        return replace(asked, statistic=replace(asked.statistic, layout=layout))
 
     @release_method
     def hist(self, bins: Any = 10, range: Any = None, **ways: Unpack[AskOptions]) -> Any:

@@ -1,0 +1,75 @@
+"""Habits of counting: the same line on a plain frame and on a private one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from habits import FRAMES, agree, clean, private
+
+import dppandas as dp
+from dppandas.errors import MissingArgument, QueryError
+
+EDGES = [0, 30, 60, 100]
+LINES: dict[str, Callable[[Any], Any]] = {
+    "edges": lambda f: f["age"].value_counts(bins=EDGES, sort=False),
+    "edges, by number": lambda f: f["age"].value_counts(False, False, False, EDGES),
+    "shares of bins": lambda f: f["age"].value_counts(normalize=True, bins=EDGES, sort=False),
+    "sorted bins": lambda f: f["income"].value_counts(bins=[0, 20, 90, 100]),
+    "the sum of a mask": lambda f: (f["city"] == "Rome").sum(),
+    "the sum of a mask by group": lambda f: f.assign(old=f["income"] > 40).groupby(
+        "city", sort=True)["old"].sum(),
+    "masks of a frame": lambda f: (f[["age", "income"]] > 40).sum(),
+    "a column of truth values": lambda f: f["member"].sum(),
+    "missing": lambda f: f.isna().sum(),
+    "shares missing": lambda f: f.isna().mean(),
+    "share of a column": lambda f: f["member"].mean(),
+    "the sum of a query": lambda f: f.query("age > 30 and income < 50")["member"].sum(),
+}  # fmt: skip
+
+
+#: Where values are missing, pandas' shares of bins are of all rows, and its other shares are not.
+DIFFERS = ("shares of bins", "ugly")
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("line", LINES)
+def test_as_pandas(line: str, frame: str) -> None:
+    if (line, frame) == DIFFERS:
+        with pytest.raises(AssertionError):
+            agree(LINES[line], FRAMES[frame](), rtol=1e-8)
+        return
+    agree(LINES[line], FRAMES[frame](), rtol=1e-8)
+
+
+@pytest.mark.usefixtures("exact")
+def test_equal_bins_divide_the_bounds() -> None:
+    """pandas reads the range from the data."""
+    agree(
+        lambda f: f["age"].value_counts(bins=4, sort=False), clean(),
+        lambda f: f["age"].value_counts(bins=np.linspace(0, 100, 5), sort=False),
+    )  # fmt: skip
+
+
+def test_bins_are_asked_once() -> None:
+    p = private(clean())
+    p["age"].value_counts(bins=EDGES, epsilon=1)
+    p["age"].cut(EDGES, include_lowest=True).value_counts(epsilon=1)
+    dp.cut(p["age"], EDGES, include_lowest=True).value_counts(normalize=True, epsilon=1)
+    assert dp.ledger().spent == 1
+
+
+@pytest.mark.parametrize(("line", "kind", "says"), [
+    (lambda p: p["age"].value_counts(bins=3, keys=[1]), QueryError, "bins= makes the keys"),
+    (lambda p: p["when"].value_counts(bins=3), Exception, "when"),
+    (lambda p: (p["age"] / p["income"]).value_counts(bins=3), MissingArgument, "range"),
+    (lambda p: p["age"].value_counts(bins=[3, 1]), QueryError, "edges"),
+    (lambda p: p["age"].value_counts(bins="auto"), QueryError, "bins='auto'"),
+])  # fmt: skip
+def test_what_cannot_be_is_refused(line: Any, kind: type[Exception], says: str) -> None:
+    with pytest.raises(kind, match=says):
+        line(private(clean()))
+    assert dp.ledger().spent == 0
