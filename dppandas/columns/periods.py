@@ -10,8 +10,9 @@ import pandas as pd
 
 from ..errors import MissingArgument, QueryError, quoted
 from ..release.pickles import register_families
-from ..rows.expressions import DAY, Calendar, Period
+from ..rows.expressions import DAY, Calendar, Expression, Period
 from ..rows.facts.keys import Keys
+from ..rows.facts.spans import Span
 from ..rows.query_string import lookup
 from ..rows.values.vectors import timestamp
 from ..statistics import Cells
@@ -112,6 +113,7 @@ def _key_of(grouper: Any) -> Any:
 def _cells(table: PrivateTable, grouper: Any, name: Any, ends: object) -> Cells:
     operand = lookup(name, table._columns)
     division = _division(grouper)
+    ends = _known_ends(table, operand) if ends is None else ends
     start, end = _ends(name, ends)
     by_clock = start.tz is None and all(isinstance(each, str) for each in cast(Any, ends))
     division = replace(division, zone=start.tz, by_clock=by_clock)
@@ -129,6 +131,14 @@ def _cells(table: PrivateTable, grouper: Any, name: Any, ends: object) -> Cells:
         )
     labels = tuple(map(division.placed, pd.date_range(first, last, freq=division.frequency)))
     return Cells((Period(operand, division),), Periods(labels, frequency=division.frequency))
+
+
+def _known_ends(table: PrivateTable, operand: Expression) -> tuple[Any, ...] | None:
+    """The declared bounds of a column of times."""
+    declared = table._table.declared(operand)
+    if not isinstance(declared, Span) or not declared.is_time:
+        return None
+    return tuple(map(str, declared.ends)) if declared.family == "clock" else declared.ends
 
 
 def _ends(name: Any, ends: object) -> tuple[pd.Timestamp, pd.Timestamp]:

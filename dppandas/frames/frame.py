@@ -12,7 +12,7 @@ from typing import Any, Self, Unpack
 import pandas as pd
 
 from ..columns import refusals
-from ..errors import QueryError, hide_internals, quoted
+from ..errors import MissingArgument, QueryError, hide_internals, quoted
 from ..privacy.accounting.losses import AskOptions, ReleaseOptions, with_options_named
 from ..release.asking import release_method
 from ..release.ways import UNSAID, Ways
@@ -25,7 +25,7 @@ from ..rows.facts.units import MOST_ROWS, whole_number
 from ..statistics import Cells, Layout, Truncation
 from .frame_answers import FrameAggregations
 from .groupby import PrivateGroupBy, grouped_by
-from .grouping import labels_shown
+from .grouping import grouping, labels_shown
 from .partitions import parts_of
 from .series import PrivateSeries
 from .tables import PerUnit
@@ -232,8 +232,8 @@ ask .release(epsilon=…)>
             list of tuples; else, and for columns that a dict leaves out, the declared domain's, or
             those that follow, as the months of a time do. Rows with other labels are dropped. All
             groups are there, in declared order, because which groups have rows is private.
-        range : (start, end), two times, for a Grouper: a group for each period between them, named
-            as in pandas. Times with a zone need start and end with a zone, whose clock decides. A
+        range : (start, end), two times, for a Grouper; else the declared bounds of its column: a
+            group for each period between them, named as in pandas. Times with a zone need start and end with a zone, whose clock decides. A
             time with a zone is in no group if start and end have none, and the other way round. For
             several Groupers a dict by name.
         delta : finds the keys in the data, in a session with a δ and without keys=. Shown are those
@@ -256,6 +256,46 @@ ask .release(epsilon=…)>
             return self.per_unit()
         shown = labels_shown(by, as_index, sort, observed, dropna)
         return grouped_by(self, by, keys, range, shown, delta)
+
+    @hide_internals
+    def resample(
+        self,
+        rule: Any,
+        closed: Any = None,
+        label: Any = None,
+        *,
+        on: Any = None,
+        range: object = None,
+    ) -> PrivateGroupBy:
+        """Group rows by periods of a column of times: ``groupby(pd.Grouper(key=on, freq=rule))``.
+
+        rule : the length of periods: D, W, MS, ME, QS, QE, YS, YE and others that `groupby` takes.
+        on : the column of times. Private rows have no index of times.
+        range : (start, end), as in `groupby`; else the declared bounds of the column. All periods
+            between them have an answer.
+        closed, label : as in pandas, but only their defaults make sense here.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> when = pd.to_datetime(["2024-01-05", "2024-02-07"] * 99)
+        >>> p = dp.protect(pd.DataFrame({"when": when}), name="resampled")
+        >>> by_month = p.resample("MS", on="when", range=("2024-01", "2024-03"))
+        >>> by_month.size(epsilon=1).index.month.tolist()
+        [1, 2, 3]
+        """
+        if on is None:
+            example = 'resample("W", on="when", range=("2024-01-01", "2024-12-31"))'
+            raise MissingArgument(
+                f"private rows have no index of times, so on= is needed: {example}. If the times "
+                "are the index of your table, protect df.reset_index(), where they are a column."
+            )
+        try:
+            grouper = pd.Grouper(key=on, freq=rule, closed=closed, label=label)
+        except (TypeError, ValueError):
+            raise QueryError(
+                f"resample can't use rule={quoted(rule)} or the options given. Write a frequency "
+                'of pandas, such as "W" or "MS".'
+            ) from None
+        return PrivateGroupBy(self, grouping(self, grouper, None, range, "resample"))
 
     @release_method
     def partition(
