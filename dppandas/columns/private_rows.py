@@ -130,11 +130,12 @@ def same_rows(rows_of: PrivateTable, column: PrivateTable) -> None:
 
 
 def keys_known(table: Table, expression: Expression) -> Keys | None:
-    """The keys that the domain declares, or that are known anyway, as those of a truth value."""
+    """The keys that the domain declares, or that are known anyway: those of True and False."""
     declared = table.declared(expression)
     if isinstance(declared, Keys):
         return declared
-    return Keys((False, True)) if expression.is_truth else None
+    are_truths = expressions.holds_truths(expression, table.source.facts)
+    return Keys((False, True)) if are_truths else None
 
 
 def declared_keys(table: Table, name: Any, expression: Expression) -> Keys:

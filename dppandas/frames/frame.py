@@ -62,7 +62,7 @@ class PrivateFrame(FrameAggregations):
         wanted = (percentiles, include, exclude, bounds)
         if said.give_loss or any(x is not None for x in wanted):
             self._some_columns()
-            return self._kept(include, exclude)._described(percentiles, bounds)
+            return self._kept(include, exclude, bounds)._described(percentiles, bounds)
         declared = [self._table.declared(expression) for expression in self._columns.values()]
         held = [e.held if isinstance(e, Declared) else "" for e in self._columns.values()]
         return pd.DataFrame(
@@ -233,9 +233,9 @@ ask .release(epsilon=…)>
             those that follow, as the months of a time do. Rows with other labels are dropped. All
             groups are there, in declared order, because which groups have rows is private.
         range : (start, end), two times, for a Grouper; else the declared bounds of its column: a
-            group for each period between them, named as in pandas. Times with a zone need start and end with a zone, whose clock decides. A
-            time with a zone is in no group if start and end have none, and the other way round. For
-            several Groupers a dict by name.
+            group for each period between them, named as in pandas. Times with a zone need start and
+            end with a zone, whose clock decides. A time with a zone is in no group if start and end
+            have none, and the other way round. For several Groupers a dict by name.
         delta : finds the keys in the data, in a session with a δ and without keys=. Shown are those
             whose noisy count reaches a public threshold (see `UnknownGroups`). Each answer spends
             this δ, and its intervals hold for each key by itself, given that it is shown.

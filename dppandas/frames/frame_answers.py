@@ -68,25 +68,26 @@ class FrameAggregations(Naming, PivotMethods):
             return by_row(values, names)
         return pd.Series(list(values.values()), index=pd.Index(names, tupleize_cols=False))
 
-    def _kept(self, include: Any, exclude: Any) -> Self:
+    def _kept(self, include: Any, exclude: Any, bounds: object) -> Self:
         """The columns to describe."""
         unit = self._table.source.unit.column
         mine = {n: e for n, e in self._columns.items() if unit is None or e != Column(unit)}
         rest = self._with(mine or self._columns, self._where, is_selection=True)
         if include is not None or exclude is not None:
             return rest if is_one_of(include, ("all",)) else rest.select_dtypes(include, exclude)
-        schema = self._table.source.facts.schema
-        measured = {n: e for n, e in mine.items() if self._is_measured(e, e.kind(schema))}
+        measured = {n: e for n, e in mine.items() if self._is_measured(e, bounds is not None)}
         return self._with(measured, self._where, is_selection=True) if measured else rest
 
-    def _is_measured(self, expression: Expression, kind: str) -> bool:
-        """Whether a column is known to hold numbers or times."""
-        if kind in _MEASURED:
+    def _is_measured(self, expression: Expression, is_bounded: bool) -> bool:
+        """Whether a column is known to hold numbers or times; between bounds True is 1."""
+        kind = expression.kind(self._table.source.facts.schema)
+        if kind in _MEASURED or (is_bounded and kind == kinds.TRUTH):
             return True
         return kind == kinds.UNKNOWN and isinstance(self._table.declared(expression), Bounds | Span)
 
     def _described(self, percentiles: object, bounds: object) -> ReleaseBundle:
-        labelled = [name for name, e in self._columns.items() if self._is_labelled(e)]
+        is_bounded = bounds is not None
+        labelled = [name for name, e in self._columns.items() if self._is_labelled(e, is_bounded)]
         if not labelled:
             return super()._described(percentiles, bounds)
         rest = {name: e for name, e in self._columns.items() if name not in labelled}

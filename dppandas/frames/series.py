@@ -81,7 +81,7 @@ class PrivateSeries(Frequencies):
         return pd.Series(list(values.values()), index=names, name=self.name)
 
     def _described(self, percentiles: object, bounds: object) -> ReleaseBundle:
-        if bounds is not None or not self._is_labelled(self._expression):
+        if not self._is_labelled(self._expression, bounds is not None):
             return super()._described(percentiles, bounds)
         rows_of(percentiles)  # refuses what can't be; labels have none
         parts = Parts()

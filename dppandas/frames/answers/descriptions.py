@@ -24,8 +24,6 @@ MOMENTS = ("count", "mean", "std")
 #: The figures of labels, with the share of each release.
 LABELS = {"count": Fraction(1, 4), "unique": Fraction(1, 4), "top, freq": Fraction(1, 2)}
 QUARTERS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
-#: The kinds of columns that are described by their labels.
-LABELLED = frozenset({kinds.TEXT, kinds.TRUTH})
 
 Values = Mapping[Name, Any]
 #: The shares of quantiles, and their labels.
@@ -150,12 +148,13 @@ class Descriptions(Aggregations):
         statistic = Moments(self._groups, layout, operands, parsed, freedom, root=True)
         return self._question(statistic, self._titled("count, mean, std", parsed))
 
-    def _is_labelled(self, expression: Expression) -> bool:
-        """Whether a column is described by its labels: texts, True and False, and what has keys
-        among which there is a text."""
+    def _is_labelled(self, expression: Expression, is_bounded: bool) -> bool:
+        """Whether a column is described by its labels: texts, what has keys among which there is a
+        text, and True and False, which are 0 and 1 between bounds."""
         declared = self._table.declared(expression)
         has_texts = isinstance(declared, Keys) and any(isinstance(k, str) for k in declared.labels)
-        return has_texts or expression.kind(self._table.source.facts.schema) in LABELLED
+        kind = expression.kind(self._table.source.facts.schema)
+        return has_texts or kind == kinds.TEXT or (kind == kinds.TRUTH and not is_bounded)
 
 
 def add_labels(parts: Parts, name: Any, column: Any, whole: Fraction) -> None:

@@ -11,6 +11,7 @@ import pandas as pd
 from ... import statistics
 from ...columns.bins import binned, edges_within
 from ...columns.columns import PrivateColumn
+from ...columns.private_rows import keys_known
 from ...errors import QueryError
 from ...privacy.accounting.losses import NO_DELTA, AskOptions, parse_delta
 from ...release.asking import release_method
@@ -18,7 +19,6 @@ from ...release.private import Table
 from ...release.unreleased import UnreleasedLabels, UnreleasedMode
 from ...release.ways import UNSAID, Ways
 from ...rows.expressions import Column, Expression
-from ...rows.facts.keys import Keys
 from ...statistics import Cells, Count, Layout
 from .arguments import index
 from .summaries import Summaries
@@ -220,7 +220,7 @@ def counts_units(table: Table, expression: Expression, keys: object) -> bool:
     """Whether nunique counts units rather than declared keys. Refuses if it can do neither."""
     unit = table.source.unit.column
     is_unit = unit is not None and isinstance(expression, Column) and expression.name == unit
-    if keys is not None or (not is_unit and isinstance(table.declared(expression), Keys)):
+    if keys is not None or (not is_unit and keys_known(table, expression) is not None):
         return False
     if is_unit:
         return True

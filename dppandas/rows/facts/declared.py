@@ -40,7 +40,8 @@ class DeclaredFacts:
         known = self.known
         for column, fact in declared:
             before = known.setdefault(column, fact)
-            if repr(before) != repr(fact):  # equal keys may be of different types, 1 or True
+            # equal keys may be of different types, 1 or True
+            if before is not fact and repr(before) != repr(fact):
                 raise _refused(column, before, fact, source)
         return known
 

@@ -169,10 +169,10 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
             f"{example}; this is a column of a protected source, and its labels are private."
         )
     try:
-        labels = tuple(islice(value, MOST_KEYS + 1))
-        if not (simple := are_simple(labels)):
+        labels = tuple(islice(_unboxed(value), MOST_KEYS + 1))
+        if not (simple := _mean_themselves(labels, depth)):
             labels = tuple(map(public, labels))
-            simple = are_simple(labels)
+            simple = _mean_themselves(labels, depth)
     except QueryError as error:
         raise QueryError(f"{example}; {error.reason}") from None
     except TypeError:  # an array of no dimension
@@ -181,7 +181,7 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
         raise QueryError(f"{example}; it is empty.")
     if len(labels) > MOST_KEYS:
         raise QueryError(f"keys= of {named} are more than {MOST_KEYS:,}.")
-    if depth == 1 and simple and len(set(labels)) == len(labels):
+    if simple and len(set(labels)) == len(labels):
         return labels  # the checks below hold for these, and are slow for many
     several = [_checked_parts(label, example, depth) for label in labels]
     seen: dict[Any, int] = {}
@@ -195,6 +195,39 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
                 "label once."
             )
     return labels
+
+
+def _unboxed(value: Iterable[Any]) -> Iterable[Any]:
+    """The labels of an array of numbers as Python has them, which is faster than one by one."""
+    array: Any = value.to_numpy() if isinstance(value, pd.Index | pd.Series) else value
+    is_flat = isinstance(array, np.ndarray) and array.ndim == 1
+    if is_flat and array.dtype.kind in "iufb" and array.dtype.itemsize <= 8:
+        found: list[Any] = array.tolist()
+        return found
+    return value
+
+
+def _mean_themselves(labels: Sequence[Any], depth: int) -> bool:
+    """Whether labels are all of one type, column by column, whose values mean themselves and are
+    equal as in Python: ints of 64 bits, texts, finite floats, or times without a zone."""
+    if depth == 1:
+        return _are_alike(labels)
+    if set(map(type, labels)) != {tuple} or set(map(len, labels)) != {depth}:
+        return False
+    return all(map(_are_alike, zip(*labels, strict=True)))
+
+
+def _are_alike(labels: Sequence[Any]) -> bool:
+    kinds = set(map(type, labels))
+    if kinds == {float}:
+        return bool(np.isfinite(np.array(labels)).all())
+    if kinds == {pd.Timestamp}:
+        try:
+            times = pd.DatetimeIndex(list(labels))
+            return times.tz is None and len(times.as_unit("ns")) > 0
+        except (ValueError, TypeError):  # of several zones, or beyond what nanoseconds reach
+            return False
+    return are_simple(labels)
 
 
 def _checked_parts(label: Any, example: str, depth: int) -> tuple[Any, ...]:

@@ -603,6 +603,7 @@ GROUPS: dict[str, Row] = {
     **{name: by_group(lambda g, name=name: getattr(g, name)(**B), NUMBERS)
        for name in ("var", "std", "median", "quantile", "min", "max", "describe")},
     "agg": by_group(lambda g: g.agg(["mean"], **B), NUMBERS),
+    "pipe": by_group(lambda g: g.pipe(lambda h: h.mean(**B)), NUMBERS),
     "hist": by_group(lambda g: g.hist(bins=[0, 2, 5], **E), NUMBERS),
     "cov": Row(lambda p, c: p.groupby("g", keys=[1])[["x", "n"]].cov(**B), NUMBERS),
     "corr": Row(lambda p, c: p.groupby("g", keys=[1])[["x", "n"]].corr(**B), NUMBERS),
@@ -735,6 +736,8 @@ NO_VERBS = {"columns", "str", "dt", "per_unit", "partition", "isnull", "notnull"
 NO_VERBS |= {"loc", "select_dtypes", "filter", "info", "dtypes", "keys", "get", "items", "squeeze",
              "add_prefix", "add_suffix", "set_axis", "reindex", "reset_index", "join", "melt",
              "eval"}  # fmt: skip
+#: Other spellings of agg, groupby and calls: test_habits_groups.py and test_habits_resample.py.
+NO_VERBS |= {"aggregate", "resample"}
 
 
 def _verbs(face: type) -> set[str]:
