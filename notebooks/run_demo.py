@@ -4,10 +4,10 @@ The first run asks on a ledger of your own, build/demo/quickstart.ledger, so its
 you; later runs give the same answers again, free, until you remove that file. The notebook, and
 the ledger that its saved answers come from, are left as they are.
 
-``--save [NAME]`` is for those who write notebooks, and NAME that of a file here, by default
-quickstart. It asks what the ledger beside the notebook does not answer yet, runs the notebook once
-more, and writes the outputs into it, which its tests compare with. To ask all anew, remove the
-ledger first.
+``--save [NAME]`` is for those who write notebooks, and NAME that of a file here, such as
+gallery/01_penguins, by default quickstart. It asks what the ledger beside the notebook does not
+answer yet, runs the notebook once more, and writes the outputs into it, which its tests compare
+with. To ask all anew, remove the ledger first.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def settled(ledger: Path) -> bytes:
 
 def save(name: str) -> None:
     path = HERE / f"{name}.ipynb"
-    execute(path)  # what is asked for the first time is charged, and not shown as a replay
+    execute(path, path.parent)  # what is asked for the first time is charged, and not shown as a replay
     settled(path.with_suffix(".ledger"))
-    notebook = execute(path)
+    notebook = execute(path, path.parent)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
     nbformat.write(notebook, path)

@@ -13,10 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import pandas as pd
 import pytest
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 LECTURES = sorted(NOTEBOOKS.glob("lecture_*.ipynb"))
+#: Notebooks whose plain cells older pandas runs with warnings.
+OF_PANDAS_3 = [
+    f"gallery/{name}.ipynb" for name in ("02_rearrest", "07_weather", "08_wages", "11_affairs")
+]
 #: A kernel runs beside the notebook, and imports the package that is tested.
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(NOTEBOOKS.parent)}
 run = partial(subprocess.run, capture_output=True, text=True, timeout=600, env=ENVIRONMENT)
@@ -68,12 +73,18 @@ def run_demo(notebooks: Path) -> str:
     return result.stdout
 
 
-@pytest.mark.parametrize("name", [path.name for path in sorted(NOTEBOOKS.glob("*.ipynb"))])
+@pytest.mark.parametrize("name", [
+    *(path.name for path in sorted(NOTEBOOKS.glob("*.ipynb"))),
+    *(f"gallery/{path.name}" for path in sorted(NOTEBOOKS.glob("gallery/*.ipynb"))),
+])  # fmt: skip
 def test_notebook_gives_what_it_shows(name: str, notebooks: Path) -> None:
-    before = files(notebooks)
+    if name in OF_PANDAS_3 and int(pd.__version__.split(".")[0]) < 3:
+        pytest.skip("pandas before 3 warns of groups by categories, which the outputs don't have")
+    folder = (notebooks / name).parent
+    before = files(folder)
     result = nbval(notebooks / name)
     assert result.returncode == 0, result.stdout[-5000:]
-    assert files(notebooks) == before
+    assert files(folder) == before
 
 
 def test_each_lecture_has_a_notebook() -> None:
