@@ -38,6 +38,7 @@ docs/verbs
 docs/kinds
 docs/pandas
 docs/gallery
+docs/differences
 docs/ledger
 docs/losses
 {more}

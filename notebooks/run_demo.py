@@ -52,7 +52,7 @@ def settled(ledger: Path) -> bytes:
 
 def save(name: str) -> None:
     path = HERE / f"{name}.ipynb"
-    execute(path, path.parent)  # what is asked for the first time is charged, and not shown as a replay
+    execute(path, path.parent)  # what is asked first is charged, and not shown as a replay
     settled(path.with_suffix(".ledger"))
     notebook = execute(path, path.parent)
     for cell in notebook.cells:
