@@ -13,6 +13,9 @@ PAGE = Path(__file__).parent / "differences.md"
 
 #: The frame of all lines, and what is declared of it.
 FRAME = """\
+import pandas as pd
+import dppandas as dp
+
 df = pd.DataFrame({
     "who": [1, 1, 2, 3],
     "city": pd.Categorical(["Oslo", "Rome", "Oslo", None]),
@@ -71,7 +74,8 @@ DIFFERENCES = [
         "A frame counts its rows", 'f.count()', "a Series", "4",
         "select columns to count values of each: f[['x', 'n']].count()"),
     Difference(
-        "The size of a frame is its rows", 'f.size', "28", "a method", "it is private: f.size(epsilon=…)"),
+        "The size of a frame is its rows", 'f.size', "28", "a method",
+        "it is private: f.size(epsilon=…)"),
     Difference(
         "describe without a loss shows the schema", 'f.describe().index.tolist()[:2]',
         "['count', 'mean']", "['who', 'city']", "what is declared costs nothing"),
