@@ -183,6 +183,7 @@ OPERATIONS: dict[str, Operation] = {
 #: What is public and releases something, and has no line: why not.
 WITHOUT: dict[str, str] = {
     "release": "what an answer above waits for",
+    "aggregate": "another name of agg",
     "nlargest": "of columns an Index, which has no record; of counts those of value_counts",
     "unique": "labels alone, which are off by nothing that could be measured",
     "trimmed_mean": "experimental: how wide its noise is depends on the rows, and isn't told",

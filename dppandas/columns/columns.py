@@ -18,6 +18,7 @@ from ..rows.facts.keys import Keys, is_hashable
 from ..rows.facts.units import whole_number
 from ..rows.plain_values import is_listed, listed
 from .accessors import TextMethods
+from .each_value import EachValue, called, result
 from .operators import ColumnOperators
 from .private_rows import PrivateTable, same_rows
 from .rowwise import (
@@ -143,7 +144,7 @@ or charged; ask .release(epsilon=…)>
 
         na_action : None or "ignore", which are the same here: missing values stay missing.
 
-        A function isn't taken: it would be handed private values. *Stability*: 1, row by row.
+        A function is called as by `apply`. *Stability*: 1, row by row.
 
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.private(pd.DataFrame({"educ": [9, 12, 16]}), unit="row")
@@ -153,7 +154,29 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         """
         if not (na_action is None or is_one_of(na_action, ("ignore",))):
             raise QueryError(f"na_action={quoted(na_action)} must be None or 'ignore'.")
+        if callable(arg):
+            return self.apply(arg)
         return self._new(mapped(self._expression, as_dict(arg), others_stay=False))
+
+    @hide_internals
+    def apply(self, func: Any, args: Any = (), **options: Any) -> Self:
+        """A function for one value, of each value. It is called once, with private values that have
+        operators, numpy's functions of one row, the methods of texts and the parts of times; it
+        can't look at any of them. *Stability*: 1, row by row.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> p = dp.private(pd.DataFrame({"inches": [60, 70]}), unit="row")
+        >>> p["inches"].apply(lambda x: x * 2.54)
+        <private column inches * 2.54 of unnamed (asserted)>
+        """
+        each = EachValue(self._table, self.name, self._expression, self._where)
+        return self._new(result("apply", called("apply", func, each, args, options), each))
+
+    @hide_internals
+    def transform(self, func: Any, *args: Any, **options: Any) -> Self:
+        """A function of this column, which has to make a private column of the same rows.
+        *Stability*: 1, row by row."""
+        return self._new(result("transform", called("transform", func, self, args, options), self))
 
     @release_method
     def case_when(self, caselist: Any) -> Self:
@@ -300,3 +323,6 @@ def kept(rows_of: PrivateTable, mask: PrivateColumn) -> Expression:
     if isinstance(mask._expression, Literal):
         raise QueryError(f"{mask._expression} isn't a mask. Compare a column, as in p['age'] > 30.")
     return expressions.both(rows_of._where, truth(mask._expression))
+
+
+EachValue._columns_are = PrivateColumn

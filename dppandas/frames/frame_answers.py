@@ -33,7 +33,7 @@ from .verbs.frame_operators import with_rows
 from .verbs.naming import Naming
 
 #: The kinds that describe measures, if it isn't told which.
-_MEASURED = frozenset({kinds.NUMBER, kinds.DURATION, kinds.TIME})
+_MEASURED = frozenset({kinds.NUMBER, kinds.DURATION, kinds.TIME, kinds.ZONED})
 
 
 @with_rows

@@ -22,6 +22,9 @@ from .crosstab import CrosstabMethods, with_margin
 from .groupby import PrivateGroupBy
 from .grouping import Grouping, names_of
 
+#: Aggregates of any values, which aren't clipped.
+COUNTED = ("size", "count")
+
 #: The columns that are laid out as rows, and those that are laid out as columns.
 Sides = tuple[list[Any], list[Any]]
 
@@ -95,6 +98,8 @@ class PivotMethods(CrosstabMethods):
             for asked in _wanted(self, values, sides, aggfunc)
         ]
         requests = [table.requests() for table in tables]
+        if bounds is not None and all(table.asked.how in COUNTED for table in tables):
+            raise QueryError(f"{tables[0].asked.how} takes no bounds=. Leave it out.")
         if len(tables) == 1 and tables[0].is_plain:
             return requests[0][""]
         return _bundle(tables, requests)
@@ -187,7 +192,7 @@ class Table:
     @property
     def is_counted(self) -> bool:
         """Whether margins are sums of the counts in cells."""
-        counts = self.asked.how in ("size", "count") and all(self.sides)
+        counts = self.asked.how in COUNTED and all(self.sides)
         return counts and self.margin is not None
 
     @property

@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 import pandas as pd
 
+from ...columns.each_value import EachRow, EachValue, called, result
 from ...columns.operators import METHODS
 from ...columns.private_rows import same_rows
 from ...columns.rowwise import truth
@@ -261,6 +262,42 @@ class FrameOperators(ColumnTransformations):
         return getattr(self, func.__name__.replace("around", "round"))(*args[1:], **options)
 
     # row by row
+
+    @hide_internals
+    def apply(self, func: Any, axis: Any = 0, args: Any = (), **options: Any) -> Any:
+        """With axis=1, a function for one row, as in ``apply(lambda row: row["a"] + row["b"],
+        axis=1)``: a private column. It is called once, as by `PrivateColumn.apply`. Without it, a
+        function of each column, which has to make a private column of the same rows: a frame.
+        *Stability*: 1, row by row.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> p = dp.private(pd.DataFrame({"a": [1, 2], "b": [3, 4]}), unit="row")
+        >>> p.apply(lambda row: row["a"] * row["b"], axis=1)
+        <private column a * b of unnamed (asserted)>
+        """
+        self._some_columns()
+        if not is_along_rows(axis):
+            return self._of_each("apply", func, args, options)
+        each = {n: EachValue(self._table, n, e, self._where) for n, e in self._columns.items()}
+        made = called("apply", func, EachRow(each), args, options)
+        found = result("apply", made, next(iter(each.values())))
+        return PrivateSeries(self._table, None, found, self._where)
+
+    @hide_internals
+    def transform(self, func: Any, axis: Any = 0, *args: Any, **options: Any) -> Any:
+        """As `apply`."""
+        if is_along_rows(axis):
+            return self.apply(func, axis, args, **options)
+        return self._of_each("transform", func, args, options)
+
+    def _of_each(self, verb: str, func: Any, args: Any, options: Any) -> Any:
+        """A function of each column but that of units."""
+        found = dict(self._columns)
+        for name in found:
+            if not _is_unit(found[name], self._table):
+                column = self[name]
+                found[name] = result(verb, called(verb, func, column, args, options), column)
+        return self._with(found, self._where)
 
     def _across(self, how: str, options: dict[str, Any]) -> PrivateSeries:
         """A figure of each row, as pandas' axis=1."""

@@ -738,6 +738,8 @@ NO_VERBS |= {"loc", "select_dtypes", "filter", "info", "dtypes", "keys", "get", 
              "eval"}  # fmt: skip
 #: Other spellings of agg, groupby and calls: test_habits_groups.py and test_habits_resample.py.
 NO_VERBS |= {"aggregate", "resample"}
+#: Functions of the caller: test_habits_functions.py.
+NO_VERBS |= {"apply", "transform"}
 
 
 def _verbs(face: type) -> set[str]:
