@@ -20,7 +20,7 @@ NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 LECTURES = sorted(NOTEBOOKS.glob("lecture_*.ipynb"))
 #: Notebooks whose plain cells older pandas runs with warnings.
 OF_PANDAS_3 = [
-    f"gallery/{name}.ipynb" for name in ("02_rearrest", "07_weather", "08_wages", "11_affairs")
+    f"gallery/{name}.ipynb" for name in ("02_training", "07_weather", "08_wages", "11_affairs")
 ]
 #: A kernel runs beside the notebook, and imports the package that is tested.
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(NOTEBOOKS.parent)}
