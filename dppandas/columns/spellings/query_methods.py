@@ -17,7 +17,7 @@ from ..time_methods import TimeMethods
 
 #: Public names of private columns that are no row-wise methods of values: they take functions,
 #: name a column, or keep other rows.
-_OTHERS = {"copy", "dropna", "dt", "name", "pipe", "rename", "str"}
+_OTHERS = {"apply", "copy", "dropna", "dt", "name", "pipe", "rename", "str", "transform"}
 _ACCESSORS: dict[str, type[Any]] = {"str": TextMethods, "dt": TimeMethods}
 
 
