@@ -21,6 +21,7 @@ LINES: dict[str, Callable[[Any], Any]] = {
     "a function of numpy": lambda f: f["income"].apply(np.sqrt),
     "np.where": lambda f: f["income"].apply(lambda x: np.where(x > 40, 1.0, 0.0)).astype(float),
     "absolute": lambda f: f["income"].apply(lambda x: abs(x - 50)),
+    "rounded": lambda f: f["income"].apply(lambda x: round(x / 3, 1)),
     "a row": lambda f: f.apply(lambda row: row["income"] * 2 - row["income"], axis=1),
     "a row's fields": lambda f: f.apply(lambda r: r.income / 2, axis="columns"),
     "each column": lambda f: f[["income"]].apply(lambda c: c.fillna(0) * 2),

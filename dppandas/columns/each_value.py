@@ -70,6 +70,10 @@ class EachValue(ColumnOperators):
         return self._new(Function("absolute", self._expression))
 
     @hide_internals
+    def __round__(self, digits: int = 0) -> EachValue:
+        return self._new(self._column_of(self).round(digits)._expression)
+
+    @hide_internals
     def __array_function__(self, func: Any, *called: Any) -> Any:
         """``np.where`` and the like, of the column."""
         types, args, options = called
