@@ -60,8 +60,32 @@ def test_one_question_however_it_is_asked() -> None:
     assert dp.ledger().spent == 1
 
 
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("name", ["when", None])
+@pytest.mark.parametrize("rule", RULES)
+def test_an_index_of_times_is_resampled(rule: str, name: str | None) -> None:
+    df = clean().set_index("when").rename_axis(name)
+    wanted = df.resample(rule)["income"].sum()
+    for p in (dp.protect(df.copy(), name="indexed", domain={"income": (0, 100)}), df.dp):
+        assert list(p.columns) == list(df.columns)  # it is no column
+        found = p.resample(rule, range=RANGE)["income"].sum(bounds=(0, 100), epsilon=1)
+        same(found, whole(wanted, found.index).rename_axis(name or "index"), rtol=1e-8)
+    kept = p.query("age > 40").assign(x=1).resample(rule, range=RANGE).size(epsilon=1)
+    assert kept.sum() == (df["age"] > 40).sum()
+    rows = clean().assign(who=range(60)).set_index("when")
+    people = dp.protect(rows, name="people", unit="who", max_rows=1).per_unit().agg(n="size")
+    with pytest.raises(MissingArgument, match="no index of times"):
+        people.resample(rule, range=RANGE)
+
+
+def test_a_column_of_the_name_of_the_index_is_that_column() -> None:
+    df = clean().set_index("when", drop=False)
+    assert list(df.dp.columns) == list(df.columns)
+    assert df.dp.resample("W", on="when", range=RANGE).size(epsilon=1).size > 1
+
+
 @pytest.mark.parametrize(("line", "kind", "says"), [
-    (lambda p: p.resample("W"), MissingArgument, "no index of times.*reset_index"),
+    (lambda p: p.resample("W"), MissingArgument, "no index of times, so on= is needed"),
     (lambda p: p.resample("W", on="when"), MissingArgument, "Which periods have rows is private"),
     (lambda p: p.resample("X!", on="when", range=RANGE), QueryError, "rule='X!'"),
     (lambda p: p.resample("7D", on="when", range=RANGE), QueryError, "isn't supported"),

@@ -270,7 +270,7 @@ ask .release(epsilon=…)>
         """Group rows by periods of a column of times: ``groupby(pd.Grouper(key=on, freq=rule))``.
 
         rule : the length of periods: D, W, MS, ME, QS, QE, YS, YE and others that `groupby` takes.
-        on : the column of times. Private rows have no index of times.
+        on : the column of times; else the index of the protected table, if that is one of times.
         range : (start, end), as in `groupby`; else the declared bounds of the column. All periods
             between them have an answer.
         closed, label : as in pandas, but only their defaults make sense here.
@@ -282,12 +282,14 @@ ask .release(epsilon=…)>
         >>> by_month.size(epsilon=1).index.month.tolist()
         [1, 2, 3]
         """
-        if on is None:
+        times = self._table.times
+        if on is None and times is None:
             example = 'resample("W", on="when", range=("2024-01-01", "2024-12-31"))'
-            raise MissingArgument(
-                f"private rows have no index of times, so on= is needed: {example}. If the times "
-                "are the index of your table, protect df.reset_index(), where they are a column."
-            )
+            raise MissingArgument(f"the rows have no index of times, so on= is needed: {example}.")
+        frame = self
+        if on is None:
+            on = times
+            frame = self._with({**self._columns, times: Column(times)}, self._where)
         try:
             grouper = pd.Grouper(key=on, freq=rule, closed=closed, label=label)
         except (TypeError, ValueError):
@@ -295,7 +297,7 @@ ask .release(epsilon=…)>
                 f"resample can't use rule={quoted(rule)} or the options given. Write a frequency "
                 'of pandas, such as "W" or "MS".'
             ) from None
-        return PrivateGroupBy(self, grouping(self, grouper, None, range, "resample"))
+        return PrivateGroupBy(frame, grouping(frame, grouper, None, range, "resample"))
 
     @release_method
     def partition(

@@ -99,9 +99,10 @@ ask .release(epsilon=…)>
     before = identities.get(str(token))
     _check_owner(owner, unit, token, before, running)
     terms: Terms = {"unit": owner, "version": version}
-    schema = _schema(df, meant, running.strict)
+    whole, times = _with_times(df)
+    schema = _schema(whole, meant, running.strict)
     # a copy that nobody else can change. Not a lazy one: .array writes around pandas' copy-on-write
-    own = Columns(df.copy(deep=True))
+    own = Columns(whole.copy(deep=True))
     facts = truncation.fingerprint(own, _KEY)  # from here on all columns are in forms of their own
     own.detach()
     held = running._sources.get(name)
@@ -111,7 +112,7 @@ ask .release(epsilon=…)>
         source = Source(entropy.identifier(), name, owner, declared, version, is_new, schema=schema)
         held = _held(running, source, own, terms, facts, meant)
     _refuse_others(running, held, terms, facts, meant)
-    table = _table_of(held, declared, schema, _levels(df))
+    table = replace(_table_of(held, declared, schema, _levels(df)), times=times)
     if not is_scratch():
         df.attrs[SOURCE_ATTR] = Token(held.source.id)
     return PrivateFrame(table, _columns(columns, meant))
@@ -280,6 +281,17 @@ def _once(names: list[Any]) -> None:
         raise QueryError(f"several columns have the same name: {twice}. Rename them first.")
 
 
+def _with_times(df: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
+    """A frame with its index of times as one more column, and the name of that; None for others."""
+    index = df.index
+    name = "index" if index.name is None else index.name
+    if not isinstance(index, pd.DatetimeIndex) or name in df.columns:
+        return df, None
+    whole = df.copy(deep=False)
+    whole.insert(len(df.columns), name, index)
+    return whole, name
+
+
 def _levels(df: pd.DataFrame) -> tuple[Any, ...]:
     """The names of the index, which are as public as those of columns."""
     return tuple(name for name in df.index.names if name is not None)
@@ -324,9 +336,10 @@ def _frame(df: pd.DataFrame, unit: Any, max_rows: int | None, kinds: Any) -> Pri
                 f"unit={quoted(unit)} can't change that. Leave unit= out."
             )
     # a copy, so that the columns stay as they were checked, whatever happens to the frame
-    engine = PandasEngine(df.copy(deep=False), source.unit, entropy.key())
-    source = replace(source, schema=_schema(df, declared))
-    table = Table(source, engine, df, row_level, refusal, _levels(df))
+    whole, times = _with_times(df)
+    engine = PandasEngine(whole.copy(deep=False), source.unit, entropy.key())
+    source = replace(source, schema=_schema(whole, declared))
+    table = Table(source, engine, df, row_level, refusal, _levels(df), times)
     return PrivateFrame(table, _columns(columns, declared))
 
 

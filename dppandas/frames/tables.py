@@ -164,8 +164,8 @@ charged; ask .release(epsilon=…)>
         # All rows of a unit are read, even those that max_rows drops. Some may lie in each branch
         # of a partition, so what is asked of the table is charged to the whole.
         new_root = replace(
-            table, source=source, engine=engine, data=engine, branches=1, grown=(), path=(),
-            facts=DeclaredFacts(),
+            table, source=source, engine=engine, data=engine, times=None, branches=1, grown=(),
+            path=(), facts=DeclaredFacts(),
         )  # fmt: skip
         return type(frame)(new_root, {name: Column(name) for name in (unit, *asked)})
 

@@ -26,6 +26,7 @@ class Table:
     row_level_declared: bool = False
     refusal: str = ""  # why nothing may be released from here
     levels: tuple[Any, ...] = ()  # what the index of the table is called
+    times: Any = None  # the column that holds an index of times, which frames don't list
     branches: int = 1  # how many rows one row of the source becomes
     grown: tuple[Any, ...] = ()  # and how
     path: Path = ()  # the branches that hold all its rows, where its releases are charged
