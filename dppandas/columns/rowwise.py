@@ -134,9 +134,8 @@ def mapped(expression: Expression, arg: Any, others_stay: bool) -> Mapped:
     """An expression with its values replaced by those of a dict; others stay, or are missing."""
     if not isinstance(arg, Mapping):
         raise QueryError(
-            f"{quoted(arg)} isn't a dict: a function of your own would be handed private values, "
-            "which it could keep or show, and it could fail on one. Give a dict or a Series of "
-            "plain values, or use arithmetic, where, cut, .str or .dt."
+            f"{quoted(arg)} isn't a dict. Give a dict or a Series of plain values, or use "
+            "arithmetic, where, cut, .str or .dt."
         )
     if hasattr(arg, "__missing__"):
         raise QueryError(

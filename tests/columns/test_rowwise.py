@@ -954,6 +954,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
         lambda p: p.per_unit().agg(who=("age", "sum")), "redefined", LineageError),
     "units of single rows": (lambda p: private(people()).per_unit(), "each row is a unit"),
     "a function to map": (lambda p: p["age"].map(lambda x: "old"), "must make private values"),
+    "a list to map": (lambda p: p["age"].map([1]), "isn't a dict"),
     "an empty dict": (lambda p: p["age"].map({}), "empty"),
     "a missing key to map": (lambda p: p["age"].map({None: 0}), "fillna"),
     "a missing value to replace": (lambda p: p["age"].replace(np.nan, 0), "fillna"),
