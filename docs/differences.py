@@ -22,11 +22,14 @@ df = pd.DataFrame({
     "sex": ["f", "m", "f", "f"],
     "age": pd.array([30, 40, None, 50], dtype="Int64"),
     "n": [1, 2, 3, 4],
+    "vip": pd.array([True, None, False, None], dtype="boolean"),
+    "grade": pd.Categorical(["A", "C", "B", "C"], ["C", "B", "A"], ordered=True),
     "x": [1.0, 2.0, None, 8.0],
     "when": pd.to_datetime(["2024-03-31 02:30", "2024-04-01 09:00", "2024-04-02 09:00", None]),
 })
 f = dp.protect(df, name="f", unit="who", max_rows=2, domain={
-    "city": ["Rome", "Oslo", "Bonn"], "sex": ["f", "m"], "age": (0, 100), "n": (0, 8), "x": (0, 8)})
+    "city": ["Rome", "Oslo", "Bonn"], "sex": ["f", "m"], "age": (0, 100), "n": (0, 8), "x": (0, 8),
+    "grade": ["B", "A", "C"]})
 """
 
 
@@ -56,6 +59,22 @@ DIFFERENCES = [
         "{'Oslo': 2, 'Rome': 1}", "{'Rome': 1, 'Oslo': 2, 'Bonn': 0}",
         "which keys have rows is private; sort=True sorts", ".to_dict()"),
     Difference(
+        "Ordered categories are ordered as their keys are declared", '(f["grade"] > "A").sum()',
+        "0", "2", "which categories a column has, and in which order, is data"),
+    Difference(
+        "Texts of numbers follow the value", 'f["x"].astype(str).eq("1").sum()', "0", "1",
+        "a dtype is data: 1 and 1.0 are one number"),
+    Difference(
+        "What is missing is neither true nor false", 'f["x"].astype(bool).sum()', "4", "3",
+        "pandas takes NaN for True; fill it first"),
+    Difference(
+        "A missing flag counts as False in & and |", '(f["vip"] | (f["n"] > 9)).count()', "2", "4",
+        "~ leaves it missing, as in pandas; in a filter all is as in pandas"),
+    Difference(
+        "Texts as keys of times stay texts", 'f["when"].value_counts(keys=["2024-03-31 02:30"])',
+        "an error", "['2024-03-31 02:30']", "labels are as you gave them; give Timestamps",
+        ".index.tolist()"),
+    Difference(
         "A mean of no rows is the middle of the bounds",
         'f.groupby("city")["n"].mean()', "{'Oslo': 2.0, 'Rome': 2.0}",
         "{'Rome': 2.0, 'Oslo': 2.0, 'Bonn': 4.0}", "whether there are rows is private",
@@ -74,7 +93,7 @@ DIFFERENCES = [
         "A frame counts its rows", 'f.count()', "a Series", "4",
         "select columns to count values of each: f[['x', 'n']].count()"),
     Difference(
-        "The size of a frame is its rows", 'f.size', "28", "a method",
+        "The size of a frame is its rows", 'f.size', "36", "a method",
         "it is private: f.size(epsilon=…)"),
     Difference(
         "describe without a loss shows the schema", 'f.describe().index.tolist()[:2]',

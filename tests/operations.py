@@ -155,7 +155,7 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "value_counts of elements": lambda p: parts(p)["part"].value_counts(keys=["", "x"]),
     "value_counts of a cut": lambda p: p["number"].cut([-5, 0, 2, 10]).value_counts(sort=False),
     "value_counts of a map": lambda p: p["code"].map({1: "one", 2: "two"}).value_counts(),
-    "value_counts of a merge": lambda p: p.merge(LEVELS, on=["group", "code"])[
+    "value_counts of a merge": lambda p: p.merge(LEVELS, "left", on=["group", "code"])[
         "grade"
     ].value_counts(),
     "mean of times": lambda p: p["when"].mean(bounds=YEAR),

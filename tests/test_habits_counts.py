@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from habits import FRAMES, agree, clean, private
 
@@ -73,3 +74,28 @@ def test_what_cannot_be_is_refused(line: Any, kind: type[Exception], says: str) 
     with pytest.raises(kind, match=says):
         line(private(clean()))
     assert dp.ledger().spent == 0
+
+
+@pytest.mark.usefixtures("exact")
+def test_texts_of_periods() -> None:
+    agree(lambda f: f["when"].dt.to_period("M").astype(str), clean())
+
+
+def test_keys_name_each_time_once() -> None:
+    day, noon = "2024-01-01", "2024-01-01 12:00"
+    p = private(clean())
+    for keys in ([day, "2024-01-01 00:00"], [day, pd.Timestamp(day)], [pd.Timestamp(noon), noon]):
+        with pytest.raises(QueryError, match="name one time twice"):
+            p["when"].value_counts(keys=keys)
+        with pytest.raises(QueryError, match="name one time twice"):
+            p.groupby(["sex", "when"], keys={"when": keys})
+    assert p["when"].value_counts(keys=[day, noon]).release(epsilon=1).index.tolist() != []
+    texts = pd.DataFrame({"x": [day, "2024-01-01 00:00"]}).dp["x"]
+    texts.value_counts(keys=[day, "2024-01-01 00:00"])  # of a column of texts these are two
+
+
+@pytest.mark.usefixtures("exact")
+def test_numbers_declared_by_their_keys_have_sums() -> None:
+    p = dp.protect(clean().assign(n=2), name="numbers", domain={"n": [1, 2, 3], "sex": ["f", "m"]})
+    assert p[["n"]].sum().release(epsilon=1)["n"] == 120
+    assert p[["n"]].agg(["sum", "mean"]).release(epsilon=1)["n"].tolist() == [120, 2]

@@ -56,6 +56,11 @@ LINES: dict[str, Line] = {
     "by a mask": lambda f: f.groupby(f["income"] > 40, sort=True)["income"].sum(),
     "by a column itself": lambda f: f.groupby(f["city"], sort=True)["age"].mean(),
     "by a text": lambda f: f.groupby(f["city"].astype(str).str.upper(), sort=True)["age"].count(),
+    "a column by another": lambda f: f["age"].groupby(f["city"], sort=True).mean(),
+    "a column by two": lambda f: f["age"].groupby([f["city"], f["sex"]], sort=True).mean(),
+    "a column by a mask": lambda f: f["age"].groupby(f["income"] > 40, sort=True).count(),
+    "a column by itself": lambda f: f["city"].groupby(f["city"], sort=True).count(),
+    "observed": lambda f: f.groupby("city", sort=True, observed=True)["age"].mean(),
     "pipe": lambda f: f.groupby("city", sort=True).pipe(lambda g, name: g[name].mean(), "age"),
     "two columns": lambda f: f.groupby(["city", f["income"] > 40], sort=True)["income"].mean(),
 }  # fmt: skip
@@ -186,13 +191,13 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         QueryError, "tell apart columns of one name.*rename"),
     "labels twice": (
         lambda p: p.groupby(p["age"] > 30, as_index=False)["age"].mean(), QueryError,
-        "as_index=False needs a name of its own"),
+        "as_index=False: two columns"),
     "labels twice in agg": (
         lambda p: p.groupby("city", as_index=False).agg(city=("age", "mean")), QueryError,
-        "as_index=False needs a name of its own"),
+        "as_index=False: two columns"),
     "two labels of one name": (
         lambda p: p.groupby([p["when"].dt.month, p["when"].dt.day], as_index=False), QueryError,
-        "as_index=False needs a name of its own"),
+        "as_index=False: two columns"),
     "keys of neither": (
         lambda p: p.groupby(["age", "income"], keys={"age": [1]}), MissingArgument,
         "no entry for 'income'"),
@@ -202,7 +207,22 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         lambda p: pd.DataFrame({"x": [1, "a"]}).dp.groupby("x", keys=[1, "a"], sort=True),
         QueryError, "no common order"),
     "no flag": (lambda p: p.groupby("city", sort="no"), QueryError, "sort='no' must be"),
-    "observed": (lambda p: p.groupby("city", observed=True), QueryError, "is private"),
+    "observed": (lambda p: p.groupby("city", observed=1), QueryError, "observed=1 must be"),
+    "missing labels": (lambda p: p.groupby("city", dropna=False), QueryError, "Use fillna first"),
+    "func": (lambda p: p.agg(func=("age", "sum")), QueryError, "can't name a figure 'func'"),
+    "a share of none": (
+        lambda p: p.agg(a=("age", "mean"), b=("age", "sum"), shares={"a": 1, "zzz": 1}), QueryError,
+        "names 'zzz'"),
+    "no share": (
+        lambda p: p.agg(a=("age", "mean"), b=("age", "sum"), shares={"a": 1}), MissingArgument,
+        "no share for 'b'"),
+    "a share of zero": (
+        lambda p: p.agg(a=("age", "mean"), b=("age", "sum"), shares={"a": 0, "b": 1}), QueryError,
+        "shares of 'a'=0"),
+    "a column by a name": (lambda p: p["age"].groupby("city"), QueryError, r"groupby\('sex'\)"),
+    "a column of another frame": (
+        lambda p: p["age"].groupby(private(clean())[["city"]].query("city == 'Rome'")["city"]),
+        QueryError, "other rows"),
     "a function": (
         lambda p: p.groupby("city").agg(x=("age", lambda s: s.max())), QueryError, "other rows"),
     "np.std": (lambda p: p["age"].agg(np.std), QueryError, "function of your own"),
@@ -225,4 +245,37 @@ def test_what_cannot_be_is_refused(name: str) -> None:
     line, kind, says = REFUSED[name]
     with pytest.raises(kind, match=says):
         line(p)
+    assert dp.ledger().spent == 0
+
+
+#: What can't be laid out in columns: two of them would have one name.
+CLASHES: dict[str, Line] = {
+    "size": lambda f: f.groupby("size", as_index=False).size(),
+    "size of two": lambda f: f.groupby(["sex", "size"], as_index=False).size(),
+    "count": lambda f: f.groupby("count", as_index=False)["sex"].value_counts(),
+    "its own labels": lambda f: f.groupby("sex", as_index=False)["sex"].value_counts(),
+    "proportion": lambda f: f.groupby("proportion", as_index=False)["sex"].value_counts(True),
+    "mean": lambda f: f.groupby("mean", as_index=False)["age"].describe(),
+    "a quarter": lambda f: f.groupby("25%", as_index=False)["age"].describe(),
+    "a level": lambda f: f.groupby("level_1", as_index=False)["age"].quantile([0.1, 0.5]),
+    "a level of pairs": lambda f: f.groupby("level_1", as_index=False)[["age", "income"]].corr(),
+}
+
+
+@pytest.mark.parametrize("name", CLASHES)
+def test_two_columns_of_one_name_are_refused_before_a_charge(name: str) -> None:
+    names = ["size", "count", "proportion", "mean", "25%", "level_1"]
+    df = clean().assign(**dict.fromkeys(names, "f"))
+    p = dp.protect(
+        df,
+        name="clash",
+        domain={
+            "sex": ["f", "m"],
+            "age": (0, 100),
+            "income": (0, 100),
+            **{name: ["f", "m"] for name in names},
+        },
+    )
+    with pytest.raises(QueryError, match="as_index=False: two columns"):
+        CLASHES[name](p).release(epsilon=1)
     assert dp.ledger().spent == 0

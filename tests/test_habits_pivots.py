@@ -53,6 +53,11 @@ CALLS: dict[str, dict[str, Any]] = {
     "margins of functions": {
         "values": "age", "index": "sex", "columns": "level", "aggfunc": ["mean", "count"],
         "margins": True},
+    "in another order": {"values": ["income", "age"], "index": "sex", "aggfunc": "mean"},
+    "a dict in another order": {"index": "sex", "aggfunc": {"income": "sum", "age": "mean"}},
+    "functions in another order": {
+        "values": ["income", "age"], "index": "sex", "columns": "level",
+        "aggfunc": ["mean", "count"]},
     "filled": {"values": "age", "index": "sex", "columns": "level", "fill_value": 0},
 }  # fmt: skip
 
@@ -147,3 +152,49 @@ def test_what_cannot_be_is_refused(name: str) -> None:
         with pytest.raises(kind, match=says):
             p.pivot_table(**options, **more)
     assert dp.ledger().spent == 0
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_table_by_private_columns(frame: str) -> None:
+    df = FRAMES[frame]()
+    p = private(df)
+
+    def line(f: Any) -> Any:
+        old = (f["income"] > 40).rename("old")
+        return f.pivot_table("age", index=f["when"].dt.month, columns=old, aggfunc="count")
+
+    found = line(p).release(epsilon=1)
+    assert found.index.name == "when"
+    assert found.columns.name == "old"
+    wanted = line(df).reindex(index=found.index, columns=found.columns).fillna(0)
+    pd.testing.assert_frame_equal(found, wanted.astype("int64"), check_names=False)
+    by_name = p.assign(month=p["when"].dt.month).pivot_table("income", "month", aggfunc="sum")
+    month = p["when"].dt.month.rename("month")
+    spent = dp.ledger().spent
+    assert by_name.release(epsilon=1).equals(
+        p.pivot_table("income", month, aggfunc="sum").release(epsilon=1)
+    )
+    assert dp.ledger().spent == spent + 1  # one question, however it is spelled
+
+
+def test_private_columns_of_a_table_need_names_of_their_own() -> None:
+    p = private(clean())
+    with pytest.raises(QueryError, match="two columns of this table are called 'age'"):
+        p.pivot_table("age", index=p["age"] > 40)
+    with pytest.raises(QueryError, match="two columns of this table are called 'when'"):
+        p.pivot_table("age", index=p["when"].dt.month, columns=p["when"].dt.year)
+    with pytest.raises(QueryError, match="pivot_table takes no Grouper"):
+        p.pivot_table("age", index=pd.Grouper(key="when", freq="MS"))
+    with pytest.raises(QueryError, match="columns are given by name"):
+        p.pivot_table("age", index=(p["income"] > p["age"]))
+
+
+def test_options_that_change_nothing() -> None:
+    p = private(clean())
+    plainly = p.pivot_table("age", index="sex").release(epsilon=1)
+    for options in ({"observed": True}, {"observed": False, "dropna": False}):
+        assert p.pivot_table("age", index="sex", **options).release(epsilon=1).equals(plainly)
+    assert dp.ledger().spent == 1
+    with pytest.raises(QueryError, match="observed=1 must be"):
+        p.pivot_table("age", index="sex", observed=1)

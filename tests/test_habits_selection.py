@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from habits import FRAMES, agree, private
+from habits import FRAMES, agree, clean, private
 from ledgers import anew
 from refusals import refusal
 
 import dppandas as dp
-from dppandas.errors import DPError
+from dppandas.errors import DPError, LineageError, QueryError, UnsupportedExpression
 
 CITIES = {"Rome", "Oslo"}
 SPRING = pd.Timestamp("2024-03-01")
@@ -326,3 +326,80 @@ def test_one_row_for_each_unit_has_one_key() -> None:
 ])  # fmt: skip
 def test_what_units_refuse(ask: Callable[[Any], Any], match: str) -> None:
     refusal(lambda: ask(protected_visits().per_unit()), f"(?i){match}", DPError)
+
+
+#: Functions of numbers that pandas' query strings know.
+FUNCTIONS = {
+    "abs": "abs(income - 50) < 20", "sqrt": "sqrt(income) > 5", "several": "floor(log(income + 1)) == 3",
+    "of two": "arctan2(income, age) > 0.7", "engine": "income > 50",
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_in_a_query(name: str, frame: str) -> None:
+    df = FRAMES[frame]()
+    df = df.assign(age=df["age"].astype("float64"))
+    text, engine = FUNCTIONS[name], "python"
+    agree(lambda f: f.query(text, engine=engine)["income"].count(), df)
+    agree(lambda f: f.query(text)["income"].count(), df)
+
+
+def test_a_function_in_a_query_is_the_one_of_numpy() -> None:
+    p = private(clean())
+    by_text, by_mask = p.query("sqrt(income) > 5").count(), p[np.sqrt(p["income"]) > 5].count()
+    assert by_text.release(epsilon=1) == by_mask.release(epsilon=1)
+    assert dp.ledger().spent == 1
+    for text, says in (
+        ("sqrt(income, 2) > 1", "sqrt takes one number"), ("arctan2(age) > 1", "takes two numbers"),
+        ("mean(income) > 1", "calls a function"), ("sqrt(x=income) > 1", "calls a function"),
+    ):  # fmt: skip
+        with pytest.raises(UnsupportedExpression, match=says):
+            p.query(text)
+    with pytest.raises(QueryError, match="engine='numba' must be"):
+        p.query("income > 1", engine="numba")
+    with pytest.raises(QueryError, match="kind text"):
+        p.query("sqrt(city) > 1").count()
+
+
+#: Ways to merge with a public table.
+NORTH = pd.DataFrame({"city": ["Rome", "Oslo"], "north": [False, True]})
+MERGES: dict[str, Any] = {
+    "by all names": lambda f: f.merge(NORTH)["north"].sum(),
+    "a check": lambda f: f.merge(NORTH, on="city", validate="m:1")["north"].count(),
+    "inner by itself": lambda f: f.merge(NORTH, on="city")["income"].count(),
+    "by the index": lambda f: f.merge(
+        NORTH.set_index("city"), left_on="city", right_index=True)["north"].sum(),
+    "a series by its index": lambda f: f.merge(
+        NORTH.set_index("city")["north"], left_on="city", right_index=True)["north"].sum(),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("name", MERGES)
+def test_merges(name: str, frame: str) -> None:
+    agree(MERGES[name], FRAMES[frame]())
+
+
+def test_merges_that_cannot_be() -> None:
+    p, by_city = private(clean()), NORTH.set_index("city")
+    for line, says in (
+        (lambda: p.merge(NORTH[["north"]]), "no column has the same name"),
+        (lambda: p.merge(NORTH, validate="1:1"), "validate='1:1' must be"),
+        (lambda: p.merge(by_city, right_index=True), "needs left_on="),
+        (lambda: p.merge(by_city, left_on="city", right_on="x", right_index=True), "no on= or"),
+        (lambda: p.merge(NORTH.assign(x=1).set_index("x"), left_on="city", right_index=True),
+         "no column of the table by their names"),
+        (lambda: p.merge(by_city, left_on=["city", "sex"], right_index=True), "a level of the ind"),
+        (lambda: p.merge(by_city, left_on="city", right_index="x"), "right_index='x' must be"),
+        (lambda: p.merge(by_city["north"].rename(None), left_on="city", right_index=True),
+         "needs a name for the Series"),
+    ):  # fmt: skip
+        with pytest.raises(QueryError, match=says):
+            line()
+    held = clean()
+    private(held)
+    with pytest.raises(LineageError, match="protected source"):
+        p.merge(held.set_index("city"), left_on="city", right_index=True)

@@ -313,8 +313,11 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             raise QueryError(
                 f"inclusive={quoted(inclusive)} must be 'both', 'neither', 'left' or 'right'."
             )
-        low, high = self._other(left), self._other(right)
-        return self._new(expressions.between(self._expression, low, high, inclusive))
+        above = ">=" if inclusive in ("both", "left") else ">"
+        below = "<=" if inclusive in ("both", "right") else "<"
+        low = self._made(above, self._expression, self._other(left))
+        high = self._made(below, self._expression, self._other(right))
+        return self._new(expressions.And(low, high))
 
 
 def kept(rows_of: PrivateTable, mask: PrivateColumn) -> Expression:

@@ -16,7 +16,7 @@ from ..rows.expressions import Expression, Function, Literal
 from ..rows.facts import kinds
 from ..rows.values.vectors import COMPARE
 from .private_rows import PrivateTable
-from .rowwise import computed, filled, truth
+from .rowwise import by_place, computed, filled, truth
 from .spellings import numpy_functions
 
 C = TypeVar("C", bound="ColumnOperators")
@@ -101,6 +101,8 @@ class ColumnOperators(PrivateTable):
 
     def _made(self, symbol: str, left: Expression, right: Expression) -> Expression:
         """What an operator makes: + joins what is known to be texts, whatever a dtype says."""
+        if symbol in COMPARE and (left.has_order or right.has_order):
+            left, right = by_place(symbol, left, right, self._table.source.domain)
         schema = self._table.source.facts.schema
         known, held = ([side.kind(of) for side in (left, right)] for of in ({}, schema))
         if symbol == "+" and {kinds.TEXT} <= {*known} and {*held} <= {kinds.TEXT, kinds.UNKNOWN}:
@@ -157,7 +159,7 @@ class ColumnOperators(PrivateTable):
 
     @hide_internals
     def __invert__(self) -> Self:
-        return self._new(expressions.Not(truth(self._expression)))
+        return self._new(expressions.negated(truth(self._expression)))
 
     @hide_internals
     def __pos__(self) -> Self:

@@ -62,7 +62,9 @@ class PrivateTable(Private):
         else:
             parsed = Keys.parse(given, names)
         for position, (_, expression) in enumerate(by):
-            expressions.agree(expression, self._table.source.facts, parsed.column(position))
+            labels = parsed.column(position)
+            expressions.agree(expression, self._table.source.facts, labels)
+            expressions.times_once(expression, self._table.source.facts, labels)
         return Cells(tuple(expression for _, expression in by), parsed)
 
     def _completed(self, by: Sequence[tuple[Any, Expression]], given: Mapping[Any, Any]) -> Keys:

@@ -143,8 +143,6 @@ VERBS: Refusals = OF_RESULTS | _by_name(
     ("repeat", "a row would count several times", "weigh rows, as in mean(weights=frame['w'])"),
     ("explode", "the other columns of its rows would be lost",
      "explode a column of its frame: frame.explode('tags', max_items=3)"),
-    ("groupby", "columns are grouped in their frame",
-     "frame.groupby('sex', keys=['f', 'm'])['age'].mean(epsilon=0.1)"),
     ("sample", "units are sampled, with all their columns",
      "sample the frame first: frame.sample(frac=0.1)['age']"),
 )  # fmt: skip

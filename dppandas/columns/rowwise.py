@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import QueryError, quoted
+from ..errors import MissingArgument, QueryError, quoted
 from ..rows import expressions, query_string
 from ..rows.expressions import Cast, Expression, Literal, Mapped
-from ..rows.facts.keys import Keys
+from ..rows.facts.keys import Keys, some_names
 from ..rows.facts.spans import FURTHEST, TIMES, Span
 from ..rows.plain_values import refuse_private
 from ..rows.values.vectors import NUMBERS
@@ -51,6 +51,34 @@ def computed(operation: str, left: Expression, right: Expression) -> Expression:
             )
         query_string.operand(side)
     return expressions.Arithmetic(operation, left, right)
+
+
+def by_place(
+    symbol: str, left: Expression, right: Expression, domain: expressions.Domain
+) -> tuple[Expression, Expression]:
+    """Two sides of a comparison, as the places of their labels where these have an order of their
+    own: that of their keys, which are declared, because the categories of a dtype are data."""
+    if symbol in ("==", "!="):
+        return left, right
+    known = [side.declared(domain) for side in (left, right) if side.has_order]
+    labels = [each.labels for each in known if isinstance(each, Keys)]
+    if len(labels) < len(known):
+        raise MissingArgument(
+            f"{left} {symbol} {right}: the categories have an order, which is never read from the "
+            "data. Declare the keys in that order, as in domain={'grade': ['C', 'B', 'A']}."
+        )
+
+    def place(side: Expression) -> Expression:
+        if side.has_order and labels[0] == labels[-1]:
+            return Mapped(side, labels[0], tuple(range(len(labels[0]))))
+        if not isinstance(side, Literal) or side.value not in labels[0]:
+            raise QueryError(
+                f"{left} {symbol} {right}: {side} has no place among the ordered labels "
+                f"{some_names(labels[0], 8)}. Compare with one of them, or with a column of them."
+            )
+        return Literal(labels[0].index(side.value))
+
+    return place(left), place(right)
 
 
 def filled(left: Expression, right: Expression, fill_value: Any) -> tuple[Expression, Expression]:

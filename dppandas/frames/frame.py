@@ -241,8 +241,8 @@ ask .release(epsilon=…)>
             this δ, and its intervals hold for each key by itself, given that it is shown.
         as_index : False makes columns of the labels, which otherwise are the index.
         sort : True sorts the labels; otherwise they are in declared order.
-        observed, dropna : as in pandas, but only these defaults make sense here. Another value
-            raises `QueryError`, which says what to do instead.
+        observed : either, and it changes nothing: which keys have rows is private.
+        dropna : only True; fill missing labels before.
 
         To group by the unit column is to ask for one row for each unit: see `per_unit`.
 

@@ -17,9 +17,11 @@ from ..release.blocks import split
 from ..release.blocks.bundle import Name, ReleaseBundle, by_row
 from ..release.unreleased import UnreleasedLabel
 from ..release.ways import UNSAID, Ways
-from ..rows.expressions import Column, Expression, need
+from ..rows.expressions import Column, Expression, need, spanned
 from ..rows.facts import kinds
 from ..rows.facts.bounds import Bounds, Grid
+from ..rows.facts.domain import Declaration
+from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Span
 from ..rows.facts.units import whole_number
 from ..rows.query_string import lookup
@@ -34,6 +36,15 @@ from .verbs.naming import Naming
 
 #: The kinds that describe measures, if it isn't told which.
 _MEASURED = frozenset({kinds.NUMBER, kinds.DURATION, kinds.TIME, kinds.ZONED})
+
+
+def _are_numbers(declared: Declaration | None) -> bool:
+    """Whether a column is declared as numbers, times or durations: not as 0 and 1 alone, which may
+    be False and True."""
+    if isinstance(declared, Keys):
+        are_truths = all(label in (0, 1) for label in declared.labels)
+        return spanned(declared) is not None and not are_truths
+    return isinstance(declared, Bounds | Span)
 
 
 @with_rows
@@ -174,7 +185,7 @@ class FrameAggregations(Naming, PivotMethods):
         (True, 2.0)
         """
         declared = [self._table.declared(e) for e in self._columns.values()]
-        is_bounded = bounds is not None or any(isinstance(d, Bounds | Span) for d in declared)
+        is_bounded = bounds is not None or any(map(_are_numbers, declared))
         if is_bounded or any(x is not None for x in (weights, weight_bounds, norm)):
             if at_most is not None:
                 raise QueryError(

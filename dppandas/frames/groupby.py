@@ -132,17 +132,16 @@ class PrivateGroupBy(Covariances):
         self, statistic: Statistic, what: str, kind: type[Unreleased] = Unreleased
     ) -> Request:
         layout = statistic.layout
-        self._can_show([layout.name] if layout.columns is None else list(layout.columns))
+        levels = None if layout.index is None or self._groups.keys is None else layout.index.names
+        self._can_show(layout.names, levels)
         shown = replace(statistic, layout=replace(layout, groups=self._by.shown))
         return super()._question(shown, what, kind)
 
-    def _can_show(self, columns: Sequence[Any]) -> None:
+    def _can_show(self, columns: Sequence[Any], levels: Sequence[Any] | None = None) -> None:
         """Refuse columns of an answer that have the name of a column of labels."""
-        if self._by.shown.as_columns and any(name in self._names for name in columns):
-            raise QueryError(
-                "as_index=False needs a name of its own for each column of labels. Give it one, as "
-                'in groupby(frame["when"].dt.month.rename("month"), as_index=False).'
-            )
+        name = self._by.shown.clash(self._names if levels is None else levels, columns)
+        if name is not None:
+            raise two_columns(name)
 
     @property
     def _each(self) -> Self:
@@ -349,13 +348,19 @@ def grouped_by(
     return UnknownGroups(frame, _placed(Grouping(names, cells, used), shown))
 
 
+def two_columns(name: Any) -> QueryError:
+    """Why labels can't become columns of an answer."""
+    return QueryError(
+        f"as_index=False: two columns of the answer would be named {quoted(name)}. Leave it out, "
+        'or rename the labels, as in groupby(frame["when"].dt.month.rename("month"), '
+        "as_index=False)."
+    )
+
+
 def _placed(by: Grouping, shown: GroupLabels) -> Grouping:
     """A grouping whose labels are shown where a call wants them, if they can be."""
-    if shown.as_columns and len(set(by.names)) < len(by.names):
-        raise QueryError(
-            "as_index=False needs a name of its own for each column of labels. Give one, as in "
-            'frame["when"].dt.month.rename("month").'
-        )
+    if (name := shown.clash(by.names)) is not None:
+        raise two_columns(name)
     if shown.is_sorted and by.cells.keys is not None:
         try:
             by.cells.keys.index(by.names).sort_values()

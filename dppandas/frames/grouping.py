@@ -100,14 +100,12 @@ def grouping(frame: PrivateTable, by: Any, keys: object, ranges: object, verb: s
 def labels_shown(
     by: Any, as_index: object, sort: object, observed: object, dropna: object
 ) -> GroupLabels:
-    """How answers show the labels of groups. Refuses what depends on rows."""
-    for given, only, instead in (
-        (observed, False, "observed=True: which keys have rows is private. Leave it out"),
-        (dropna, True, "dropna=False: missing labels are in no group. Use fillna first"),
-    ):
-        if given is not only:
-            raise QueryError(f"groupby doesn't offer {instead}.")
-    for name, flag in (("as_index", as_index), ("sort", sort)):
+    """How answers show the labels of groups. All declared keys are there, observed or not."""
+    if dropna is not True:
+        raise QueryError(
+            "groupby doesn't offer dropna=False: missing labels are in no group. Use fillna first."
+        )
+    for name, flag in (("as_index", as_index), ("sort", sort), ("observed", observed)):
         if not isinstance(flag, bool):
             raise QueryError(f"{name}={quoted(flag)} must be True or False.")
     levels = len(by) if isinstance(by, list | pd.Index) else 1

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, Unpack
 
 import pandas as pd
 
-from ..columns.private_rows import PrivateTable, once
+from ..columns.operators import ColumnOperators
+from ..columns.periods import is_grouper
+from ..columns.private_rows import PrivateTable, once, same_rows
 from ..errors import QueryError, parameters, quoted
 from ..privacy.accounting.losses import AskOptions
 from ..release.asking import release_method
@@ -46,6 +49,8 @@ class PivotMethods(CrosstabMethods):
         margins: bool = False,
         *,
         margins_name: str = "All",
+        dropna: bool = True,
+        observed: bool = True,
         keys: object = None,
         bounds: object = None,
         **ways: Unpack[AskOptions],
@@ -53,7 +58,8 @@ class PivotMethods(CrosstabMethods):
         """Aggregates for each combination of keys: a DataFrame, shaped as DataFrame.pivot_table.
 
         values : the column to aggregate, or a list of columns.
-        index, columns : a name or a list of names, for the rows and for the columns.
+        index, columns : a name or a list of names, for the rows and for the columns; or private
+            columns of these rows that have a name, such as ``frame["when"].dt.month``.
         aggfunc : "mean", "sum", "count", "size", "var", "std" or another that groupby answers with
             one number; a list of them; or a dict with one or a list for each column. Several share
             the loss evenly.
@@ -61,6 +67,7 @@ class PivotMethods(CrosstabMethods):
         margins : True adds a row and a column for all keys together. Those of "count" and "size"
             are sums of the noisy counts, as in `crosstab`, and cost nothing. Others can't be
             computed from the cells: half of the loss pays for them.
+        dropna, observed : either, and they change nothing: all keys have an answer.
         keys : a dict with a list of labels for each column; else the declared domain's. Rows with
             other labels are in no cell and no margin.
         bounds : of the values, as for the aggregate alone.
@@ -79,7 +86,10 @@ class PivotMethods(CrosstabMethods):
         """
         if not isinstance(margins, bool):
             raise QueryError(f"margins={quoted(margins)} must be True or False.")
-        sides = names_of(index), names_of(columns)
+        frame, sides = _with_sides(self, index, columns, values)
+        if frame is not self:
+            options = {"margins_name": margins_name, "keys": keys, "bounds": bounds}
+            return frame.pivot_table(values, *sides, aggfunc, margins=margins, **options)
         if not any(sides):
             raise QueryError("pivot_table needs index= or columns=. Name at least one column.")
         _, joined = self._crossed(*sides, keys)
@@ -113,6 +123,40 @@ class Asked(NamedTuple):
     heads: tuple[Any, ...]
 
 
+def _with_sides(
+    frame: Any, index: Any, columns: Any, values: Any
+) -> tuple[Any, tuple[list[Any], list[Any]]]:
+    """The names of columns for the rows and the columns of a table, and the frame that has them:
+    with the private columns that a call gives, under their names."""
+    items = [
+        list(side) if isinstance(side, list | pd.Index) else [] if side is None else [side]
+        for side in (index, columns)
+    ]
+    each = [item for side in items for item in side]
+    if any(map(is_grouper, each)):
+        raise QueryError(
+            "pivot_table takes no Grouper. Give the periods as a column, such as "
+            "frame['when'].dt.to_period('M'), or use groupby([…]) and .unstack()."
+        )
+    given = [item for item in each if isinstance(item, ColumnOperators) and item.name is not None]
+    added = {}
+    for column in given:
+        same_rows(frame, column)
+        if frame._columns.get(column.name) != column._expression:
+            added[column.name] = column._expression
+    named = [item.name if isinstance(item, ColumnOperators) else item for item in each]
+    for name in added:
+        if named.count(name) > 1 or name in names_of(values):
+            raise QueryError(
+                f"two columns of this table are called {quoted(name)}. Rename one, as in "
+                f"frame[{quoted(name)}].dt.month.rename('month')."
+            )
+    sides = [[item.name if any(item is g for g in given) else item for item in s] for s in items]
+    if added:
+        frame = frame._with({**frame._columns, **added}, frame._where)
+    return frame, (names_of(sides[0]), names_of(sides[1]))
+
+
 def _wanted(frame: PrivateTable, values: Any, sides: Sides, aggfunc: Any) -> list[Asked]:
     """The aggregates that a call asks for, in order."""
     given, is_dict = names_of(values), isinstance(aggfunc, Mapping)
@@ -122,6 +166,8 @@ def _wanted(frame: PrivateTable, values: Any, sides: Sides, aggfunc: Any) -> lis
     for name in named:
         query_string.lookup(name, frame._columns)
     once(named)
+    with suppress(TypeError):  # names without a common order stay as they are given
+        named.sort()
     if is_dict and set(named) != set(aggfunc):
         raise QueryError(
             "pivot_table needs a statistic for each column of values=, and for no other: "

@@ -115,7 +115,7 @@ ask .release(epsilon=…)>
     table = replace(_table_of(held, declared, schema, _levels(df)), times=times)
     if not is_scratch():
         df.attrs[SOURCE_ATTR] = Token(held.source.id)
-    return PrivateFrame(table, _columns(columns, meant))
+    return PrivateFrame(table, _columns(df, meant, running.strict))
 
 
 def _refuse_others(
@@ -144,10 +144,13 @@ def _schema(df: pd.DataFrame, declared: Schema, strict: bool = False) -> dict[An
     return {**asserted, **declared}
 
 
-def _columns(names: list[Any], declared: Schema) -> dict[Any, Expression]:
+def _columns(df: pd.DataFrame, declared: Schema, strict: bool = False) -> dict[Any, Expression]:
     """The columns of a table. A declared kind converts what is read."""
     return {
-        name: Declared(name, declared[name]) if name in declared else Column(name) for name in names
+        name: Declared(name, declared[name])
+        if name in declared
+        else Column(name, ordered=getattr(dtype, "ordered", None) is True and not strict)
+        for name, dtype in zip(df.columns, df.dtypes.tolist(), strict=True)
     }
 
 
@@ -340,7 +343,7 @@ def _frame(df: pd.DataFrame, unit: Any, max_rows: int | None, kinds: Any) -> Pri
     engine = PandasEngine(whole.copy(deep=False), source.unit, entropy.key())
     source = replace(source, schema=_schema(whole, declared))
     table = Table(source, engine, df, row_level, refusal, _levels(df), times)
-    return PrivateFrame(table, _columns(columns, declared))
+    return PrivateFrame(table, _columns(df, declared))
 
 
 def _series(series: pd.Series, row_level: bool, kinds: Any) -> PrivateSeries:
@@ -348,9 +351,10 @@ def _series(series: pd.Series, row_level: bool, kinds: Any) -> PrivateSeries:
     name = "values" if series.name is None else series.name
     declared = parse_kinds({name: kinds} if isinstance(kinds, str) else kinds, [name])
     source = replace(source, schema={name: of_dtype(series.dtype), **declared})
-    engine = PandasEngine(series.to_frame(name), source.unit, entropy.key())
+    whole = series.to_frame(name)
+    engine = PandasEngine(whole, source.unit, entropy.key())
     table = Table(source, engine, series, row_level, refusal)
-    return PrivateSeries(table, series.name, _columns([name], declared)[name], None)
+    return PrivateSeries(table, series.name, _columns(whole, declared)[name], None)
 
 
 def _asserted(attrs: Any, columns: list[Any]) -> tuple[Source, str]:

@@ -221,6 +221,40 @@ class PrivateSeries(Frequencies):
         what = f"values of {self._expression} outside {bound}"
         return self._question(Count(cells, layout, share_of=len(keys)), what)
 
+    @hide_internals
+    def groupby(
+        self,
+        by: Any,
+        keys: object = None,
+        *,
+        as_index: bool = True,
+        sort: bool = False,
+        observed: bool = False,
+        dropna: bool = True,
+        delta: object = None,
+    ) -> Any:
+        """This column in groups by other private columns of the same rows:
+        ``frame["age"].groupby(frame["sex"])`` is ``frame.groupby("sex")["age"]``.
+
+        >>> import pandas as pd
+        >>> p = pd.DataFrame({"sex": ["f", "m"] * 99, "age": [30, 40] * 99}).dp
+        >>> p["age"].groupby(p["sex"], keys=["f", "m"]).count(epsilon=1).index.tolist()
+        ['f', 'm']
+        """
+        items = by if isinstance(by, list) else [by]
+        if self.name is None or not all(isinstance(each, PrivateSeries) for each in items):
+            raise QueryError(
+                "a column with a name is grouped by private columns of the same rows, as in "
+                "frame['age'].groupby(frame['sex']). By their names: frame.groupby('sex')['age']."
+            )
+        options: dict[builtins.str, Any] = {
+            "as_index": as_index,
+            "sort": sort,
+            "observed": observed,
+        }
+        frame = self._several({self.name: self._expression})
+        return frame.groupby(by, keys, dropna=dropna, delta=delta, **options)[self.name]
+
     @release_method
     def cov(
         self, other: Any, ddof: int = 1, *, bounds: object = None, **ways: Unpack[AskOptions]

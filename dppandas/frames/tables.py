@@ -44,6 +44,10 @@ def _kind_of(facts: expressions.Facts, expression: Expression | None, how: str) 
     return expression.kind(facts.schema) if expression and is_one else kinds.NUMBER
 
 
+def _keeps_order(expression: Expression | None, how: str) -> bool:
+    return expression is not None and expression.has_order and how in CHOSEN
+
+
 #: By new column: what is aggregated (None for rows), and how.
 Asked = dict[Any, tuple[Expression | None, str]]
 
@@ -144,6 +148,11 @@ charged; ask .release(epsilon=…)>
                 wanted = _AGGREGATED.get(how, kinds.ANY)
                 expressions.check(expression, facts)
                 expressions.need(expression, wanted, facts, f"{name}, the {how}")
+                if how in ("min", "max") and expression.has_order:
+                    raise QueryError(
+                        f"{name}, the {how} of {column}: its categories have an order that isn't "
+                        "that of their texts. Map them to numbers first: .map({'low': 0, …})."
+                    )
             asked[name] = expression, how
         return asked
 
@@ -167,7 +176,8 @@ charged; ask .release(epsilon=…)>
             table, source=source, engine=engine, data=engine, times=None, branches=1, grown=(),
             path=(), facts=DeclaredFacts(),
         )  # fmt: skip
-        return type(frame)(new_root, {name: Column(name) for name in (unit, *asked)})
+        columns = {name: Column(name, ordered=_keeps_order(*each)) for name, each in asked.items()}
+        return type(frame)(new_root, {unit: Column(unit), **columns})
 
     @hide_internals
     def __dir__(self) -> list[str]:

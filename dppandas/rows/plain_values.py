@@ -17,19 +17,19 @@ from .values import canonical
 from .values import name as text_of
 from .values.vectors import NUMBERS, timestamp
 
-_SCALARS = (*NUMBERS, str, datetime.timedelta, pd.Period)
+_SCALARS = (*NUMBERS, str, datetime.timedelta, pd.Period, pd.Interval)
 _LISTS = (list, tuple, set, frozenset, range, pd.Index, pd.Series, np.ndarray)
 
 
 def literal(value: Any, named: str = "the value") -> Literal:
-    """A plain scalar: a number, text, truth value, time, duration or period."""
+    """A plain scalar: a number, text, truth value, time, duration, period or interval."""
     value = plain(value)
     is_scalar = isinstance(value, _SCALARS) or timestamp(value) is not None
     value = public(value) if is_scalar else value
     if not is_scalar or is_missing(value):
         raise UnsupportedExpression(
             f"{named} is a {type(value).__name__}, not a plain scalar (a number, "
-            "text, truth value, time, duration or period)."
+            "text, truth value, time, duration, period or interval)."
         )
     return Literal(value)
 

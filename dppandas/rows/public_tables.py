@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ class PublicTable:
     keys: Keys
     values: dict[Any, tuple[Any, ...]]
     digest: str
+    orders: dict[Any, tuple[Any, ...]]  # of categories that have one
 
 
 def public_table(right: Any, how: str, on: Any, left_on: Any, right_on: Any) -> PublicTable:
@@ -57,7 +59,47 @@ def public_table(right: Any, how: str, on: Any, left_on: Any, right_on: Any) -> 
     tables = ((name, right[name].tolist()) for name in others)
     values = {n: operands(cells, f"{n} of the table") for n, cells in tables}
     facts = repr((names, keys.labels, values))
-    return PublicTable(tuple(left), keys, values, hashing.digest(facts, b""))
+    orders = {name: _order(right[name]) for name in others}
+    return PublicTable(tuple(left), keys, values, hashing.digest(facts, b""), orders)
+
+
+def indexed(right: Any, left_on: Any, right_on: Any) -> tuple[Any, Any]:
+    """A public table whose index became columns under the names of the private ones that it is
+    merged by, and these names."""
+    names = _names(left_on)
+    if right_on is not None or not names:
+        raise QueryError("merge by right_index=True needs left_on=, and no on= or right_on=.")
+    if not isinstance(right, pd.DataFrame | pd.Series):
+        return right, names  # refused for what it is
+    if isinstance(right, pd.Series) and right.name is None:
+        raise QueryError("merge needs a name for the Series, as in right.rename('city').")
+    refuse_private(right, "this table")
+    table = right.to_frame() if isinstance(right, pd.Series) else right
+    if table.index.nlevels != len(names) or any(name in table.columns for name in names):
+        raise QueryError(
+            f"merge by right_index=True needs a level of the index for each of {names}, and no "
+            "column of the table by their names. Or give right_on= after .reset_index()."
+        )
+    return table.rename_axis(names).reset_index(), names
+
+
+def shared_names(right: Any, columns: Collection[Any]) -> list[Any]:
+    """The names that both tables have, by which pandas merges without on=."""
+    given = getattr(right, "columns", ())
+    found = [name for name in given if name in columns]
+    if not found:
+        raise QueryError(
+            "merge needs on=, or left_on= and right_on= of the same length: no column has the same "
+            "name in both tables."
+        )
+    return found
+
+
+def _order(column: pd.Series[Any]) -> tuple[Any, ...]:
+    """The labels of ordered categories, from the lowest on; () for other columns."""
+    if getattr(column.dtype, "ordered", None) is not True:
+        return ()
+    return operands(column.cat.categories.tolist(), f"{column.name} of the table")
 
 
 def _names(given: Any) -> list[Any]:

@@ -48,6 +48,15 @@ class Methods(Protocol):
     ) -> Expression:
         """The method of a column; its arguments are plain values, lists of them or columns."""
 
+    def has_function(self, name: str) -> bool:
+        """Whether there is a function of numbers by a name, such as ``sqrt``."""
+
+    def function(self, name: str, of: Sequence[Expression]) -> Expression:
+        """A function of numbers."""
+
+    def compare(self, symbol: str, left: Expression, right: Expression) -> Expression:
+        """A comparison of two sides."""
+
     def attribute(self, of: Expression, path: tuple[str, ...]) -> Expression:
         """What is written without brackets, such as ``.dt.year``."""
 
@@ -185,7 +194,7 @@ class _Walker:
 
     def _unaryop(self, node: ast.UnaryOp) -> Expression:
         if isinstance(node.op, ast.Not | ast.Invert):
-            return expressions.Not(self.truth(node.operand))
+            return expressions.negated(self.truth(node.operand))
         operand = self._number(node.operand)
         if isinstance(node.op, ast.UAdd):
             return operand
@@ -230,7 +239,7 @@ class _Walker:
                 f"after `{word}` is not a list. Only `in` with a written list, such as "
                 "educ in [9, 12], or with an @name that holds one, looks at one row alone",
             )
-        return expressions.Compare(symbol, self.value(left), self.value(right))
+        return self._methods.compare(symbol, self.value(left), self.value(right))
 
     def _listed(self, node: ast.expr) -> Listed | None:
         """A list that is written out, or that an @name holds."""
@@ -247,7 +256,7 @@ class _Walker:
 
     def _call(self, node: ast.Call) -> Expression:
         if not isinstance(node.func, ast.Attribute):
-            raise self._refused(node, "calls a function")
+            return self._function(node)
         of, path = _path(node.func)
         if not self._methods.offers(path):
             raise self._refused(node, f"calls .{'.'.join(path)}(), which may look at other rows")
@@ -258,6 +267,13 @@ class _Walker:
             raise self._refused(node, "has arguments that aren't written out")
         self._used = used  # pandas' methods keep the name of their column
         return self._applied(operand, path, arguments, named)
+
+    def _function(self, node: ast.Call) -> Expression:
+        """A function of numbers, as in ``sqrt(x)``."""
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if not self._methods.has_function(name) or node.keywords:
+            raise self._refused(node, "calls a function")
+        return self._sized(self._methods.function(name, list(map(self.value, node.args))))
 
     def _argument(self, node: ast.expr) -> Any:
         """A plain value, None, a list of plain values, or a column."""

@@ -21,6 +21,8 @@ from ..rows.values.vectors import Mask
 
 Codes = npt.NDArray[np.intp]
 Interval = tuple[float, float]
+#: The column of figures that aren't of a column, beside their labels.
+UNNAMED = "size"
 #: How many columns a text names.
 LISTED = 4
 
@@ -78,8 +80,17 @@ class GroupLabels:
         if not self.as_columns:
             return value
         if isinstance(value, pd.Series) and value.name is None:
-            return value.reset_index(name="size")  # what has no column to be named by
+            return value.reset_index(name=UNNAMED)
         return value.reset_index()
+
+    def clash(self, levels: Sequence[Any], columns: Sequence[Any] = ()) -> Any:
+        """The name that a level of the index would share with another one or with a column if it
+        became a column; None if all can."""
+        if not self.as_columns:
+            return None
+        labels = [f"level_{i}" if name is None else name for i, name in enumerate(levels)]
+        each = [*labels, *columns]
+        return next((name for name in each if each.count(name) > 1 and name in labels), None)
 
 
 @dataclass(frozen=True)
@@ -98,6 +109,13 @@ class Layout:
     @property
     def is_scalar(self) -> bool:
         return self.index is None
+
+    @property
+    def names(self) -> list[Any]:
+        """The names of the columns of figures."""
+        if self.columns is not None:
+            return list(self.columns)
+        return [UNNAMED if self.name is None else self.name]
 
     def table(
         self, values: Sequence[float], places: Codes | None = None, integer: bool = False

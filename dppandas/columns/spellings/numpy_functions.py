@@ -38,7 +38,7 @@ def _xor(left: Expression, right: Expression) -> Expression:
 
 
 def _negated(operand: Expression) -> Expression:
-    return expressions.Not(truth(operand))
+    return expressions.negated(truth(operand))
 
 
 def _extreme(how: str, skipna: bool) -> Made:

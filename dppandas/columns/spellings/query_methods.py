@@ -14,11 +14,22 @@ from ...rows.expressions import Expression
 from ..accessors import TextMethods
 from ..columns import PrivateColumn
 from ..time_methods import TimeMethods
+from . import numpy_functions
 
 #: Public names of private columns that are no row-wise methods of values: they take functions,
 #: name a column, or keep other rows.
 _OTHERS = {"apply", "copy", "dropna", "dt", "name", "pipe", "rename", "str", "transform"}
 _ACCESSORS: dict[str, type[Any]] = {"str": TextMethods, "dt": TimeMethods}
+
+
+#: The functions that pandas' query strings know, and how many numbers each takes.
+FUNCTIONS = {
+    **dict.fromkeys(
+        ("sin", "cos", "tan", "exp", "log", "expm1", "log1p", "sqrt", "sinh", "cosh", "tanh",
+         "arcsin", "arccos", "arctan", "arccosh", "arcsinh", "arctanh", "abs", "log10", "floor",
+         "ceil"), 1),
+    "arctan2": 2,
+}  # fmt: skip
 
 
 @functools.cache
@@ -55,6 +66,20 @@ class ColumnMethods:
             raise UnsupportedExpression(f".{'.'.join(path)} is written without brackets.")
         made = method(*map(self._given, arguments), **{k: self._given(v) for k, v in named.items()})
         return self._expression_of(made, path)
+
+    def has_function(self, name: str) -> bool:
+        return name in FUNCTIONS
+
+    @hide_internals
+    def function(self, name: str, of: Sequence[Expression]) -> Expression:
+        if len(of) != FUNCTIONS[name]:
+            number = "one number" if FUNCTIONS[name] == 1 else "two numbers"
+            raise UnsupportedExpression(f"{name} takes {number}, as in {name}(age), not {len(of)}.")
+        make = numpy_functions.UFUNCS["absolute" if name == "abs" else name]
+        return make(*of)
+
+    def compare(self, symbol: str, left: Expression, right: Expression) -> Expression:
+        return self._column(left)._made(symbol, left, right)
 
     def attribute(self, of: Expression, path: tuple[str, ...]) -> Expression:
         made = self._found(of, path)

@@ -100,6 +100,8 @@ class Descriptions(Aggregations):
     def _described(self, percentiles: object, bounds: object) -> ReleaseBundle:
         """All columns, by their numbers."""
         parts, shares = Parts(), rows_of(percentiles)
+        if self._is_single:
+            self._can_show([*MOMENTS, *shares[1]])
         self._add_numbers(parts, shares, bounds, Fraction(1))
 
         def combined(values: Values) -> Any:

@@ -96,6 +96,11 @@ def asked(func: Any, named: Mapping[str, Any], is_single: bool) -> Asked:
     if isinstance(func, Mapping):
         each = [f for column, hows in func.items() for f in _of_column(column, hows)]
         return Asked(_checked(each), by_column=not any(map(_is_list, func.values())))
+    if isinstance(func, tuple) and len(func) == 2 and not is_one_of(func[0], AGGREGATED):
+        raise QueryError(
+            f"agg can't name a figure 'func', which is its first argument: choose another name for "
+            f"{quoted(func)}, as in agg(figure={quoted(func)})."
+        )
     if not _is_list(func):
         raise QueryError(f"agg can't use {quoted(func)}. Give names such as 'mean': {_EXAMPLE}.")
     return Asked(_checked(_of_column(None, func)))

@@ -22,7 +22,7 @@ from ...rows import expressions, query_string
 from ...rows.accumulators import MOST_BRANCHES
 from ...rows.expressions import Expression, Literal
 from ...rows.facts.units import whole_number
-from ...rows.public_tables import public_table
+from ...rows.public_tables import indexed, public_table, shared_names
 from ..series import PrivateSeries
 from .column_verbs import variables_of
 from .frame_operators import FrameOperators
@@ -32,7 +32,7 @@ class Transformations(FrameOperators):
     """Private rows that others can be made from."""
 
     @hide_internals
-    def query(self, expr: str) -> Self:
+    def query(self, expr: str, *, engine: str | None = None) -> Self:
         """Keep the rows for which a query string is true, in the grammar of DataFrame.query.
 
         It knows comparisons, and/or/not, arithmetic, ``in`` with a list, and the row-wise methods
@@ -42,11 +42,15 @@ class Transformations(FrameOperators):
         are in its title and its key. Everything else is refused. *Stability*: 1, because each row
         is kept or dropped by its own values.
 
+        engine : "python" or "numexpr", as in pandas; it changes nothing.
+
         >>> import pandas as pd, dppandas as dp
         >>> adults = pd.DataFrame({"age": [15, 30, 60]}).dp.query("age >= 18")
         >>> type(adults.count(epsilon=1).interval())
         <class 'tuple'>
         """
+        if not (engine is None or is_one_of(engine, ("python", "numexpr"))):
+            raise QueryError(f"engine={quoted(engine)} must be 'python' or 'numexpr'.")
         read = self._read(expr, variables_of(caller(sys._getframe())), is_filter=True)
         return self._with(self._columns, expressions.both(self._where, read.expression))
 
@@ -99,18 +103,23 @@ class Transformations(FrameOperators):
     def merge(
         self,
         right: Any,
-        how: str = "left",
+        how: str = "inner",
         on: Any = None,
         *,
         left_on: Any = None,
         right_on: Any = None,
+        right_index: bool = False,
         suffixes: Sequence[str | None] = ("_x", "_y"),
+        validate: str | None = None,
     ) -> Self:
         """Columns added from a *public* table by its unique key. You state that it is public.
 
         right : a plain DataFrame with another key in each row. It must hold nothing private: its
             values count as public, and become the declared keys of the new columns.
         how : "left" keeps all private rows, "inner" only those with a row in the table.
+        on, left_on, right_on : as in pandas: without them, all columns of the same name.
+        right_index : True to look up left_on= in the index of the public table.
+        validate : "m:1", which holds for each merge here.
 
         *Stability*: 1, because each row finds at most one other. The ledger says where a public
         table was used. Private frames, and frames that carry a source's token, are refused.
@@ -127,6 +136,16 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
                 "two private frames can't be merged, because one person's row could match many "
                 "others. Merge with a public table, or merge the plain frames before dp.protect."
             )
+        if not (validate is None or is_one_of(validate, ("m:1", "many_to_one"))):
+            raise QueryError(
+                f"validate={quoted(validate)} must be 'm:1' or 'many_to_one': the keys of the "
+                "public table are unique, and those of private rows can't be looked at."
+            )
+        if not isinstance(right_index, bool):
+            raise QueryError(f"right_index={quoted(right_index)} must be True or False.")
+        right, right_on = indexed(right, left_on, right_on) if right_index else (right, right_on)
+        if on is None and left_on is None and right_on is None:
+            on = shared_names(right, self._columns)
         table = public_table(right, how, on, left_on, right_on)
         by = tuple(query_string.lookup(name, self._columns) for name in table.left)
         shared = [name for name in table.values if name in self._columns]
@@ -143,7 +162,9 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
                     f"two columns would be called {quoted(new)}. Set suffixes=('', '_new')."
                 )
             self._not_the_unit(new)
-            columns[new] = expressions.Lookup(by, table.keys, name, values, table.digest)
+            columns[new] = expressions.Lookup(
+                by, table.keys, name, values, table.digest, table.orders[name]
+            )
         matched = expressions.InTable(by, table.keys, table.digest)
         where = expressions.both(self._where, matched) if how == "inner" else self._where
         return self._with(columns, where)

@@ -163,18 +163,17 @@ def shares_of(components: Mapping[Name, Collection[Any]], shares: object) -> dic
             f"shares={quoted(shares)} must be a dict of shares by statistic, such as "
             "{'mean': 2, 'count': 1}, because agg divides epsilon by them."
         )
+    asked = {each for names in components.values() for each in names}
+    for each in shares:
+        if each not in asked:
+            raise QueryError(f"shares= names {quoted(each)}, which is not asked for. Drop it.")
     found: dict[Name, Fraction] = {}
-    used: set[Any] = set()
     for component, names in components.items():
         known = [each for each in names if each in shares]
         if not known:
-            said = component[1]
-            raise MissingArgument(f"shares= has no share for {said!r}. Give each statistic one.")
-        used.update(known)
-        found[component] = parse_budget(shares[known[0]], f"shares of {component[1]!r}")
-    unused = [each for each in shares if each not in used]
-    if unused:
-        raise QueryError(f"shares= names {quoted(unused[0])}, which is not asked for. Drop it.")
+            said = next((each for each in names if isinstance(each, str)), component[1])
+            raise MissingArgument(f"shares= has no share for {said!r}. Give each figure one.")
+        found[component] = parse_budget(shares[known[0]], f"shares of {known[0]!r}")
     whole = sum(found.values(), Fraction(0))
     return {name: share / whole for name, share in found.items()}
 

@@ -19,12 +19,12 @@ from .arithmetic import (
     Outside,
 )  # fmt: skip
 from .base import ByBranch, Chunk, Column, Domain, Expression, Literal, Truth, by_branch, spanned
-from .checks import Facts, agree, can_filter, check, family, holds_truths, need
+from .checks import Facts, agree, can_filter, check, family, holds_truths, need, times_once
 from .conditionals import Cast, Declared, Mapped, Where, plain_or_missing
 from .elapsed import KINDS, ClipSpan, Measured
 from .formats import TimeText
 from .linear import Across, Dot, Extreme
-from .logic import EVERY, And, Compare, IsIn, IsMissing, Not, Or, Sampled, between, both, samples
+from .logic import EVERY, And, Compare, IsIn, IsMissing, Not, Or, Sampled, both, negated, samples
 from .periods import Calendar, Period
 from .table_lookups import Element, HasElement, InPart, InTable, Lookup, places
 from .text import Joined, TextMap, TextTest, joined
@@ -37,6 +37,6 @@ __all__ = [
     "HasElement", "InPart", "InPeriod", "InTable", "InZone", "IsIn", "IsMissing", "Joined",
     "Literal", "Localized", "Lookup", "Mapped", "Measured", "Negative", "Not", "OfTwo", "Or",
     "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart", "TimeText", "Truth", "Where",
-    "agree", "between", "both", "by_branch", "can_filter", "check", "family", "holds_truths",
-    "joined", "need", "places", "plain_or_missing", "samples", "spanned",
+    "agree", "both", "by_branch", "can_filter", "check", "family", "holds_truths",
+    "joined", "need", "negated", "places", "plain_or_missing", "samples", "spanned", "times_once",
 ]  # fmt: skip

@@ -323,6 +323,10 @@ class Cut(Unary, Labelled):
         """The labels, in the order of their intervals."""
         return Keys(self.labels, ordered=frozenset([0]) if self.ordered else frozenset())
 
+    @property
+    def has_order(self) -> bool:
+        return self.ordered
+
     def vector(self, chunk: Chunk) -> Vector:
         numbers = vectors.as_numbers(self.operand.vector(chunk)) + 0.0
         side: Any = "left" if self.right else "right"

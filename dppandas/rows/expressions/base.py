@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -148,6 +148,11 @@ class Expression:
         return isinstance(self, Truth)
 
     @property
+    def has_order(self) -> bool:
+        """Whether its values are labels with an order that isn't that of their texts or numbers."""
+        return False
+
+    @property
     def inner(self) -> str:
         """Its text inside another expression, in brackets if it needs them."""
         return str(self) if self.is_atom else f"({self})"
@@ -217,9 +222,15 @@ class Infix(Expression):
 
 @dataclass(frozen=True)
 class Column(Expression):
-    """A column of the source."""
+    """A column of the source.
+
+    ordered : whether its dtype is one of ordered categories, which says nothing of which they are:
+        their order is that of the declared keys.
+    """
 
     name: Any
+    ordered: bool = field(default=False, compare=False, repr=False, kw_only=True)
+    not_asked: ClassVar[tuple[str, ...]] = ("ordered",)
 
     def vector(self, chunk: Chunk) -> Vector:
         return chunk.column(self.name)
@@ -228,7 +239,14 @@ class Column(Expression):
         return frozenset([self.name])
 
     def declared(self, domain: Domain) -> Declaration | None:
-        return domain.get(self.name)
+        known = domain.get(self.name)
+        if isinstance(known, Keys) and self.ordered:
+            return replace(known, ordered=frozenset([0]))
+        return known
+
+    @property
+    def has_order(self) -> bool:
+        return self.ordered
 
     def _kind(self, schema: Schema) -> Kind:
         return schema.get(self.name, kinds.UNKNOWN)

@@ -19,10 +19,10 @@ from ..facts.bounds import Bounds
 from ..facts.domain import Declaration
 from ..facts.keys import Keys
 from ..facts.kinds import Kind, Schema
-from ..values import vectors
+from ..values import time_of, vectors
 from .arithmetic import Arithmetic, Negative
 from .base import Column, Domain, Expression, Literal
-from .logic import And, Compare, Not, Or
+from .logic import And, Compare, Not, Opposite, Or
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,22 @@ def agree(expression: Expression, facts: Facts, values: Sequence[Any]) -> None:
             f"{expression} is of kind {kind}, and {quoted(values[0])} is not: they are never "
             f"equal. {_way_to(expression, kind, values[0])}"
         )
+
+
+def times_once(expression: Expression, facts: Facts, labels: Sequence[Any]) -> None:
+    """Refuse labels of times that name one time in two ways, as a text and otherwise: a row would
+    lie in both cells."""
+    if expression.kind(facts.schema) not in kinds.TIMES:
+        return
+    seen: dict[Any, Any] = {}
+    for label in dict.fromkeys(labels):
+        time = vectors.timestamp(label) if not isinstance(label, str) else time_of(label)
+        first = label if time is None else seen.setdefault(time, label)
+        if first is not label:
+            raise QueryError(
+                f"keys= of {expression} name one time twice, as {quoted(first)} and as "
+                f"{quoted(label)}. Give each time once."
+            )
 
 
 def _way_to(expression: Expression, kind: Kind, value: Any) -> str:
@@ -165,10 +181,15 @@ def check(
     for operand, wanted in expression.needs(facts.schema):
         need(operand, wanted, facts, expression)
     for child in expression.children():
-        check(child, facts, isinstance(expression, And | Or | Not), seen)
+        check(child, facts, isinstance(expression, And | Or | Not | Opposite), seen)
 
 
 def _check_sides(expression: Compare, facts: Facts) -> None:
+    if expression.orders and (expression.left.has_order or expression.right.has_order):
+        raise QueryError(
+            f"{expression}: these labels have an order that isn't that of their texts. Compare the "
+            "column itself with a label, as in frame[frame['grade'] >= 'B']."
+        )
     left, right = (each.kind(facts.schema) for each in (expression.left, expression.right))
     is_plain = isinstance(expression.left, Literal) or isinstance(expression.right, Literal)
     if not (is_plain or kinds.can_equal(left, right)):

@@ -36,6 +36,10 @@ class Where(Expression):
     def declared(self, domain: Domain) -> Declaration | None:
         return either(self.yes, self.no, domain)
 
+    @property
+    def has_order(self) -> bool:
+        return self.yes.has_order or self.no.has_order
+
     def _kind(self, schema: Schema) -> Kind:
         return one_of((self.yes, self.no), schema)
 
@@ -176,7 +180,7 @@ def _as_text(cell: Cell) -> Cell:
         number = vectors.as_number(cell)
         is_whole = abs(number) < 2.0**53 and number == int(number)
         return "text", str(int(number)) if is_whole else repr(number)
-    if family in ("truth", "time", "zoned", "duration"):
+    if family in ("truth", "time", "zoned", "duration", "period"):
         return canonical(str(value_of(cell)))
     return MISSING
 

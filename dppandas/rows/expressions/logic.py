@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..facts import kinds
+from ..facts.domain import Declaration
+from ..facts.keys import Keys
 from ..facts.kinds import Schema
 from ..values import vectors
-from ..values.forms import Mask
-from .base import Chunk, Expression, Infix, Literal, Meets, Needs, Truth, Unary
+from ..values.forms import Mask, Truths, Vector
+from .base import Chunk, Domain, Expression, Infix, Literal, Meets, Needs, Truth, Unary
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,13 @@ class Compare(Infix, Truth):
         return vectors.compare_vectors(self.operation, left, right)
 
     def needs(self, schema: Schema) -> Needs:
-        wanted = kinds.ANY if self.operation in ("==", "!=") else kinds.LABELS  # lists: no order
+        wanted = kinds.LABELS if self.orders else kinds.ANY  # lists have no order
         return ((side, wanted) for side in self.children())
+
+    @property
+    def orders(self) -> bool:
+        """Whether it asks which side is larger."""
+        return self.operation not in ("==", "!=")
 
     def meets(self) -> Meets:
         for one, other in ((self.left, self.right), (self.right, self.left)):
@@ -90,6 +97,29 @@ class Not(Unary, Truth):
 
     def __str__(self) -> str:
         return f"not {self.operand.inner}"
+
+
+@dataclass(frozen=True)
+class Opposite(Unary):
+    """True for False, False for any other value; missing where the value is."""
+
+    makes = kinds.TRUTH
+    is_atom = False
+
+    def vector(self, chunk: Chunk) -> Vector:
+        return Truths(~self.operand.truth(chunk), self.operand.vector(chunk).null())
+
+    def declared(self, domain: Domain) -> Declaration | None:
+        return Keys((False, True))
+
+    def __str__(self) -> str:
+        return f"not {self.operand.inner}"
+
+
+def negated(truth: Expression) -> Expression:
+    """``not truth``; of a column of truth values, some of which may be missing, as pandas'
+    nullable ones have it."""
+    return Not(truth) if truth.is_truth else Opposite(truth)
 
 
 @dataclass(frozen=True)
@@ -151,10 +181,3 @@ def samples(expression: Expression | None) -> int:
 def both(left: Expression | None, right: Expression) -> Expression:
     """The rows that pass both filters."""
     return right if left is None else And(left, right)
-
-
-def between(operand: Expression, low: Expression, high: Expression, inclusive: str) -> Expression:
-    """As pandas' ``between``, with ``inclusive`` "both", "neither", "left" or "right"."""
-    above = ">=" if inclusive in ("both", "left") else ">"
-    below = "<=" if inclusive in ("both", "right") else "<"
-    return And(Compare(above, operand, low), Compare(below, operand, high))

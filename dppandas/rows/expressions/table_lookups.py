@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -176,6 +176,8 @@ class Lookup(_Found):
     column: Any
     values: tuple[Any, ...] = field(repr=False)
     table: str  # a digest that tells tables apart
+    order: tuple[Any, ...] = field(default=(), compare=False, repr=False)  # of its labels
+    not_asked: ClassVar[tuple[str, ...]] = ("order",)
 
     def vector(self, chunk: Chunk) -> Vector:
         return taken(self.values, places(self.by, self.keys, chunk))
@@ -183,7 +185,13 @@ class Lookup(_Found):
     def declared(self, domain: Domain) -> Declaration | None:
         """The values of a public table are public."""
         labels = vectors.distinct(value for value in self.values if value is not None)
+        if self.order:
+            return Keys(self.order, ordered=frozenset([0]))
         return Keys(labels) if labels else None
+
+    @property
+    def has_order(self) -> bool:
+        return bool(self.order)
 
     def _kind(self, schema: Schema) -> Kind:
         return one_of(tuple(map(Literal, self.values)), schema)

@@ -15,7 +15,7 @@ from ..facts.domain import Declaration
 from ..facts.keys import Keys
 from ..facts.kinds import Kind, Schema
 from ..values import vectors
-from ..values.forms import Numbers, Vector
+from ..values.forms import Numbers, Truths, Vector
 from .base import Chunk, Domain, Needs, Unary
 from .formats import DAYS, MONTHS
 
@@ -72,6 +72,9 @@ class TimePart(Unary):
 
     def vector(self, chunk: Chunk) -> Vector:
         operand = self.operand.vector(chunk)
+        if self.is_truth:
+            found = vectors.each(operand, self._of, ("time", self.part, ""))
+            return Truths(vectors.compare_scalar("==", found, True))
         if self.part in DURATIONS:
             micros, nanos, none = vectors.moments(operand, "duration")
             return Numbers(np.where(none, np.nan, DURATIONS[self.part](micros, nanos)))
@@ -93,7 +96,7 @@ class TimePart(Unary):
 
     def declared(self, domain: Domain) -> Declaration | None:
         """The values that a member can have, whatever the data."""
-        if self.part in _FLAGS:
+        if self.is_truth:
             return Keys((False, True))
         values: Any = _RANGES.get(self.part) or _NAMES.get(self.part)
         return Keys(tuple(values)) if values else None
@@ -101,11 +104,21 @@ class TimePart(Unary):
     def _kind(self, schema: Schema) -> Kind:
         if self.part in _NAMES:
             return kinds.TEXT
-        if self.part in _FLAGS:
+        if self.is_truth:
             return kinds.TRUTH
         if self.part == "date":
             return kinds.TIME
         return self.operand.kind(schema) if self.part in _ROUNDED else kinds.NUMBER
+
+    @property
+    def is_truth(self) -> bool:
+        """As in pandas, a missing time isn't the start of a month, nor anything else."""
+        return self.part in _FLAGS
+
+    @property
+    def reading(self) -> int:
+        """Flags of missing times were missing at first."""
+        return 2 if self.is_truth else 1
 
     def needs(self, schema: Schema) -> Needs:
         durations = frozenset({kinds.DURATION})

@@ -35,8 +35,9 @@ def some_names(columns: Iterable[Any], most: int = 20) -> str:
 
 def did_you_mean(name: object, known: Iterable[Any], most: int = 1) -> str:
     """A sentence for an error message that suggests known names."""
-    near = difflib.get_close_matches(str(name), list(map(str, known)), n=most)
-    return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    named = {str(each): each for each in known}
+    near = difflib.get_close_matches(str(name), list(named), n=most)
+    return f" Did you mean {' or '.join(repr(named[each]) for each in near)}?" if near else ""
 
 
 def by_column(

@@ -688,7 +688,9 @@ def by_cell(name: str, kind: str) -> Any:
     row, case = MATRIX[name], CASES[kind]
     frame = case.frame
     if row.answered <= TRUTHS:
-        frame["x"] = (frame["x"] == 1) if kind == "number" else False
+        gone = frame["x"].isna() & (name == "column.~")  # ~ leaves out what is missing
+        truths = (frame["x"] == 1) if kind == "number" else gone & False
+        frame["x"] = truths.astype("boolean").mask(gone)
         return row.pandas(frame, case)  # type: ignore[misc]
     if kind == "list" and row.pandas and row.answered == LABELS and name not in UNORDERED:
         frame["x"] = frame["x"].map(lambda cell: None if cell is None else tuple(cell))
