@@ -223,7 +223,7 @@ def test_times_are_taken_from_the_caller() -> None:
     None, np.nan, pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN"), np.datetime64("NaT"), [None],
     {}, np.array([[1]]), np.array(1), pd.Series([b"a"]), FRAME, 1j, b"a", object(),
     len, lambda x: x, int, np.timedelta64("NaT"), dt.time(), [np.nan], {1j}, ([1],),
-    pd.Interval(0, 1), iter([]), Exception(), complex("nan"), np.void(b"a"),
+    iter([]), Exception(), complex("nan"), np.void(b"a"),
     np.datetime64(10**15, "Y"),
 ], ids=lambda value: type(value).__name__)  # fmt: skip
 def test_other_variables_are_refused(value: Any) -> None:
@@ -356,10 +356,10 @@ HOSTILE: list[Any] = [
     "index > 5", "index", "ilevel_0 > 1", "i[0] > 1", "i[0]", "i[:2]", "i[j]", "i.loc[0] > 1",
     "i.iloc[0]", "i.index > 1", "i.at[0] > 0", "i.T", "columns", "level_0", "df", "self", "i.name",
     # functions and the interpreter
-    "abs(i) > 1", "sum(i) > 1", "len(i) > 1", "print(1)", "open('x')", "exec('1')", "eval('1')",
+    "abs() > 1", "sum(i) > 1", "len(i) > 1", "print(1)", "open('x')", "exec('1')", "eval('1')",
     "__import__('os').system('true')", "().__class__", "i.__class__", "i.__class__.__mro__",
     "''.__class__.__base__.__subclasses__()", "i.__array__()", "globals()", "breakpoint()",
-    "exit()", "getattr(i, 'mean')()", "sin(i) > 0", "(lambda: i)()", "lambda: 1", "lambda r: r",
+    "exit()", "getattr(i, 'mean')()", "sin(i, j) > 0", "sin(*i) > 0", "i.groupby(j)", "(lambda: i)()", "lambda: 1", "lambda r: r",
     "print", "i.mean", "@f()", "@f", "@f.g > 1", "@f[0] > 1", "@missing > 1", "@ > 1", "i > @",
     "@@v > 1", "@v.real > 1", "@v[0] > 1", "@v() > 1", "@__name__", "i @ j > 1", "@i.mean()",
     # other syntax

@@ -17,8 +17,8 @@ from ..time_methods import TimeMethods
 from . import numpy_functions
 
 #: Public names of private columns that are no row-wise methods of values: they take functions,
-#: name a column, or keep other rows.
-_OTHERS = {"apply", "copy", "dropna", "dt", "name", "pipe", "rename", "str", "transform"}
+#: name a column, group rows, or keep other ones.
+_OTHERS = {"apply", "copy", "dropna", "dt", "groupby", "name", "pipe", "rename", "str", "transform"}
 _ACCESSORS: dict[str, type[Any]] = {"str": TextMethods, "dt": TimeMethods}
 
 
