@@ -171,8 +171,12 @@ def _largest(b: Bounds) -> float:
     return max(abs(b.lower), abs(b.upper))
 
 
-def _one_by_one(name: str, pole: float) -> Callable[[Floats], Floats]:
-    """From `math`: the last bit of numpy's may depend on an element's place in its array."""
+def _one_by_one(name: str, low: float, high: float, pole: float) -> Callable[[Floats], Floats]:
+    """From `math`: the last bit of numpy's may depend on an element's place in its array.
+
+    low, high : numbers from one to the other, and NaN, are taken without errors.
+    pole : where the function falls to -inf, if it does.
+    """
     function: Callable[[float], float] = getattr(math, _OWN_NAMES.get(name, name))
 
     def one(x: float) -> float:
@@ -184,7 +188,17 @@ def _one_by_one(name: str, pole: float) -> Callable[[Floats], Floats]:
         except OverflowError:
             return math.copysign(math.inf, x) if name == "sinh" else math.inf
 
-    return lambda numbers: np.fromiter(map(one, numbers.tolist()), np.float64, len(numbers))
+    def all_of(numbers: Floats) -> Floats:
+        outside = np.flatnonzero((numbers < low) | (numbers > high))
+        inside = numbers
+        if len(outside):
+            inside = numbers.copy()
+            inside[outside] = np.nan
+        found = np.fromiter(map(function, inside.tolist()), np.float64, len(numbers))
+        found[outside] = [one(x) for x in numbers[outside].tolist()]
+        return found
+
+    return all_of
 
 
 #: numpy's names of functions that `math` names otherwise.
@@ -201,19 +215,26 @@ _RANGES = {
 _OF_DURATIONS: dict[str, Callable[[vectors.Moments], vectors.Moments]] = {
     "absolute": elapsed.without_sign, "positive": lambda length: length,
 }  # fmt: skip
-#: Where a function falls to -inf, if it does.
-_POLES = {
-    "exp": math.nan, "expm1": math.nan, "log": 0.0, "log2": 0.0, "log10": 0.0, "log1p": -1.0,
-    "tanh": math.nan,
-    **dict.fromkeys(
-        ("sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "arcsinh", "arccosh",
-         "arctanh", "cbrt", "exp2"), math.nan),
+_INF, _NAN = math.inf, math.nan
+_TINY, _HUGE = math.ulp(0.0), math.nextafter(math.inf, 0.0)
+_UNDER_ONE = math.nextafter(1.0, 0.0)
+#: Functions of `math`: from where to where they take every number, and where they fall to -inf.
+_OF_MATH = {
+    **dict.fromkeys(("sin", "cos", "tan"), (-_HUGE, _HUGE, _NAN)),
+    **dict.fromkeys(("tanh", "arctan", "arcsinh", "cbrt"), (-_INF, _INF, _NAN)),
+    **dict.fromkeys(("arcsin", "arccos"), (-1.0, 1.0, _NAN)),
+    **dict.fromkeys(("exp", "expm1", "exp2"), (-_INF, 700.0, _NAN)),
+    **dict.fromkeys(("sinh", "cosh"), (-700.0, 700.0, _NAN)),
+    **dict.fromkeys(("log", "log2", "log10"), (_TINY, _INF, 0.0)),
+    "log1p": (-_UNDER_ONE, _INF, -1.0),
+    "arctanh": (-_UNDER_ONE, _UNDER_ONE, _NAN),
+    "arccosh": (1.0, _INF, _NAN),
 }  # fmt: skip
 
 FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
     "absolute": np.absolute, "positive": np.positive, "floor": np.floor, "ceil": np.ceil,
     "trunc": np.trunc, "rint": np.rint, "sqrt": np.sqrt,
-    **{name: _one_by_one(name, pole) for name, pole in _POLES.items()},
+    **{name: _one_by_one(name, *ends) for name, ends in _OF_MATH.items()},
     "round": np.rint, "sign": np.sign,
     "degrees": lambda numbers: numbers * (180.0 / math.pi),
     "radians": lambda numbers: numbers * (math.pi / 180.0),

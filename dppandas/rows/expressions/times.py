@@ -5,17 +5,20 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from pandas.tseries.frequencies import to_offset
+from pandas.tseries.offsets import Day
 
 from ..facts import kinds
 from ..facts.domain import Declaration
 from ..facts.keys import Keys
 from ..facts.kinds import Kind, Schema
 from ..values import vectors
-from ..values.forms import Numbers, Truths, Vector
+from ..values.forms import Instants, Integers, Mask, Numbers, Truths, Vector, wall
 from .base import Chunk, Domain, Needs, Unary
 from .formats import DAYS, MONTHS
 
@@ -52,15 +55,125 @@ def _fine(value: Any) -> Any:
 
 
 _SECOND = 10**6
+_DAY = DAY * _SECOND
 #: Members of durations, from microseconds and the nanoseconds beyond. As in pandas, only the days
 #: of a negative duration are negative.
 DURATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "days": lambda micros, nanos: micros // (DAY * _SECOND),
+    "days": lambda micros, nanos: micros // _DAY,
     "seconds": lambda micros, nanos: micros // _SECOND % DAY,
     "microseconds": lambda micros, nanos: micros % _SECOND,
     "nanoseconds": lambda micros, nanos: nanos,
     "total_seconds": lambda micros, nanos: micros / 1e6 + nanos / 1e9,
 }
+
+
+#: Microseconds since 1970 in which nanoseconds fit, by any clock.
+_FAMILIAR = 9 * 10**15
+
+
+#: Longer steps than any that people round to might overflow.
+_MOST_STEP = 10**15
+
+
+def _familiar(operand: Vector) -> tuple[Integers, Integers, Mask] | None:
+    """What the local clock shows, the nanoseconds beyond, and what is missing: of times of a few
+    centuries, where pandas and Python agree what day it is. None for others."""
+    if not isinstance(operand, Instants):
+        return None
+    local, none = wall(operand)
+    local = np.where(none, 0, local)
+    is_familiar = not len(local) or (local.min() > -_FAMILIAR and local.max() < _FAMILIAR)
+    return (local, operand.beyond, none) if is_familiar else None
+
+
+@lru_cache(maxsize=256)
+def _microseconds(frequency: str) -> int | None:
+    """A frequency as whole microseconds; None if it isn't."""
+    try:
+        offset: Any = to_offset(frequency)
+        length = pd.Timedelta(days=offset.n) if isinstance(offset, Day) else pd.Timedelta(offset)
+        micros, nanos = divmod(length.value, 1000)
+    except Exception:  # it is no length of time
+        return None
+    return micros if not nanos and 0 < micros <= _MOST_STEP else None
+
+
+def _date(local: Integers) -> tuple[Integers, Integers, Integers]:
+    """Days since 1970, months since 1970, and the day of the month from 1."""
+    days = local // _DAY
+    months = days.astype("M8[D]").astype("M8[M]")
+    return days, months.view(np.int64), days - _first(months.view(np.int64)) + 1
+
+
+def _first(months: Integers) -> Integers:
+    """The first day of a month, both since 1970."""
+    return months.astype("M8[M]").astype("M8[D]").view(np.int64)
+
+
+def _weekday(days: Integers) -> Integers:
+    return (days + 3) % 7  # from Monday, which is 0; 1970 began on a Thursday
+
+
+def _iso_year(days: Integers) -> tuple[Integers, Integers]:
+    """The year that a week belongs to, since 1970, and the days since it began: those of the
+    week's Thursday."""
+    thursday = days - _weekday(days) + 3
+    years = thursday.astype("M8[D]").astype("M8[Y]").view(np.int64)
+    return years, thursday - _first(12 * years)
+
+
+def _of_date(
+    part: Callable[[Integers, Integers, Integers], Any],
+) -> Callable[[Integers, Integers], Any]:
+    return lambda local, beyond: part(*_date(local))
+
+
+def _of_day(part: Callable[[Integers], Any]) -> Callable[[Integers, Integers], Any]:
+    return lambda local, beyond: part(local // _DAY)
+
+
+def _of_clock(unit: int, most: int) -> Callable[[Integers, Integers], Any]:
+    return lambda local, beyond: local // unit % most
+
+
+def _at_edge(length: int, is_end: bool) -> Callable[[Integers, Integers], Any]:
+    """Whether a day is the first or the last of a period of some months."""
+
+    def edge(days: Integers, months: Integers, day: Integers) -> Any:
+        start = months // length * length
+        return days == (_first(start + length) - 1 if is_end else _first(start))
+
+    return _of_date(edge)
+
+
+def _is_leap(days: Integers, months: Integers, day: Integers) -> Any:
+    return _first(months // 12 * 12 + 12) - _first(months // 12 * 12) == 366
+
+
+#: Members of times, from what a local clock shows in microseconds, and the nanoseconds beyond.
+_COUNTED: dict[str, Callable[[Integers, Integers], Any]] = {
+    "year": _of_date(lambda days, months, day: months // 12 + 1970),
+    "month": _of_date(lambda days, months, day: months % 12 + 1),
+    "quarter": _of_date(lambda days, months, day: months % 12 // 3 + 1),
+    "day": _of_date(lambda days, months, day: day),
+    "day_of_year": _of_date(lambda days, months, day: days - _first(months // 12 * 12) + 1),
+    "days_in_month": _of_date(lambda days, months, day: _first(months + 1) - _first(months)),
+    "day_of_week": _of_day(_weekday),
+    "hour": _of_clock(3600 * _SECOND, 24),
+    "minute": _of_clock(60 * _SECOND, 60),
+    "second": _of_clock(_SECOND, 60),
+    "microsecond": _of_clock(1, _SECOND),
+    "nanosecond": lambda local, beyond: beyond,
+    "isocalendar_year": _of_day(lambda days: _iso_year(days)[0] + 1970),
+    "isocalendar_week": _of_day(lambda days: _iso_year(days)[1] // 7 + 1),
+    "isocalendar_day": _of_day(lambda days: _weekday(days) + 1),
+    "day_name": _of_day(_weekday),
+    "month_name": _of_date(lambda days, months, day: months % 12),
+    "is_leap_year": _of_date(_is_leap),
+    **{f"is_{name}_{end}": _at_edge(length, end == "end")
+       for name, length in (("month", 1), ("quarter", 3), ("year", 12))
+       for end in ("start", "end")},
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -72,13 +185,59 @@ class TimePart(Unary):
 
     def vector(self, chunk: Chunk) -> Vector:
         operand = self.operand.vector(chunk)
-        if self.is_truth:
-            found = vectors.each(operand, self._of, ("time", self.part, ""))
-            return Truths(vectors.compare_scalar("==", found, True))
         if self.part in DURATIONS:
             micros, nanos, none = vectors.moments(operand, "duration")
             return Numbers(np.where(none, np.nan, DURATIONS[self.part](micros, nanos)))
-        return vectors.each(operand, self._of, ("time", self.part, self.frequency))
+        step = self._step
+        if step is None and _NEWER.get(self.part, self.part) not in _COUNTED:
+            return self._one_by_one(operand)
+        clock = _familiar(operand)
+        if clock is None:
+            return self._one_by_one(operand)
+        if step is None:
+            return self._counted(*clock)
+        zone = operand.zone  # type: ignore[attr-defined]
+        if self.part != "date" and zone not in (None, "UTC"):  # clocks skip and repeat times
+            return self._one_by_one(operand)
+        return self._rounded(step, *clock, zone)
+
+    def _one_by_one(self, operand: Vector) -> Vector:
+        found = vectors.each(operand, self._of, ("time", self.part, self.frequency))
+        return Truths(vectors.compare_scalar("==", found, True)) if self.is_truth else found
+
+    def _counted(self, local: Integers, beyond: Integers, none: Mask) -> Vector:
+        part = _NEWER.get(self.part, self.part)
+        missing = none if none.any() else None
+        found = _COUNTED[part](local, beyond)
+        if self.is_truth:
+            return Truths(found & ~none)
+        if part in _NAMES:
+            return vectors.coded(_NAMES[part], np.where(none, -1, found))
+        return Numbers(found, missing)
+
+    @property
+    def _step(self) -> int | None:
+        """The microseconds between the times that it rounds to; None if it doesn't, or to others."""
+        if self.part in ("date", "normalize"):
+            return _DAY
+        return _microseconds(self.frequency) if self.frequency else None
+
+    def _rounded(
+        self, step: int, local: Integers, beyond: Integers, none: Mask, zone: str | None
+    ) -> Vector:
+        start = local // step * step
+        if self.part in ("ceil", "round"):
+            rest, more = local - start, beyond > 0
+            twice = 2 * rest - step
+            goes_on = (rest > 0) | more
+            if self.part == "round":  # halves to even
+                nanos = np.where(np.abs(twice) <= 1, 1000 * twice + 2 * beyond, twice)
+                goes_on = (nanos > 0) | ((nanos == 0) & (start // step % 2 == 1))
+            start = np.where(goes_on, start + step, start)
+        missing = none if none.any() else None
+        return Instants(
+            np.where(none, 0, start), None, missing, None if self.part == "date" else zone
+        )
 
     def _of(self, value: Any) -> Any:
         is_length = isinstance(value, datetime.timedelta)
@@ -86,7 +245,7 @@ class TimePart(Unary):
             return None
         value = _fine(pd.Timedelta(value) if is_length else pd.Timestamp(value))
         if self.part == "date":
-            return value.normalize().tz_localize(None)
+            return value.tz_localize(None).normalize()
         if self.part in ISO:
             return value.isocalendar()[ISO.index(self.part)]
         found = getattr(value, _NEWER.get(self.part, self.part))
@@ -117,8 +276,9 @@ class TimePart(Unary):
 
     @property
     def reading(self) -> int:
-        """Flags of missing times were missing at first."""
-        return 2 if self.is_truth else 1
+        """At first, flags of missing times were missing, and dates whose midnight a clock shows
+        twice or never."""
+        return 2 if self.is_truth or self.part == "date" else 1
 
     def needs(self, schema: Schema) -> Needs:
         durations = frozenset({kinds.DURATION})

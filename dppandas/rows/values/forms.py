@@ -309,7 +309,14 @@ def joined(parts: Sequence[Vector]) -> Vector:
 
 
 def constant(value: Any, size: int) -> Vector:
-    """One public value in every row."""
+    """One public value in every row: a number or a truth value is held once for all of them."""
+    family, exact = canonical(value)
+    if family == "truth":
+        return Truths(np.broadcast_to(np.bool_(exact), size))
+    if family == "number" and type(exact) is float:
+        return Numbers(np.broadcast_to(np.float64(exact), size))
+    if family == "number" and type(exact) is int and -(2**63) <= exact < 2**63:
+        return Numbers(np.broadcast_to(np.int64(exact), size))
     return of_levels([value], np.zeros(size, dtype=np.intp))
 
 

@@ -139,7 +139,9 @@ def _alike(yes: Numbers, no: Numbers) -> bool:
     return not len(whole) or bool(whole.min() >= -(2**53) and whole.max() <= 2**53)
 
 
-def _either(keep: Mask, yes: Vector, no: Vector) -> Mask | None:
+def _either(keep: Mask, yes: Numbers | Truths, no: Numbers | Truths) -> Mask | None:
+    if yes.missing is None and no.missing is None:
+        return None  # NaN says it
     missing = np.where(keep, yes.null(), no.null())
     return missing if missing.any() else None
 
