@@ -591,10 +591,10 @@ HOSTILE = [
     "print(income)", "getattr(income, 'mean')()", "'a'.upper()", "(1).bit_length()",
     "''.join(name)", "'{0.__class__}'.format(income)", "'%s' % income", "breakpoint()",
     "pd.eval('1')",
-    # functions that pandas' own query knows, and ones that it does not
-    "sin(income) > 0", "sqrt(income)", "abs(income) > 1", "arctan2(income, age) > 0",
-    "floor(income)", "max(income, age) > 1", "sum([income])", "len(name)", "int(income)",
-    "range(3)",
+    # functions that aren't of one number, and those of numbers with other arguments
+    "max(income, age) > 1", "sum([income])", "len(name)", "int(income)", "range(3)",
+    "sin() > 0", "sqrt(*income)", "abs(x=income) > 1", "arctan2(income) > 0", "floor(income)()",
+    "sin(@function) > 0", "abs(@column) > 1", "sqrt(@series) > 1", "sin.__class__", "sin",
     # syntax
     "lambda: income", "(lambda x: x)(income)", "[x for x in income]", "{x for x in income}",
     "{x: x for x in income}", "(x for x in income)", "(big := income) > 1", "big = income",

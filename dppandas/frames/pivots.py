@@ -63,11 +63,10 @@ class PivotMethods(CrosstabMethods):
         aggfunc : "mean", "sum", "count", "size", "var", "std" or another that groupby answers with
             one number; a list of them; or a dict with one or a list for each column. Several share
             the loss evenly.
-        fill_value : nothing is missing here, because all keys have an answer: it changes nothing.
         margins : True adds a row and a column for all keys together. Those of "count" and "size"
             are sums of the noisy counts, as in `crosstab`, and cost nothing. Others can't be
             computed from the cells: half of the loss pays for them.
-        dropna, observed : either, and they change nothing: all keys have an answer.
+        fill_value, dropna, observed : they change nothing, because all keys have an answer.
         keys : a dict with a list of labels for each column; else the declared domain's. Rows with
             other labels are in no cell and no margin.
         bounds : of the values, as for the aggregate alone.
@@ -93,16 +92,13 @@ class PivotMethods(CrosstabMethods):
         if not any(sides):
             raise QueryError("pivot_table needs index= or columns=. Name at least one column.")
         _, joined = self._crossed(*sides, keys)
-        each = zip(
-            [*sides[0], *sides[1]],
-            [k.column(i) for k in joined for i in range(k.width)],
-            strict=True,
-        )
-        labels = {name: list(dict.fromkeys(found)) for name, found in each}
+        found = [k.column(i) for k in joined for i in range(k.width)]
+        names = [*sides[0], *sides[1]]
+        labels = {n: list(dict.fromkeys(of)) for n, of in zip(names, found, strict=True)}
         margin = margins_name if margins else None
         if margin is not None:
-            for names, side in zip(filter(None, sides), joined, strict=True):
-                with_margin(side.index(names), margin)  # refuses a name that is a key
+            for side, own in zip(filter(None, sides), joined, strict=True):
+                with_margin(own.index(side), margin)  # refuses a name that is a key
         tables = [
             Table(self, sides, keys, labels, asked, bounds, margin)
             for asked in _wanted(self, values, sides, aggfunc)

@@ -359,7 +359,8 @@ HOSTILE: list[Any] = [
     "abs() > 1", "sum(i) > 1", "len(i) > 1", "print(1)", "open('x')", "exec('1')", "eval('1')",
     "__import__('os').system('true')", "().__class__", "i.__class__", "i.__class__.__mro__",
     "''.__class__.__base__.__subclasses__()", "i.__array__()", "globals()", "breakpoint()",
-    "exit()", "getattr(i, 'mean')()", "sin(i, j) > 0", "sin(*i) > 0", "i.groupby(j)", "(lambda: i)()", "lambda: 1", "lambda r: r",
+    "exit()", "getattr(i, 'mean')()", "sin(i, j) > 0", "sin(*i) > 0", "i.groupby(j)",
+    "(lambda: i)()", "lambda: 1", "lambda r: r",
     "print", "i.mean", "@f()", "@f", "@f.g > 1", "@f[0] > 1", "@missing > 1", "@ > 1", "i > @",
     "@@v > 1", "@v.real > 1", "@v[0] > 1", "@v() > 1", "@__name__", "i @ j > 1", "@i.mean()",
     # other syntax

@@ -127,7 +127,7 @@ class Transformations(FrameOperators):
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.private(pd.DataFrame({"zip": ["10", "20"]}), unit="row")
         >>> zips = pd.DataFrame({"zip": ["10", "20"], "city": ["Rome", "Oslo"]})
-        >>> p.merge(zips, on="zip")["city"].value_counts()
+        >>> p.merge(zips, how="left", on="zip")["city"].value_counts()
         <unreleased value_counts of city (2 keys), from unnamed (asserted): nothing computed or \
 charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         """

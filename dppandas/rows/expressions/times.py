@@ -217,7 +217,7 @@ class TimePart(Unary):
 
     @property
     def _step(self) -> int | None:
-        """The microseconds between the times that it rounds to; None if it doesn't, or to others."""
+        """The microseconds between the times that it rounds to; None for others."""
         if self.part in ("date", "normalize"):
             return _DAY
         return _microseconds(self.frequency) if self.frequency else None

@@ -749,7 +749,7 @@ def _verbs(face: type) -> set[str]:
 
 
 @pytest.mark.parametrize(("face", "named"), [
-    ("column", _verbs(dp.types.PrivateSeries)),
+    ("column", _verbs(dp.types.PrivateSeries) - {"groupby"}),  # that of its frame
     ("frame", _verbs(dp.types.PrivateFrame) - {"truncation_shares"}),
     ("groups", _verbs(PrivateGroupBy)), ("per_unit", set(tables.AGGREGATES) - {"size"}),
     ("str", {n for n in TextMethods.__dir__(object.__new__(TextMethods)) if n[0] != "_"}),
