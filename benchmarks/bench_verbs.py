@@ -51,7 +51,7 @@ NUMBERS: dict[str, Verb] = {
 }
 #: Texts, lists and times, which are counted.
 OTHERS: dict[str, Verb] = {
-    "t + u, 10^4 texts": lambda f: f["t"] + f["u"],
+    "t + ' ' + u, 10^4 texts": lambda f: f["t"] + " " + f["u"],
     "str.cat, 10^4 texts": lambda f: f["t"].str.cat(f["u"], sep="-"),
     "str.upper, 10^4 texts": lambda f: f["t"].str.upper(),
     "str.split(expand=True)": lambda f: f["t"].str.split(" ", n=1, expand=True)[1],

@@ -20,6 +20,13 @@ OLD = 60
 
 LINES: dict[str, Callable[[Any], Any]] = {
     "loc of a mask": lambda f: f.loc[f["member"]],
+    "a filled mask": lambda f: f[f["member"].fillna(False)],
+    "not a filled mask": lambda f: f[~f["member"].fillna(True)],
+    "a filled mask and another": lambda f: f[f["member"].fillna(False) & (f["age"] > 40)],
+    "a mask by another": lambda f: f[f["member"].where(f["sex"] == "f", False)],
+    "a mask but where": lambda f: f[f["member"].mask(f["sex"] == "f", True)],
+    "a mask turned": lambda f: f[f["member"].replace({True: False})],
+    "query by a filled mask": lambda f: f.query("member.fillna(False) and age > 40"),
     "loc of a column": lambda f: f.loc[f["income"] > 30, "city"],
     "loc of columns": lambda f: f.loc[f["income"] > 30, ["city", "age"]],
     "loc of all rows": lambda f: f.loc[:, ["city", "age"]],
@@ -158,6 +165,9 @@ def test_one_key_however_it_is_spelled(what: str) -> None:
 # --- refusals -------------------------------------------------------------------------------------
 
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "filled numbers": (lambda p: p[p["age"].fillna(0)], "isn't true or false"),
+    "numbers filled with False": (lambda p: p[p["age"].fillna(False)].count(), "isn't True or False"),
+    "numbers turned": (lambda p: p[p["age"].replace({1: True})].count(), "isn't True or False"),
     "a row by label": (lambda p: p.loc[0], "rows can't be looked up by labels .* private mask"),
     "rows by label": (lambda p: p.loc[[0, 1], "age"], "rows can't be looked up by labels"),
     "rows by slice": (lambda p: p.loc[:5], "rows can't be looked up by labels"),

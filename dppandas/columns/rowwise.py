@@ -34,7 +34,7 @@ def true(expression: Expression) -> Expression:
 
 def truth(expression: Expression) -> Expression:
     """The expression, if it is true or false, or a column that may be."""
-    if expressions.can_filter(expression):
+    if expression.may_be_truth:
         return expression
     raise QueryError(f"{expression} isn't true or false. Compare it: p['age'] > 30, or == True.")
 

@@ -149,7 +149,7 @@ class _Walker:
     def truth(self, node: ast.expr) -> Expression:
         """An expression to filter by: a truth value, or a column."""
         expression = self.any(node)
-        if expressions.can_filter(expression):
+        if expression.may_be_truth:
             return expression
         raise self._refused(node, "is not true or false: compare it")
 

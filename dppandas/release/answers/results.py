@@ -94,11 +94,25 @@ class _Released:
         return f", {DROWNED}" if self._record.noise_dominated else ""
 
 
-class ReleasedInt(_Released, int):
+class _ReleasedNumber(_Released):
+    """A number with the methods that pandas' own have, which give plain numbers."""
+
+    @hide_internals
+    def item(self) -> Any:
+        """The number alone."""
+        return self._plainly()
+
+    @hide_internals
+    def round(self, decimals: int = 0) -> Any:
+        """The number alone, rounded to decimal places."""
+        return round(self._plainly(), decimals)
+
+
+class ReleasedInt(_ReleasedNumber, int):
     """A released whole number."""
 
 
-class ReleasedFloat(_Released, float):
+class ReleasedFloat(_ReleasedNumber, float):
     """A released number."""
 
 

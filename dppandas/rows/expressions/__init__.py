@@ -19,7 +19,7 @@ from .arithmetic import (
     Outside,
 )  # fmt: skip
 from .base import ByBranch, Chunk, Column, Domain, Expression, Literal, Truth, by_branch, spanned
-from .checks import Facts, agree, can_filter, check, family, holds_truths, need, times_once
+from .checks import Facts, agree, check, family, holds_truths, need, times_once
 from .conditionals import Cast, Declared, Mapped, Where, plain_or_missing
 from .elapsed import KINDS, ClipSpan, Measured
 from .formats import TimeText
@@ -37,6 +37,6 @@ __all__ = [
     "HasElement", "InPart", "InPeriod", "InTable", "InZone", "IsIn", "IsMissing", "Joined",
     "Literal", "Localized", "Lookup", "Mapped", "Measured", "Negative", "Not", "OfTwo", "Or",
     "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart", "TimeText", "Truth", "Where",
-    "agree", "both", "by_branch", "can_filter", "check", "family", "holds_truths",
+    "agree", "both", "by_branch", "check", "family", "holds_truths",
     "joined", "need", "negated", "places", "plain_or_missing", "samples", "spanned", "times_once",
 ]  # fmt: skip

@@ -148,6 +148,12 @@ class Expression:
         return isinstance(self, Truth)
 
     @property
+    def may_be_truth(self) -> bool:
+        """Whether rows can be kept by it: a truth value, which may be missing, or a column that may
+        hold some."""
+        return self.is_truth or self.kind({}) == kinds.TRUTH
+
+    @property
     def has_order(self) -> bool:
         """Whether its values are labels with an order that isn't that of their texts or numbers."""
         return False
@@ -245,6 +251,10 @@ class Column(Expression):
         return known
 
     @property
+    def may_be_truth(self) -> bool:
+        return True
+
+    @property
     def has_order(self) -> bool:
         return self.ordered
 
@@ -267,6 +277,10 @@ class Literal(Expression):
 
     def declared(self, domain: Domain) -> Declaration | None:
         return None if self.value is None else Keys((self.value,))
+
+    @property
+    def may_be_truth(self) -> bool:
+        return isinstance(self.value, bool)
 
     def _kind(self, schema: Schema) -> Kind:
         return kinds.of_value(self.value)

@@ -135,15 +135,6 @@ def _says_truth(expression: Expression, facts: Facts) -> bool:
     return declared in (Bounds(0, 1), Bounds(1, 1))
 
 
-def can_filter(expression: Expression) -> bool:
-    """Whether rows can be kept by it: a truth value, which may be missing, or a column that may
-    hold some."""
-    if isinstance(expression, Literal):
-        return isinstance(expression.value, bool)
-    is_truth = expression.is_truth or expression.kind({}) == kinds.TRUTH
-    return is_truth or isinstance(expression, Column)
-
-
 def holds_truths(expression: Expression, facts: Facts) -> bool:
     """Whether it is known to hold True and False, and nothing else."""
     return expression.is_truth or expression.kind(facts.schema) == kinds.TRUTH

@@ -37,6 +37,10 @@ class Where(Expression):
         return either(self.yes, self.no, domain)
 
     @property
+    def may_be_truth(self) -> bool:
+        return self.yes.may_be_truth and self.no.may_be_truth
+
+    @property
     def has_order(self) -> bool:
         return self.yes.has_order or self.no.has_order
 
@@ -97,6 +101,11 @@ class Mapped(Unary):
             for label, code in zip(labels, codes.tolist(), strict=True)
         )
         return vectors.distinct(label for label in found if label is not None)
+
+    @property
+    def may_be_truth(self) -> bool:
+        are_truths = all(isinstance(value, bool) for value in self.values)
+        return are_truths and (not self.others_stay or self.operand.may_be_truth)
 
     def _kind(self, schema: Schema) -> Kind:
         others = (self.operand,) if self.others_stay else ()

@@ -82,6 +82,8 @@ def of_dtype(dtype: Any) -> Kind:
         return TEXT
     if isinstance(dtype, pd.DatetimeTZDtype):
         return ZONED
+    if isinstance(dtype, pd.PeriodDtype):
+        return periods(dtype.freq.freqstr)
     return _BY_LETTER.get(getattr(dtype, "kind", "O"), UNKNOWN)
 
 

@@ -182,6 +182,18 @@ def test_a_confidence_is_a_probability(confidence: Any) -> None:
 # --- scalars --------------------------------------------------------------------------------------
 
 
+def test_numbers_have_the_methods_of_pandas_numbers(exact: None) -> None:
+    p = pd.DataFrame({"x": [1.0, 2.5, 2.25]}).dp
+    mean, count = p["x"].mean(bounds=(0, 4), epsilon=1), p.count(epsilon=1)
+    for released, plain in ((mean, np.float64(mean)), (count, np.int64(count))):
+        for found, wanted in (
+            (released.item(), plain.item()), (released.round(), plain.round()),
+            (released.round(1), plain.round(1)), (released.round(-1), plain.round(-1)),
+        ):  # fmt: skip
+            assert found == wanted
+            assert type(found) is type(plain.item())
+
+
 def test_scalars_print_like_numbers_and_compute_like_numbers() -> None:
     n = rows().dp.count(epsilon=1)
     m = rows().dp["number"].mean(bounds=(0, 10), epsilon=1)

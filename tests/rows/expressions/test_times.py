@@ -18,9 +18,11 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.errors import RecordError, SourceError, UnsupportedExpression
-from dppandas.rows.expressions import Expression
+from dppandas.rows.expressions import Column, Expression, TimePart
+from dppandas.rows.expressions.times import PARTS
 from dppandas.rows.facts.keys import is_missing
 from dppandas.rows.facts.spans import TICKS, Ruler, Span, tick_of
+from dppandas.rows.values.forms import Instants, Vector
 from dppandas.rows.values.vectors import as_objects
 from dppandas.statistics import Layout
 
@@ -585,3 +587,63 @@ def test_a_released_time_is_replayed_and_previewed(tmp_path: Any) -> None:
     assert mean == again
     assert mean.interval() == again.interval()
     pd.testing.assert_series_equal(quantiles, others)
+
+
+# --- parts of times, counted by numpy or one by one -----------------------------------------------
+
+#: Clocks that skip and repeat hours, some of them at midnight, and that have odd offsets.
+ZONES = [None, "UTC", BERLIN, "America/Sao_Paulo", "America/St_Johns", "Asia/Kathmandu", "+05:30"]
+FREQUENCIES = ["h", "D", "15min", "7D", "s", "us", "3us", "ns", "1D1h", "36500D", "333us"]
+ALL_PARTS = [(part, "") for part in (*PARTS, "day_name", "month_name", "date", "normalize")]
+ALL_PARTS += [(part, f) for part in ("floor", "ceil", "round") for f in FREQUENCIES]
+DAY_LONG = 86_400 * 10**6
+
+
+class OneColumn:
+    """A chunk of one column."""
+
+    def __init__(self, held: Vector) -> None:
+        self.held, self.rows = held, len(held)
+
+    def column(self, name: Any) -> Vector:
+        return self.held
+
+
+@st.composite
+def instants(draw: Any) -> Instants:
+    """Times of a few centuries, at edges of days and hours as often as anywhere, some missing."""
+    anywhere = st.integers(-8 * 10**15, 8 * 10**15)
+    days = st.integers(-90_000, 90_000).map(lambda day: day * DAY_LONG)
+    hours = st.integers(-(10**5), 10**5).map(lambda hour: hour * DAY_LONG // 48 + 1)
+    micros = draw(st.lists(st.one_of(anywhere, days, hours, st.integers(-9, 9)), min_size=1))
+    size = {"min_size": len(micros), "max_size": len(micros)}
+    nanos = draw(st.none() | st.lists(st.sampled_from([0, 1, 499, 500, 501, 999]), **size))
+    missing = draw(st.none() | st.lists(st.booleans(), **size))
+    return Instants(
+        np.array(micros), None if nanos is None else np.array(nanos),
+        None if missing is None else np.array(missing), draw(st.sampled_from(ZONES)),
+    )  # fmt: skip
+
+
+@given(instants(), st.sampled_from(ALL_PARTS))
+@settings(max_examples=400, deadline=None)
+def test_parts_are_the_same_counted_by_numpy_or_asked_of_pandas(
+    held: Instants, part: tuple[str, str]
+) -> None:
+    """Times that lie in codes and levels are asked one by one."""
+    expression = TimePart(Column("when"), *part)
+    counted, asked = (
+        as_objects(expression.vector(OneColumn(of)))  # type: ignore[arg-type]
+        for of in (held, held.coded())
+    )
+    assert [(type(x), x) for x in counted] == [(type(x), x) for x in asked]
+
+
+def test_far_times_are_asked_one_by_one() -> None:
+    """pandas and Python don't agree there, and steps would overflow."""
+    far = Instants(np.array([0, 2**62, -(2**62), 9 * 10**15]))
+    for part in ALL_PARTS:
+        expression = TimePart(Column("when"), *part)
+        found = as_objects(expression.vector(OneColumn(far)))  # type: ignore[arg-type]
+        asked = as_objects(expression.vector(OneColumn(far.coded())))  # type: ignore[arg-type]
+        assert found.tolist() == asked.tolist()

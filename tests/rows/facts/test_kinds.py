@@ -52,7 +52,7 @@ DTYPES: list[tuple[Any, str]] = [
     ("datetime64[ns, UTC]", "zoned time"), (arrow(ARROW.timestamp("us", "UTC")), "zoned time"),
     ("timedelta64[ns]", "duration"), (arrow(ARROW.duration("ms")), "duration"),
     (arrow(ARROW.list_(ARROW.int64())), "list"),
-    ("object", "unknown"), ("complex128", "unknown"), ("period[D]", "unknown"),
+    ("object", "unknown"), ("complex128", "unknown"), ("period[D]", "period[D]"),
     (arrow(ARROW.binary()), "unknown"), (arrow(ARROW.time32("s")), "unknown"),
     ("category", "unknown"), (pd.CategoricalDtype([1, 2]), "number"),
     (pd.CategoricalDtype(pd.Index(["a"], dtype="string")), "text"),
