@@ -25,6 +25,9 @@ LINES: dict[str, Callable[[Any], Any]] = {
     "a row": lambda f: f.apply(lambda row: row["income"] * 2 - row["income"], axis=1),
     "a row's fields": lambda f: f.apply(lambda r: r.income / 2, axis="columns"),
     "each column": lambda f: f[["income"]].apply(lambda c: c.fillna(0) * 2),
+    "map a frame": lambda f: f[["income"]].map(lambda x: x * 2 - 1),
+    "map a frame, ignoring": lambda f: f[["income"]].map(np.sqrt, na_action="ignore"),
+    "map to masks": lambda f: f[["income"]].map(lambda x: x > 40).sum(),
     "transform": lambda f: f["income"].transform(lambda c: c.clip(10, 60)),
     "transform a frame": lambda f: f[["income"]].transform(np.sqrt),
     "days": lambda f: f["when"].dropna().apply(lambda t: t.day),
@@ -97,8 +100,8 @@ def _kept(x: Any) -> Any:
     (lambda p: p.apply(lambda row: len(row), axis=1), "called once"),
     (lambda p: p["age"].apply(lambda x: p["income"][p["age"] > 3]), "different rows"),
     (lambda p: p["age"].apply("mean"), "takes a function"),
-    (lambda p: p.groupby("city").apply(lambda g: g), "look at other rows"),
-    (lambda p: p.groupby("city")["age"].transform("mean"), "look at other rows"),
+    (lambda p: p.groupby("city").apply(lambda g: g), "look at all rows of a group"),
+    (lambda p: p.groupby("city")["age"].transform("mean"), "depend on other rows"),
 ])  # fmt: skip
 def test_what_cannot_be_is_refused(line: Any, says: str) -> None:
     with pytest.raises(DPError, match=says):

@@ -225,7 +225,21 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         QueryError, "other rows"),
     "a function": (
         lambda p: p.groupby("city").agg(x=("age", lambda s: s.max())), QueryError, "other rows"),
-    "np.std": (lambda p: p["age"].agg(np.std), QueryError, "function of your own"),
+    "np.prod": (lambda p: p["age"].agg(np.prod), QueryError, "function prod: a function of your"),
+    "None for a column": (lambda p: p[["age"]].agg({None: "mean"}), QueryError, "None for a col"),
+    "None in a name": (lambda p: p.agg(x=(None, "mean")), QueryError, r"agg\(\['mean'\]\)"),
+    "None of a group": (
+        lambda p: p.groupby("city").agg({None: "mean"}), QueryError, "None for a column"),
+    "None in a group's name": (
+        lambda p: p.groupby("city")[["age"]].agg(x=(None, "mean")), QueryError, "None for a col"),
+    "a statistic twice": (
+        lambda p: p["age"].agg(["mean", "mean"]), QueryError, "names 'mean' twice"),
+    "no statistic": (lambda p: p["age"].agg([]), QueryError, "at least one statistic: "),
+    "a label of rows": (
+        lambda p: p.groupby(lambda i: i % 2), QueryError, r"labels of rows.*\.assign\(odd="),
+    "a computed key": (
+        lambda p: p.assign(y=p["age"] // 10).groupby("y"), MissingArgument,
+        r"Write keys=\[9, 12, 14\], or compute the column by \.map.*\.cut"),
     "no such statistic": (
         lambda p: p.groupby("city").agg(x=("age", "kurt")), QueryError, "doesn't know 'kurt'"),
     "no column": (lambda p: p.groupby("city").agg(x="mean"), QueryError, "must say what to agg"),
@@ -279,3 +293,17 @@ def test_two_columns_of_one_name_are_refused_before_a_charge(name: str) -> None:
     with pytest.raises(QueryError, match="as_index=False: two columns"):
         CLASHES[name](p).release(epsilon=1)
     assert dp.ledger().spent == 0
+
+
+@pytest.mark.usefixtures("exact")
+def test_variances_of_numpy_are_what_pandas_makes_of_them() -> None:
+    df = clean()
+    p, g = private(df), df.groupby("city", sort=True)
+    for func in (np.std, np.var):
+        wanted = g["age"].agg(func)
+        found = p.groupby("city", sort=True)["age"].agg(func, epsilon=1)
+        assert found.to_numpy() == pytest.approx(wanted.to_numpy(), rel=1e-3)
+        table = p.groupby("city", sort=True)["age"].agg([func, "mean"], epsilon=1)
+        assert table.columns.tolist() == g["age"].agg([func, "mean"]).columns.tolist()
+        shown = p.pivot_table("age", "city", aggfunc=func, epsilon=1)["age"]
+        assert shown[wanted.index].tolist() == pytest.approx(wanted.tolist(), rel=1e-3)

@@ -12,7 +12,14 @@ from ledgers import anew
 from refusals import chain, refusal
 
 import dppandas as dp
-from dppandas.errors import MissingArgument, PrivateValueError, QueryError, RecordError
+from dppandas.errors import (
+    LineageError,
+    MissingArgument,
+    PrivateValueError,
+    QueryError,
+    RecordError,
+    SourceError,
+)
 
 ROWS = pd.DataFrame({
     "x": [1.0, 2.0, 3.0] * 100, "y": [1.0, 4.0, 3.0] * 100, "g": ["a", "b", "a"] * 100,
@@ -327,7 +334,62 @@ def test_what_is_chosen_has_no_noise_to_name(ask: Ask, p: Any) -> None:
 INDEXED = ROWS.set_index("g")
 
 #: What a message says to do.
-ADVICE: dict[str, tuple[Ask, str]] = {
+ADVICE: dict[str, tuple[Any, ...]] = {
+    "a name that is none": (
+        lambda p: dp.protect(ROWS.set_axis([None, 1, 2, 3, 4], axis=1), "n"), r"columns=str\)"),
+    "a time that is none": (
+        lambda p: dp.private(ROWS.set_axis([pd.NaT, *"yghf"], axis=1)), r"NaT can't name a column"),
+    "none in a tuple": (lambda p: p.rename(columns={"x": ("x", np.nan)}), "'x', nan.*columns=str"),
+    "a column called nan": (lambda p: dp.private(ROWS["x"].rename(np.nan)), "nan can't name a col"),
+    "a new column called nan": (lambda p: p.set_axis([np.nan, *"yghf"], axis=1), "nan can't name"),
+    "melted into nan": (lambda p: p[["x"]].melt(var_name=np.nan), "nan can't name a column"),
+    "weights beyond floats": (lambda p: p[["x"]].dot(10**400), "a finite public number"),
+    "a declared sum": (
+        lambda p: p.assign(z=p["x"] + 1).declare(z=[1, 2]), "Give keys= or bounds= in the"),
+    "bounds of a product": (
+        lambda p: (ROWS.dp["x"] * 2).mean(), r"Write bounds=.* compute the column by \.clip"),
+    "a text described": (
+        lambda p: ROWS.astype({"g": "str"}).dp["g"].describe(), "nunique and describe count those"),
+    "lists of any length": (lambda p: p.explode("g"), r"Write explode\('g', max_items=3\)"),
+    "a sample of a size": (lambda p: p.sample(n=100), r"Write sample\(frac=0\.1\)"),
+    "a sample of a size, by place": (lambda p: p.sample(100), r"Write sample\(frac=0\.1\)"),
+    "a seed": (lambda p: p.sample(frac=0.5, random_state=1), "no random_state=: the same share"),
+    "dropped in place": (
+        lambda p: p.drop(columns="x", inplace=True), r"use the result, .* = frame\.drop\("),
+    "a query in place": (lambda p: p.query("x > 1", inplace=True), "never change in place"),
+    "filled from above": (lambda p: p.fillna(method="ffill"), "no method=: rows have no order"),
+    "an indicator": (
+        lambda p: p.merge(pd.DataFrame({"g": ["a"]}), indicator=True), "no indicator=.*how='left'"),
+    "values of a crosstab": (
+        lambda p: dp.crosstab(p["g"], p["f"], values=p["x"], aggfunc="mean"), "pivot_table"),
+    "names of a crosstab": (
+        lambda p: dp.crosstab(p["g"], p["f"], rownames=["a"]), r"no rownames=.*\.rename\('x'\)"),
+    "a dict of a frame": (lambda p: p.map({1: 2}), r"frame\['a'\]\.map\(\{…\}\)"),
+    "a Series of a frame": (lambda p: p.isin(pd.Series([1])), "by their labels.*Give a list"),
+    "a conflict of times": (
+        lambda p: [p.declare(when=("2024", end)) for end in ("2025", "2026")], "range= for periods",
+        SourceError),
+    "units as groups": (
+        lambda p: units().groupby(["who", "g"]).size(), r"unit column 'who'.*per_unit\(\)\.agg"),
+    "units in a list": (lambda p: units()["who"].value_counts(), "which units there are is"),
+    "a column of units": (
+        lambda p: (lambda q: (q["x"] > 1).groupby(q["who"]).sum(epsilon=1))(units()),
+        "makes private rows, one for each"),
+    "units without an index": (
+        lambda p: units().groupby("who", as_index=False).size(epsilon=1), "size of each unit take"),
+    "the unit in a dict": (lambda p: units().isin({"who": [1]}), r"frame\['who'\]\.isin"),
+    "the unit's name": (lambda p: units()["x"].to_frame("who"), "is the unit", LineageError),
+    "a deviation of units": (
+        lambda p: units().per_unit()["x"].std(), "sum, mean, median, min, max", AttributeError),
+    "names set": (
+        lambda p: setattr(p, "columns", list("abcde")), r"rename\(col.*set_axis", AttributeError),
+    "a column set": (lambda p: setattr(p, "late", p["x"]), r"assign\(late=…\)", AttributeError),
+    "distinct of a frame": (lambda p: p.nunique(), r"\.nunique\(keys=", AttributeError),
+    "bins of a frame": (lambda p: p.hist(), r"\.hist\(bins=10", AttributeError),
+    "means for each row": (
+        lambda p: p.groupby("g")["x"].transform("mean"), r"\.map\(means\)", AttributeError),
+    "a function of groups": (
+        lambda p: p.groupby("g").apply(len), "statistics by their names", AttributeError),
     "distinct by group": (lambda p: p.groupby("g")["y"].nunique(epsilon=1), "keys= is needed"),
     "named aggregation": (
         lambda p: p.groupby("g").agg(m="mean", epsilon=1), r'm=\("delay", "mean"\)'),
@@ -369,8 +431,26 @@ SLIPS = [*HOPELESS.items(), *FOREIGN.items(), *ADVICE.items()]
 
 
 @pytest.mark.parametrize("slip", [each for _, each in SLIPS], ids=[name for name, _ in SLIPS])
-def test_slips_are_refused_in_our_words(slip: tuple[Ask, str], p: Any) -> None:
-    refused(slip[0], p, slip[1])
+def test_slips_are_refused_in_our_words(slip: tuple[Any, ...], p: Any) -> None:
+    ask, match, error = (*slip, QueryError)[:3]
+    refused(ask, p, match, error)
+
+
+def units() -> Any:
+    """Rows of which two are one person's."""
+    return dp.protect(ROWS.assign(who=range(300)), "of units", unit="who", max_rows=2)
+
+
+def test_means_that_are_released_are_mapped(p: Any) -> None:
+    means = p.groupby("g")["x"].mean(epsilon=1)
+    assert p["g"].map(means).mean(bounds=(0, 5), epsilon=50) == pytest.approx(2, abs=0.5)
+
+
+def test_a_column_of_units_groups_as_its_name_does() -> None:
+    p = units()
+    by_column, by_name = p["x"].groupby(p["who"]).sum(), p.groupby("who")["x"].sum()
+    assert by_column.mean(bounds=(0, 5), epsilon=1) == by_name.mean(bounds=(0, 5), epsilon=1)
+    assert dp.ledger().spent == 1
 
 
 def test_names_of_any_script_are_fine() -> None:

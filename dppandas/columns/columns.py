@@ -13,7 +13,7 @@ import pandas as pd
 from ..errors import QueryError, hide_internals, is_one_of, quoted
 from ..release.asking import release_method
 from ..rows import expressions
-from ..rows.expressions import Clip, ClipSpan, Cut, Expression, Function, Literal, Where
+from ..rows.expressions import Clip, ClipSpan, Column, Cut, Expression, Function, Literal, Where
 from ..rows.facts.keys import Keys, is_hashable
 from ..rows.facts.units import whole_number
 from ..rows.plain_values import is_listed, listed
@@ -277,6 +277,23 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         if not is_hashable(name):
             raise QueryError(f"{quoted(name)} can't name a column. Use a string or a number.")
         return type(self)(self._table, name, self._expression, self._where)
+
+    @release_method
+    def to_frame(self, name: Any = pd.api.extensions.no_default) -> Any:
+        """A private frame of this column, under its own name or another. *Stability*: 1.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> p = dp.private(pd.DataFrame({"age": [20, 30]}), unit="row")
+        >>> (p["age"] // 10).to_frame("decade").columns.tolist()
+        ['decade']
+        """
+        if name is pd.api.extensions.no_default:
+            name = 0 if self.name is None else self.name  # as pandas calls it
+        frame = self._several({self.rename(name).name: self._expression})
+        unit = self._table.source.unit.column
+        if not (isinstance(self._expression, Column) and self._expression.name == unit):
+            frame._not_the_unit(name)
+        return frame
 
     @hide_internals
     def copy(self, deep: bool = True) -> Self:

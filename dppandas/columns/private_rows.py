@@ -14,7 +14,7 @@ from ..errors import LineageError, MissingArgument, QueryError, UnknownColumn, q
 from ..release.private import Private, Table
 from ..rows import expressions, query_string
 from ..rows.expressions import Column, Expression
-from ..rows.facts.keys import Keys, by_column
+from ..rows.facts.keys import Keys, by_column, lasting_names
 from ..statistics import Cells
 
 
@@ -28,6 +28,7 @@ class PrivateTable(Private):
     def __init__(
         self, table: Table, columns: Mapping[Any, Expression], where: Expression | None = None
     ) -> None:
+        lasting_names(columns)
         self.__dict__.update(_table=table, _columns=dict(columns), _where=where)
 
     def _some_columns(self) -> None:
@@ -144,11 +145,25 @@ def declared_keys(table: Table, name: Any, expression: Expression) -> Keys:
     """The keys that are known of a column, which is refused if there are none."""
     if (known := keys_known(table, expression)) is not None:
         return known
+    unit = table.source.unit.column
+    if unit is not None and isinstance(expression, Column) and expression.name == unit:
+        raise MissingArgument(
+            f"keys= is needed for the unit column {name!r}: which units there are is private. Make "
+            "one row for each unit, and ask that for an answer: "
+            "frame.per_unit().agg(total=('amount', 'sum')). Or group by the other columns only."
+        )
     raise MissingArgument(
         f"keys= is needed for {name!r}: labels are never read from the data, because a rare one "
-        "would show who is in it. Write keys=[9, 12, 14], or declare them: domain= of dp.protect, "
-        "or .declare(…). Or pay for common ones: value_counts(…, delta=…) or groupby(…, delta=…)."
+        f"would show who is in it. Write keys=[9, 12, 14], or {declaring_keys(expression)}. Or pay "
+        "for common ones: value_counts(…, delta=…) or groupby(…, delta=…)."
     )
+
+
+def declaring_keys(expression: Expression) -> str:
+    """How a column gets keys: only columns of the table can be declared."""
+    if isinstance(expression, Column):
+        return "declare them: domain= of dp.protect, or .declare(…)"
+    return "compute the column by .map({…}) or .cut([…]), which give it keys"
 
 
 def listed(names: Iterable[Any]) -> str:

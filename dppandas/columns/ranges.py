@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import MissingArgument, QueryError
 from ..release.private import Table
 from ..rows import expressions
-from ..rows.expressions import Expression, Measured
+from ..rows.expressions import Column, Expression, Measured
 from ..rows.facts import kinds
 from ..rows.facts.bounds import Bounds, Ticks
 from ..rows.facts.keys import Keys
@@ -73,10 +73,13 @@ def range_of(table: Table, name: Any, expression: Expression, bounds: object) ->
         return Bounds(0.0, 1.0)
     of = kinds.NUMBERS | kinds.TIMES | {kinds.DURATION}
     expressions.need(expression, of, table.source.facts, f"numbers of {name!r}")
+    otherwise = "declare it: domain= of dp.protect, or .declare(…)"
+    if not isinstance(expression, Column):
+        otherwise = "compute the column by .clip(0, 60), or from columns whose bounds are declared"
     raise MissingArgument(
         f"bounds= is needed for {name!r}: the range that values are clipped to is never read from "
         "the data, because the largest value belongs to somebody. Write bounds=(0, 60), (0, 1) for "
-        "True and False, or two times; or declare it: domain= of dp.protect, or .declare(…)."
+        f"True and False, or two times; or {otherwise}."
     )
 
 

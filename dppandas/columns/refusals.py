@@ -19,6 +19,7 @@ _LABELS = "private rows have no labels, because which rows there are is private"
 _INDEX = "private rows have no index, and frames never change in place"
 _LACKING = "this version doesn't offer it"
 _BY_COLUMN = "this version offers it for single columns"
+_BY_ROW = "it changes rows one by one, which a frame does"
 _RELEASE = "release an answer and use that, such as .count(epsilon=0.1)"
 _FILTER = 'keep rows by their own values, as in query("age > 30")'
 _SAMPLE = "keep a share of the units with sample(frac=0.1)"
@@ -41,7 +42,7 @@ OF_RESULTS = _by_name(
      "release an answer and sort that, such as value_counts(keys=[…], epsilon=0.1).sort_values()"),
     ("to_csv to_excel to_json to_html to_latex to_markdown to_parquet to_feather to_hdf to_sql "
      "to_pickle to_clipboard to_stata to_orc to_xml to_gbq to_iceberg to_dict to_list tolist "
-     "to_numpy to_records to_string to_frame to_xarray to_arrow values item ravel view style "
+     "to_numpy to_records to_string to_xarray to_arrow values item ravel view style "
      "compute collect",
      _SHOWS, _RELEASE + "; results can be written like any others"),
     ("plot boxplot", _SHOWS,
@@ -71,8 +72,9 @@ VERBS: Refusals = OF_RESULTS | _by_name(
      "use a column: its .dt, or query('9 <= when.dt.hour < 17')"),
     ("drop_duplicates duplicated", _OTHERS,
      "protect the source with unit= and max_rows=, or use per_unit()"),
-    ("transform apply applymap combine", "a function of your own could look at other rows",
+    ("combine", "a function of your own could look at other rows",
      "use arithmetic, where, map with a dict, .str and .dt, agg with names, or per_unit().agg()"),
+    ("applymap", "pandas calls it map", "frame.map(lambda x: x * 2)"),
     ("eval", "texts are read by frames, which know all columns",
      'frame.eval("age + 1"), or frame.assign(next="age + 1")'),
     ("filter", "labels of rows are private, and so is what a function finds in a group",
@@ -127,10 +129,18 @@ VERBS: Refusals = OF_RESULTS | _by_name(
      "take them apart in the plain frame"),
     ("from_dict from_records from_arrow", "private rows come from dp.protect",
      "make a plain frame, and protect that"),
-    ("abs clip isin isna isnull notna notnull map mask where cut between", _BY_COLUMN,
-     "use it on a column, as in assign(debt=frame['debt'].abs())"),
-    ("mode nunique hist unattributed_histogram", _BY_COLUMN,
-     "ask a column, as in frame['city'].mode(epsilon=0.1)"),
+    ("abs clip isin isna isnull notna notnull map mask where", _BY_ROW,
+     "use it before groupby, as in frame.assign(debt=frame['debt'].abs()).groupby(…)"),
+    ("between", _BY_COLUMN, "keep rows by a column: frame[frame['age'].between(18, 65)]"),
+    ("cut", _BY_COLUMN, "cut a column: assign(group=frame['age'].cut([0, 18, 120]))"),
+    ("mode", _BY_COLUMN, "ask a column, as in frame['city'].mode(epsilon=0.1)"),
+    ("nunique", _BY_COLUMN,
+     "ask a column, as in frame['city'].nunique(keys=[…], epsilon=0.1), or for columns "
+     "with declared keys agg(['nunique'])"),
+    ("hist", _BY_COLUMN,
+     "ask a column, as in frame['age'].hist(bins=10, range=(0, 100), epsilon=0.1)"),
+    ("unattributed_histogram", _BY_COLUMN,
+     "ask a column, as in frame['city'].unattributed_histogram(keys=[…], epsilon=0.1)"),
     ("add radd sub subtract rsub mul multiply rmul div divide rdiv truediv rtruediv floordiv "
      "rfloordiv mod rmod pow rpow eq ne lt le gt ge", _BY_COLUMN,
      "use the operator on a column, as in assign(total=frame['a'] + frame['b'])"),
@@ -153,6 +163,11 @@ BY_GROUP = _by_name(
      "ask for the group with the largest sum or size: sum(bounds=(0, 60)).idxmax(epsilon=0.1)"),
     ("first last nth", _ORDER, "with the unit column, first() is a value of each unit: "
      "frame.per_unit()['city'].first()"),
+    ("transform", "the value of each row would depend on other rows",
+     "release the means, then map them: means = frame.groupby('g')['x'].mean(epsilon=0.1), and "
+     "frame['g'].map(means)"),
+    ("apply", "a function of your own could look at all rows of a group",
+     "ask for statistics by their names: agg(['count', 'mean']); compute columns before groupby"),
     ("mode", "each group would need a selection of its own",
      "release value_counts(keys=[…]) for the same loss, and take its largest by "
      ".groupby(level=0).idxmax()"),

@@ -12,6 +12,7 @@ from typing import Any, Self, Unpack
 import pandas as pd
 
 from ..columns import refusals
+from ..columns.private_rows import same_rows
 from ..errors import MissingArgument, QueryError, hide_internals, quoted
 from ..privacy.accounting.losses import AskOptions, ReleaseOptions, with_options_named
 from ..release.asking import release_method
@@ -116,8 +117,9 @@ ask .release(epsilon=…)>
             if not isinstance(column, Column):
                 raise QueryError(
                     f"{quoted(name)} is computed from other columns, so it can't be declared. "
-                    "Compute it with .clip(0, 1) to bound it, or with .map({…}) or .cut([…]) to "
-                    "give it keys. Or declare the columns that it is computed from."
+                    "Give keys= or bounds= in the question, or declare the columns that it is "
+                    "computed from. Or compute it with .clip(0, 1) to bound it, or with .map({…}) "
+                    "or .cut([…]) to give it keys."
                 )
             if repr(found.setdefault(column.name, fact)) != repr(fact):
                 raise QueryError(
@@ -172,10 +174,18 @@ ask .release(epsilon=…)>
     def _is_unit(self, by: Any) -> bool:
         """Whether this names the unit column, of which no keys are known."""
         unit = self._table.source.unit.column
-        name = by[0] if isinstance(by, list) and len(by) == 1 else by
-        if unit is None or not isinstance(name, type(unit)) or name != unit:
+        one = by[0] if isinstance(by, list) and len(by) == 1 else by
+        if unit is None:
             return False
-        return self._columns.get(name) == Column(unit) and not self._table.declared(Column(unit))
+        if isinstance(one, PrivateSeries):
+            same_rows(self, one)
+            found: Any = one._expression
+        elif not isinstance(one, type(unit)) or one != unit:
+            return False
+        else:
+            found = self._columns.get(unit)
+        is_unit = isinstance(found, Column) and found.name == unit
+        return is_unit and not self._table.declared(found)
 
     def _unit_column(self, verb: str) -> Any:
         if self._table.source.unit.column is None:

@@ -41,6 +41,11 @@ def names_of(given: Any) -> list[Any]:
                 "columns are given by name here. Name a private column first, as in "
                 ".assign(old=p['age'] > 60), and use its name."
             )
+        if callable(name):
+            raise QueryError(
+                "a function would be called with the labels of rows, and private rows have none. "
+                "Make a column first, as in .assign(odd=p['n'] % 2 == 1), and use its name."
+            )
         if not is_hashable(name):
             raise QueryError(f"{quoted(name)} isn't a column. Give columns by name.")
     return names

@@ -13,7 +13,7 @@ import pandas as pd
 from ..columns.operators import ColumnOperators
 from ..columns.periods import is_grouper
 from ..columns.private_rows import PrivateTable, once, same_rows
-from ..errors import QueryError, parameters, quoted
+from ..errors import QueryError, quoted
 from ..privacy.accounting.losses import AskOptions
 from ..release.asking import release_method
 from ..release.blocks.bundle import Name, ReleaseBundle
@@ -295,10 +295,7 @@ class Table:
         return self._answer(inside if value is None else inside[value])
 
     def _answer(self, of: Any) -> Request:
-        method = getattr(of, self.asked.how)
-        if "bounds" in parameters(method):
-            return method(bounds=self.bounds)._request  # type: ignore[no-any-return]
-        return method()._request  # type: ignore[no-any-return]
+        return several.request_of(of, self.asked.how, self.bounds)
 
     def laid_out(self, values: Mapping[str, Any]) -> pd.DataFrame:
         """The cells with their margins, below the heads."""

@@ -27,7 +27,7 @@ from ..release.session import (
 )
 from ..rows.expressions import Column, Declared, Expression
 from ..rows.facts.domain import Declaration, parse_domain
-from ..rows.facts.keys import SOURCE_ATTR
+from ..rows.facts.keys import SOURCE_ATTR, is_missing, lasting_names
 from ..rows.facts.kinds import UNKNOWN, Kind, Schema, of_columns, of_dtype
 from ..rows.facts.kinds import parse as parse_kinds
 from ..rows.facts.units import Unit
@@ -91,7 +91,7 @@ ask .release(epsilon=…)>
     """
     _check_names(df, name, version)
     columns = list(df.columns)  # on its own line, because a traceback shows what the line names
-    _once(columns)
+    _named_once(columns)
     owner = Unit.parse(unit, max_rows, columns)
     declared, meant = parse_domain(domain, columns), parse_kinds(kinds, columns)
     running = current()
@@ -278,7 +278,8 @@ def _is_row(unit: Any, columns: list[Any]) -> bool:
     return isinstance(unit, str) and unit == "row" and "row" not in columns
 
 
-def _once(names: list[Any]) -> None:
+def _named_once(names: list[Any]) -> None:
+    lasting_names(names)
     twice = sorted({str(name) for name in names if names.count(name) > 1})
     if twice:
         raise QueryError(f"several columns have the same name: {twice}. Rename them first.")
@@ -287,7 +288,7 @@ def _once(names: list[Any]) -> None:
 def _with_times(df: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
     """A frame with its index of times as one more column, and the name of that; None for others."""
     index = df.index
-    name = "index" if index.name is None else index.name
+    name = "index" if is_missing(index.name) else index.name
     if not isinstance(index, pd.DatetimeIndex) or name in df.columns:
         return df, None
     whole = df.copy(deep=False)
@@ -325,7 +326,7 @@ def _check_owner(
 
 def _frame(df: pd.DataFrame, unit: Any, max_rows: int | None, kinds: Any) -> PrivateFrame:
     columns = list(df.columns)
-    _once(columns)
+    _named_once(columns)
     declared = parse_kinds(kinds, columns)
     row_level = _is_row(unit, columns)
     source, refusal = _asserted(df.attrs, columns)
@@ -348,6 +349,7 @@ def _frame(df: pd.DataFrame, unit: Any, max_rows: int | None, kinds: Any) -> Pri
 
 def _series(series: pd.Series, row_level: bool, kinds: Any) -> PrivateSeries:
     source, refusal = _asserted(series.attrs, [])
+    lasting_names([series.name])
     name = "values" if series.name is None else series.name
     declared = parse_kinds({name: kinds} if isinstance(kinds, str) else kinds, [name])
     source = replace(source, schema={name: of_dtype(series.dtype), **declared})

@@ -191,13 +191,19 @@ charged; ask .release(epsilon=…)>
             return self._by(name)
         if name in self._frame._columns:
             return self[name]
-        answers = "agg(spend=('amount', 'sum')), and of columns sum(), first() and the like"
+        answers = f"agg(spend=('amount', 'sum')), and {', '.join(AGGREGATES)}, also of columns"
         raise refusals.refuse("rows for each unit", name, answers, self._frame._columns)
 
     def _by(self, how: str) -> Any:
         """A method without arguments, which aggregates in one way."""
 
-        def method() -> Any:
+        def method(*args: Any, **more: Any) -> Any:
+            if args or more:
+                raise QueryError(
+                    f"{how} of each unit takes nothing, and releases nothing: it makes private "
+                    f"rows, one for each unit. Ask these: frame.per_unit()['amount'].{how}()"
+                    ".mean(bounds=(0, 50), epsilon=0.1), for example."
+                )
             return self._each(how)
 
         method.__name__ = how  # errors name it

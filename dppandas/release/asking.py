@@ -39,6 +39,20 @@ _HARMLESS = {
     "weights": None,
 }
 
+#: What to do without other options of pandas, of some methods or of all.
+_ADVICE = {
+    "inplace": "private frames never change: use the result, as in frame = frame.{method}(…)",
+    "ignore_index": "private rows have no labels: leave it out",
+    "level": "private rows have no index: name a column",
+    "random_state": "the same share of a source gives the same units each time: leave it out",
+    "method": "rows have no order, so none is the one before: fill with a constant or a column",
+    "indicator": "keep all rows with how='left', and see where a column of the table .isna()",
+    "crosstab values": "frame.pivot_table('amount', 'a', 'b', aggfunc='mean') aggregates values",
+    "crosstab aggfunc": "frame.pivot_table('amount', 'a', 'b', aggfunc='mean') aggregates values",
+    "crosstab rownames": "name the columns: dp.crosstab(p['a'].rename('x'), p['b'])",
+    "crosstab colnames": "name the columns: dp.crosstab(p['a'], p['b'].rename('x'))",
+}
+
 _FLAGS = {"normalize", "sort", "ascending", "dropna", "as_index", "observed"}
 
 _SHARES = (
@@ -72,7 +86,7 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
         named = (
             _named(given, known) if wants_named and len(args) < 2 and "func" not in given else {}
         )
-        if takes_ways and not given.keys() <= known:
+        if not given.keys() <= known:
             raise _unexpected(method.__name__, given, known, takes)
         said = {**dict(zip(positional, args[1:], strict=False)), **given}
         if flags:
@@ -111,6 +125,11 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
 def _unexpected(method: str, given: dict[str, Any], known: set[str], takes: str) -> QueryError:
     """The refusal of the first argument that a method doesn't take."""
     name = next(name for name in given if name not in known)
+    instead = _ADVICE.get(f"{method} {name}", _ADVICE.get(name))
+    if instead is not None:
+        return QueryError(
+            f"{method} has no {name}=: {instead.format(method=method)}. It takes {takes}."
+        )
     advice = _SHARES if "func" in known and name == "weights" else ""
     return QueryError(
         f"{method}: got an unexpected keyword argument {name!r}.{did_you_mean(name, known)} "

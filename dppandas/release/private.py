@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NoReturn
 
 from ..engines.base import Engine
-from ..errors import PrivateValueError, hide_internals
+from ..errors import PrivateValueError, UnsupportedVerb, hide_internals
 from ..privacy.accounting.composition import Path
 from ..rows.expressions import Expression
 from ..rows.facts.declared import DeclaredFacts
@@ -84,7 +84,12 @@ class Private:
         if name.startswith("_") or name == "name":
             object.__setattr__(self, name, value)
         else:
-            raise AttributeError(f"private objects can't be changed: {name} was not set.")
+            instead = f"Make a new frame, as in frame.assign({name}=…)"
+            if name == "columns":
+                instead = "Make a new frame: rename(columns={…}) or set_axis([…], axis=1)"
+            raise UnsupportedVerb(
+                f"private objects can't be changed: {name} was not set. {instead}."
+            )
 
     __len__ = _refusing("the length", shows=True)
     __bool__ = _refusing("the truth value", shows=True)

@@ -925,7 +925,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     "a dict to merge": (lambda p: p.merge({"age": [1]}, on="age"), "public"),
     "a list in the table": (lambda p: p.merge(table(age=[1], v=[[1]]), on="age"), "plain scalar"),
     "an option of merge": (
-        lambda p: p.merge(table(age=[1]), on="age", indicator=True), "'indicator'"),
+        lambda p: p.merge(table(age=[1]), on="age", indicator=True), "no indicator="),
     "frames of two sources": (
         lambda p: dp.concat([p, dp.protect(people(), name="2", unit="who", max_rows=1)]),
         "different sources", LineageError),
@@ -985,13 +985,13 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     "one name twice": (lambda p: p.rename(columns={"age": "city"}), "two columns"),
     "dropna by a threshold": (lambda p: p.dropna(thresh=2), "'thresh'"),
     "dropna how": (lambda p: p.dropna(how="some"), "'any' or 'all'"),
-    "in place": (lambda p: p.fillna(0, inplace=True), "'inplace'"),
+    "in place": (lambda p: p.fillna(0, inplace=True), "no inplace="),
     "max_items missing": (lambda p: p.explode("tags"), "max_items"),
     "max_items of none": (lambda p: p.explode("tags", max_items=0), "1 to 1,024"),
     "max_items too many": (
         lambda p: p.explode("tags", max_items=32).explode("tags", max_items=33), "1 to 32"),
     "a size of a sample": (lambda p: p.sample(5), "frac"),
-    "a seed of a sample": (lambda p: p.sample(frac=0.5, random_state=1), "'random_state'"),
+    "a seed of a sample": (lambda p: p.sample(frac=0.5, random_state=1), "no random_state="),
     "a share of none": (lambda p: p.sample(frac=0), "above 0"),
     "a share above one": (lambda p: p.sample(frac=1.5), "at most 1"),
     "a product of text": (lambda p: p["city"] * "a", "isn't a number"),

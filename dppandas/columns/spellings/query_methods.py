@@ -18,7 +18,8 @@ from . import numpy_functions
 
 #: Public names of private columns that are no row-wise methods of values: they take functions,
 #: name a column, group rows, or keep other ones.
-_OTHERS = {"apply", "copy", "dropna", "dt", "groupby", "name", "pipe", "rename", "str", "transform"}
+_OTHERS = {"apply", "copy", "dropna", "dt", "groupby", "name", "pipe", "rename", "str", "to_frame",
+           "transform"}  # fmt: skip
 _ACCESSORS: dict[str, type[Any]] = {"str": TextMethods, "dt": TimeMethods}
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from ... import statistics
 from ...columns.bins import binned, edges_within
 from ...columns.columns import PrivateColumn
-from ...columns.private_rows import keys_known
+from ...columns.private_rows import declaring_keys, keys_known
 from ...errors import QueryError
 from ...privacy.accounting.losses import NO_DELTA, AskOptions, parse_delta
 from ...release.asking import release_method
@@ -226,6 +226,7 @@ def counts_units(table: Table, expression: Expression, keys: object) -> bool:
         return True
     which = f"the unit column {unit!r}" if unit is not None else "a unit column"
     raise QueryError(
-        f"keys= is needed, because which values occur is private. Only {which} needs none. Ask for "
-        "nunique(keys=[…])."
+        f"which values {expression} has is private, so nunique and describe count those of "
+        f"declared keys. Only {which} needs none. For nunique keys= is needed; or "
+        f"{declaring_keys(expression)}."
     )

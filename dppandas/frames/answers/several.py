@@ -10,20 +10,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import QueryError, is_one_of, quoted
+from ...errors import QueryError, is_one_of, parameters, quoted
 from ...release.blocks.bundle import Name
+from ...release.request import Request
 
 #: The statistics that agg offers.
 AGGREGATED = (
     "size", "count", "sum", "mean", "var", "std", "median", "min", "max", "nunique",
 )  # fmt: skip
 
+#: numpy's variances divide by the number of values; before version 3 pandas put its own in place.
+_OF_NUMPY = ", ddof=0" if int(pd.__version__.partition(".")[0]) >= 3 else ""
+
 #: Functions that people hand over, and which mean the same.
 _FUNCTIONS: dict[Callable[..., Any], str] = {
     builtins.len: "size", builtins.sum: "sum", builtins.min: "min", builtins.max: "max",
     np.size: "size", np.sum: "sum", np.mean: "mean", np.median: "median", np.min: "min",
     np.max: "max", np.nansum: "sum", np.nanmean: "mean", np.nanmedian: "median",
-    np.nanmin: "min", np.nanmax: "max",
+    np.nanmin: "min", np.nanmax: "max", np.std: f"std{_OF_NUMPY}", np.var: f"var{_OF_NUMPY}",
+    np.nanstd: f"std{_OF_NUMPY}", np.nanvar: f"var{_OF_NUMPY}",
 }  # fmt: skip
 
 _EXAMPLE = "agg(['count', 'mean']), or agg(late=('delay', 'mean'))"
@@ -72,18 +77,31 @@ def single(func: Any, offered: Sequence[str] = AGGREGATED) -> str | None:
     return statistic_of(func, offered)[0] if isinstance(func, str) or callable(func) else None
 
 
+def request_of(face: Any, statistic: str, bounds: object) -> Request:
+    """A statistic, asked of a column, a frame or groups by its method."""
+    name, _, ddof = statistic.partition(", ddof=")
+    method = getattr(face, name)
+    given: dict[str, Any] = {"bounds": bounds} if "bounds" in parameters(method) else {}
+    return method(**given, **({"ddof": int(ddof)} if ddof else {}))._request  # type: ignore[no-any-return]
+
+
 def statistic_of(how: Any, offered: Sequence[str] = AGGREGATED) -> tuple[str, str]:
     """A statistic, and what pandas calls it in an answer."""
     if isinstance(how, Callable) and how in _FUNCTIONS:  # type: ignore[arg-type]
         return _FUNCTIONS[how], how.__name__.removeprefix("nan")
     if callable(how):
         raise QueryError(
-            f"agg can't use {quoted(how)}: a function of your own could look at other rows. Give "
-            f"names such as 'mean': {_EXAMPLE}."
+            f"agg can't use {_named_function(how)}: a function of your own could look at other "
+            f"rows. Give names such as 'mean': {_EXAMPLE}."
         )
     if not is_one_of(how, tuple(offered)):
         raise QueryError(f"agg doesn't know {quoted(how)}. Choose from {', '.join(offered)}.")
     return how, how
+
+
+def _named_function(func: Any) -> str:
+    name = getattr(func, "__name__", None)
+    return f"the function {name}" if isinstance(name, str) and name.isidentifier() else quoted(func)
 
 
 def asked(func: Any, named: Mapping[str, Any], is_single: bool) -> Asked:
@@ -94,7 +112,7 @@ def asked(func: Any, named: Mapping[str, Any], is_single: bool) -> Asked:
     if func is None and named:
         return Asked(_checked(_named(*each, is_single) for each in named.items()), by_name=True)
     if isinstance(func, Mapping):
-        each = [f for column, hows in func.items() for f in _of_column(column, hows)]
+        each = [f for c, hows in func.items() for f in _of_column(_column(c), hows)]
         return Asked(_checked(each), by_column=not any(map(_is_list, func.values())))
     if isinstance(func, tuple) and len(func) == 2 and not is_one_of(func[0], AGGREGATED):
         raise QueryError(
@@ -125,11 +143,25 @@ def _named(name: str, given: Any, is_single: bool) -> Figure:
         example = '"mean"' if is_single else '("delay", "mean")'
         raise QueryError(f"{name}={quoted(given)} must say what to aggregate: {name}={example}.")
     column, how = given
-    return Figure(column, statistic_of(how)[0], name)
+    return Figure(column if is_single else _column(column), statistic_of(how)[0], name)
+
+
+def _column(name: Any) -> Any:
+    """The name of a column. `Figure` says None for all of them."""
+    if name is None:
+        raise QueryError(
+            "agg can't take None for a column. For all columns write agg(['mean']); to one that is "
+            "called None give another name first: rename(columns={None: 'x'})."
+        )
+    return name
 
 
 def _checked(figures: Iterable[Figure]) -> list[Figure]:
     found = list(figures)
-    if not found or len({(f.column, f.label) for f in found}) < len(found):
-        raise QueryError(f"agg needs at least one statistic, and each only once: {_EXAMPLE}.")
+    if not found:
+        raise QueryError(f"agg needs at least one statistic: {_EXAMPLE}.")
+    names = [(f.column, f.label) for f in found]
+    twice = next((label for i, (c, label) in enumerate(names) if (c, label) in names[:i]), None)
+    if twice is not None:
+        raise QueryError(f"agg names {quoted(twice)} twice. Name each statistic once: {_EXAMPLE}.")
     return found

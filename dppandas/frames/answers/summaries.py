@@ -8,12 +8,11 @@ from types import MappingProxyType
 from typing import Any, Unpack
 
 from ...columns.ranges import bounds_of
-from ...errors import QueryError, parameters, quoted
+from ...errors import QueryError, quoted
 from ...privacy.accounting.losses import AskOptions
 from ...release.asking import release_method
 from ...release.blocks.bundle import Name, ReleaseBundle, shares_of
 from ...release.request import Request
-from ...release.unreleased import Unreleased
 from ...statistics import Count, Covariance, Layout
 from . import several
 from .arguments import checked_ddof, pearson, with_levels
@@ -139,9 +138,7 @@ class Summaries(Descriptions):
         return [(name, of) for of in each] if name in APART else each
 
     def _aggregated(self, face: Queryable, name: str, bounds: object) -> Request:
-        ask = getattr(face, name)
-        question: Unreleased = ask(bounds=bounds) if "bounds" in parameters(ask) else ask()
-        return question._request
+        return several.request_of(face, name, bounds)
 
 
 class Covariances(Summaries):

@@ -343,7 +343,7 @@ def _weights(other: Any, names: Sequence[Any]) -> np.ndarray[Any, Any]:
         other = other.reindex(list(names))
     try:
         weights = np.asarray(other, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         weights = np.empty(0)
     if weights.ndim not in (1, 2) or len(weights) != len(names) or not np.isfinite(weights).all():
         raise QueryError(

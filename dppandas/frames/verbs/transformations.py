@@ -14,7 +14,15 @@ from ...columns.columns import kept
 from ...columns.private_rows import once
 from ...columns.rowwise import present
 from ...columns.spellings.selection import Locator
-from ...errors import LineageError, QueryError, caller, hide_internals, is_one_of, quoted
+from ...errors import (
+    LineageError,
+    MissingArgument,
+    QueryError,
+    caller,
+    hide_internals,
+    is_one_of,
+    quoted,
+)
 from ...privacy.accounting.composition import Path
 from ...release.asking import release_method
 from ...release.private import Private
@@ -32,7 +40,7 @@ class Transformations(FrameOperators):
     """Private rows that others can be made from."""
 
     @hide_internals
-    def query(self, expr: str, *, engine: str | None = None) -> Self:
+    def query(self, expr: str, *, inplace: bool = False, engine: str | None = None) -> Self:
         """Keep the rows for which a query string is true, in the grammar of DataFrame.query.
 
         It knows comparisons, and/or/not, arithmetic, ``in`` with a list, and the row-wise methods
@@ -43,12 +51,15 @@ class Transformations(FrameOperators):
         is kept or dropped by its own values.
 
         engine : "python" or "numexpr", as in pandas; it changes nothing.
+        inplace : only False: frames never change in place.
 
         >>> import pandas as pd, dppandas as dp
         >>> adults = pd.DataFrame({"age": [15, 30, 60]}).dp.query("age >= 18")
         >>> type(adults.count(epsilon=1).interval())
         <class 'tuple'>
         """
+        if inplace is not False:
+            raise QueryError("query(inplace=True): frames never change in place. Use the result.")
         if not (engine is None or is_one_of(engine, ("python", "numexpr"))):
             raise QueryError(f"engine={quoted(engine)} must be 'python' or 'numexpr'.")
         read = self._read(expr, variables_of(caller(sys._getframe())), is_filter=True)
@@ -98,6 +109,49 @@ class Transformations(FrameOperators):
             raise QueryError("subset= is empty. Name at least one column.")
         joined = functools.reduce(expressions.And if how == "any" else expressions.Or, there)
         return self._with(self._columns, expressions.both(self._where, joined))
+
+    @release_method
+    def isin(self, values: Any) -> Self:
+        """Masks: which values are in a list of plain values, or in that of their column in a dict;
+        without a list there, none is. The unit column is left out. *Stability*: 1, row by row.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> p = dp.private(pd.DataFrame({"a": [1, 2], "b": [2, 3]}), unit="row")
+        >>> p.isin([2])["b"]
+        <private column b in [2] of unnamed (asserted)>
+        """
+        if isinstance(values, pd.Series | pd.DataFrame):
+            raise QueryError(
+                "pandas would match the rows of a plain Series or DataFrame by their labels, and "
+                "private rows have none. Give a list of plain values, or a dict of lists by column."
+            )
+        if not isinstance(values, Mapping):
+            return self._changed(lambda _, column: column.isin(values))
+        for name in values:
+            query_string.lookup(name, self._columns)
+            if name not in self._names():
+                raise QueryError(
+                    f"masks leave out the unit column {quoted(name)}. Ask for its own: "
+                    f"frame[{quoted(name)}].isin([…])."
+                )
+        return self._changed(lambda name, column: column.isin(values.get(name, [])))
+
+    @release_method
+    def map(self, func: Any, na_action: Any = None) -> Self:
+        """A function for one value, of each value of all columns but the unit. It is called once
+        for each column, as by `PrivateColumn.apply`. *Stability*: 1, row by row.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> p = dp.private(pd.DataFrame({"a": [1, 2], "b": [2, 3]}), unit="row")
+        >>> p.map(lambda x: x * 2)["b"]
+        <private column b * 2 of unnamed (asserted)>
+        """
+        if not callable(func):
+            raise QueryError(
+                "map of a frame takes a function, such as lambda x: x * 2. Values of a dict are "
+                "for one column, as in frame['a'].map({…}); or use frame.replace({…})."
+            )
+        return self._changed(lambda _, column: column.map(func, na_action))
 
     @release_method
     def merge(
@@ -170,7 +224,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         return self._with(columns, where)
 
     @release_method
-    def explode(self, column: Any, *, max_items: int) -> Self:
+    def explode(self, column: Any, *, max_items: Any = None) -> Self:
         """A row for each element of a column of lists, and at most max_items for each list.
 
         Later elements are dropped. A value that isn't a list stays one row, and so does an empty
@@ -181,6 +235,12 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         >>> p.explode("tags", max_items=3)["tags"].value_counts(keys=["a", "b"], epsilon=1).name
         'count'
         """
+        if max_items is None:
+            raise MissingArgument(
+                "max_items= is needed: the most elements of a list that become rows, because how "
+                "long lists are is private. Later ones are dropped, and the noise grows with it. "
+                f"Write explode({quoted(column)}, max_items=3), for example."
+            )
         most = MOST_BRANCHES // self._table.branches
         max_items = whole_number(max_items, "max_items", 1, most, ", the most elements of a list")
         self._not_the_unit(column)
@@ -218,7 +278,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         return self._with(columns, where, table)
 
     @release_method
-    def sample(self, *, frac: float) -> Self:
+    def sample(self, n: Any = None, frac: Any = None) -> Self:
         """The rows of a share of all units, chosen by a keyed hash of the unit.
 
         Each unit is in the sample with probability frac, independently of the others, and sampling
@@ -226,6 +286,11 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         no random_state, and no claim of privacy amplification. Without a unit column, rows are
         chosen by their contents. *Stability*: 1.
         """
+        if n is not None or frac is None:
+            raise QueryError(
+                "sample takes a share, because how many units there are is private: each is in the "
+                "sample with probability frac. Write sample(frac=0.1)."
+            )
         if isinstance(frac, bool) or not isinstance(frac, int | float) or not 0 < frac <= 1:
             raise QueryError(f"frac={quoted(frac)} must be a number above 0 and at most 1.")
         unit = self._table.source.unit.column

@@ -52,8 +52,8 @@ def _refused(column: Any, before: Declaration, fact: Declaration, source: str) -
         now = "others" if isinstance(fact, Keys) else repr(fact)
     return SourceError(
         f"source {source!r} was declared before with other terms (domain of {column!r} was {then}, "
-        f"is {now}), and both can't hold. Keep to the first; or give bounds= or keys= in the call, "
-        "where they may differ each time; or end the session with dp.reset()."
+        f"is {now}), and both can't hold. Keep to the first; or give bounds= or keys= in the call "
+        "(range= for periods), where they may differ each time; or end the session with dp.reset()."
     )
 
 

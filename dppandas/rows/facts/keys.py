@@ -262,6 +262,22 @@ def is_hashable(part: Any) -> bool:
     return True
 
 
+def lasting_names(names: Iterable[Any]) -> None:
+    """Refuse names of columns that don't equal themselves: nobody could ask for such a column."""
+    for name in names:
+        if type(name) is not str and _is_lost(name):
+            raise QueryError(
+                f"{quoted(name)} can't name a column, because it doesn't equal itself. Rename the "
+                "column, as in df.rename(columns=str)."
+            )
+
+
+def _is_lost(name: Any) -> bool:
+    if isinstance(name, tuple):
+        return any(map(_is_lost, name))
+    return name is not None and is_missing(name)
+
+
 def plain(label: Any) -> Any:
     """numpy scalars as Python ones, which compare and print as people expect."""
     if isinstance(label, tuple):
