@@ -166,7 +166,10 @@ def test_one_key_however_it_is_spelled(what: str) -> None:
 
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "filled numbers": (lambda p: p[p["age"].fillna(0)], "isn't true or false"),
-    "numbers filled with False": (lambda p: p[p["age"].fillna(False)].count(), "isn't True or False"),
+    "numbers filled with False": (
+        lambda p: p[p["age"].fillna(False)].count(),
+        "isn't True or False",
+    ),
     "numbers turned": (lambda p: p[p["age"].replace({1: True})].count(), "isn't True or False"),
     "a row by label": (lambda p: p.loc[0], "rows can't be looked up by labels .* private mask"),
     "rows by label": (lambda p: p.loc[[0, 1], "age"], "rows can't be looked up by labels"),
