@@ -137,10 +137,16 @@ sums lie on a public grid, within a billionth of the bounds; and answers hold no
 """
 
 
+def _cell(text: str) -> str:
+    """Text in a cell of a table, which a bar would end, even in code."""
+    return text.replace("|", r"\|")
+
+
 def page() -> str:
     """The page."""
     rows = [
-        f"| {each.what}: `{each.line}{each.then}` | {each.pandas} | {each.here} | {each.why} |"
+        f"| {_cell(f'{each.what}: `{each.line}{each.then}`')} | {each.pandas} | {each.here} "
+        f"| {each.why} |"
         for each in DIFFERENCES
     ]
     return INTRO + "\n".join(["| | pandas | here | why |", "|---|---|---|---|", *rows]) + "\n"
