@@ -26,6 +26,7 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
+_TRUE = key(canonical(True))
 #: Families with an order; the others have only equality.
 _ORDERED = ("number", "text", "time", "zoned", "duration")
 
@@ -59,6 +60,8 @@ def with_scalar(operation: str, v: Vector, scalar: Any) -> Mask:
     cell = canonical(scalar)
     time = None if cell[0] != "text" else time_of(cell[1])
     read = None if time is None else canonical(time)
+    if isinstance(v, Truths) and operation == "==" and key(cell) == _TRUE:
+        return v.values if v.missing is None else v.values & ~v.missing
     v = _without_truths(v)
     if isinstance(v, Coded):
         return v.by_level(
