@@ -196,6 +196,8 @@ class TextMethods(Accessor[C]):
         )
         if not is_table:
             raise QueryError("table= must be one that str.maketrans makes, such as {97: 'b'}.")
+        for each in table.values():
+            text(each if isinstance(each, str) else "", "table")
         return self._new(TextMap(self._operand, "translate", (tuple(sorted(table.items())),)))
 
     @hide_internals
