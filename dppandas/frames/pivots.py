@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..columns.operators import ColumnOperators
 from ..columns.periods import is_grouper
-from ..columns.private_rows import PrivateTable, once, same_rows
+from ..columns.private_rows import PrivateTable, once, same_rows, same_value
 from ..errors import QueryError, parameters, quoted
 from ..privacy.accounting.losses import AskOptions
 from ..release.asking import release_method
@@ -142,7 +142,7 @@ def _with_sides(
     added = {}
     for column in given:
         same_rows(frame, column)
-        if frame._columns.get(column.name) != column._expression:
+        if not same_value(frame._columns.get(column.name), column._expression):
             added[column.name] = column._expression
     named = [item.name if isinstance(item, ColumnOperators) else item for item in each]
     for name in added:
