@@ -198,7 +198,7 @@ def _statistics(hows: Any) -> list[tuple[str, str]]:
     """The statistics of a column, each with its name."""
     each = hows if isinstance(hows, list) else [hows]
     found = [several.statistic_of(how, OFFERED) for how in each]
-    if not found or len({said for _, said in found}) < len(found):
+    if not found or len({how for how, _ in found}) < len(found):  # len is "size", too
         raise QueryError(f"aggfunc={quoted(hows)} must name at least one statistic, each once.")
     return found
 
