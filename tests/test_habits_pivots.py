@@ -128,6 +128,8 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], type[Exception], str]] = {
         clean, {"values": "age", "index": "sex", "aggfunc": "kurt"}, QueryError, "doesn't know"),
     "twice": (
         clean, {"values": "age", "index": "sex", "aggfunc": ["mean", "mean"]}, QueryError, "once"),
+    "twice, by two names": (
+        clean, {"values": "age", "index": "sex", "aggfunc": [len, "size"]}, QueryError, "once"),
     "others in the dict": (
         clean, {"values": ["age"], "index": "sex", "aggfunc": {"income": "mean"}}, QueryError,
         "for each column of values="),

@@ -196,6 +196,8 @@ class TextMethods(Accessor[C]):
         )
         if not is_table:
             raise QueryError("table= must be one that str.maketrans makes, such as {97: 'b'}.")
+        for each in table.values():
+            text(each if isinstance(each, str) else "", "table")
         return self._new(TextMap(self._operand, "translate", (tuple(sorted(table.items())),)))
 
     @hide_internals
@@ -229,7 +231,7 @@ class TextMethods(Accessor[C]):
         """Texts joined with those of other private columns of the same rows, as with ``+``;
         missing if one is, or with ``na_rep`` in its place.
 
-        others : a private column, or a list of them. Without it, pandas makes one text of all
+        others : a private column, or a list of up to 99. Without it, pandas makes one text of all
             rows, which would show them.
         """
         if others is None:

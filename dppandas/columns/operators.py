@@ -15,7 +15,7 @@ from ..rows import expressions, query_string
 from ..rows.expressions import Expression, Function, Literal
 from ..rows.facts import kinds
 from ..rows.values.vectors import COMPARE
-from .private_rows import PrivateTable
+from .private_rows import PrivateTable, same_value
 from .rowwise import by_place, computed, filled, truth
 from .spellings import numpy_functions
 
@@ -81,7 +81,8 @@ class ColumnOperators(PrivateTable):
 
     def _other(self, other: Any) -> Expression:
         if isinstance(other, ColumnOperators):
-            if other._table.data is not self._table.data or other._where != self._where:
+            is_of_table = other._table.data is self._table.data
+            if not is_of_table or not same_value(other._where, self._where):
                 raise LineageError("these columns have different rows. Make both from one frame.")
             return other._expression
         if isinstance(other, Private) and other._is_answer:

@@ -19,6 +19,7 @@ from ..rows.expressions import Cast, Expression, Literal, Mapped
 from ..rows.facts.keys import Keys, some_names
 from ..rows.facts.spans import FURTHEST, TIMES, Span
 from ..rows.plain_values import refuse_private
+from ..rows.values.families import MOST_CHARACTERS
 from ..rows.values.vectors import NUMBERS
 
 
@@ -238,9 +239,11 @@ def separator(sep: Any) -> str:
 
 
 def text(value: Any, name: str) -> str:
-    """A string, or a refusal."""
-    if isinstance(value, str):
+    """A string that a cell can hold, or a refusal."""
+    if isinstance(value, str) and len(value) <= MOST_CHARACTERS:
         return value
+    if isinstance(value, str):
+        raise QueryError(f"{name}= must have at most {MOST_CHARACTERS:,} characters.")
     raise QueryError(f"{name}={quoted(value)} must be a string.")
 
 

@@ -345,7 +345,8 @@ def grouped_by(
         raise QueryError("delta= is for undeclared keys, and these are declared. Leave it out.")
     names = [name for name, _ in named]
     cells = UndeclaredCells(tuple(each for _, each in named), delta=parse_delta(delta))
-    return UnknownGroups(frame, _placed(Grouping(names, cells, used), shown))
+    as_found = replace(shown, is_sorted=False)  # they come sorted, and pandas can't sort them all
+    return UnknownGroups(frame, _placed(Grouping(names, cells, used), as_found))
 
 
 def two_columns(name: Any) -> QueryError:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..columns.operators import ColumnOperators
 from ..columns.periods import grouped, is_grouper
-from ..columns.private_rows import PrivateTable, once, same_rows
+from ..columns.private_rows import PrivateTable, once, same_rows, same_value
 from ..errors import QueryError, quoted
 from ..release.private import Private
 from ..rows.expressions import Expression
@@ -70,7 +70,9 @@ def names_and_columns(frame: PrivateTable, by: Any) -> tuple[list[Any], frozense
 
 def _is_column(frame: PrivateTable, column: ColumnOperators) -> bool:
     """Whether a private column is one of the frame's, unchanged."""
-    return is_hashable(column.name) and frame._columns.get(column.name) == column._expression
+    if not is_hashable(column.name):
+        return False
+    return same_value(frame._columns.get(column.name), column._expression)
 
 
 def labels_of(frame: PrivateTable, items: Sequence[Any]) -> list[tuple[Any, Expression]]:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..columns.operators import ColumnOperators
 from ..columns.periods import is_grouper
-from ..columns.private_rows import PrivateTable, once, same_rows
+from ..columns.private_rows import PrivateTable, once, same_rows, same_value
 from ..errors import QueryError, quoted
 from ..privacy.accounting.losses import AskOptions
 from ..release.asking import release_method
@@ -138,7 +138,7 @@ def _with_sides(
     added = {}
     for column in given:
         same_rows(frame, column)
-        if frame._columns.get(column.name) != column._expression:
+        if not same_value(frame._columns.get(column.name), column._expression):
             added[column.name] = column._expression
     named = [item.name if isinstance(item, ColumnOperators) else item for item in each]
     for name in added:
@@ -194,7 +194,7 @@ def _statistics(hows: Any) -> list[tuple[str, str]]:
     """The statistics of a column, each with its name."""
     each = hows if isinstance(hows, list) else [hows]
     found = [several.statistic_of(how, OFFERED) for how in each]
-    if not found or len({said for _, said in found}) < len(found):
+    if not found or len({how for how, _ in found}) < len(found):  # len is "size", too
         raise QueryError(f"aggfunc={quoted(hows)} must name at least one statistic, each once.")
     return found
 

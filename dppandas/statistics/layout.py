@@ -77,11 +77,18 @@ class GroupLabels:
         if self.is_sorted:
             order = {"kind": "stable", "sort_remaining": False}
             value = value.sort_index(level=list(range(self.levels)), **order)
-        if not self.as_columns:
-            return value
-        if isinstance(value, pd.Series) and value.name is None:
-            return value.reset_index(name=UNNAMED)
-        return value.reset_index()
+        return self._in_columns(value) if self.as_columns else value
+
+    def _in_columns(self, value: Any) -> Any:
+        """Labels that are objects stay objects: pandas would find out what they are, and of keys
+        that nobody declared the dtype would tell which were left out."""
+        each = [value.index.get_level_values(place) for place in range(value.index.nlevels)]
+        unnamed = isinstance(value, pd.Series) and value.name is None
+        table = value.reset_index(name=UNNAMED) if unnamed else value.reset_index()
+        for place, labels in enumerate(each):
+            if labels.dtype == object:
+                table.isetitem(place, pd.Series(labels, dtype=object))
+        return table
 
     def clash(self, levels: Sequence[Any], columns: Sequence[Any] = ()) -> Any:
         """The name that a level of the index would share with another one or with a column if it

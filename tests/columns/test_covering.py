@@ -85,6 +85,35 @@ def test_texts_are_among_their_keys(name: str) -> None:
     assert {key(cell) for cell in _values(column, df) if cell != MISSING} <= known
 
 
+T = pd.Timestamp
+#: Labels, cells that equal one of them, and whether the texts are known of a kind, or of none.
+AS_TEXTS: dict[str, tuple[list[Any], list[Any], str, bool]] = {
+    "texts": (["a", "12"], ["a", "12"], "unknown", True),
+    "numbers": ([2, 0.5], [2, 2.0, 0.5], "unknown", True),
+    "times": ([T("2020-01-31")], [T("2020-01-31")], "time", True),
+    "times by texts": (["2020-01-31"], [T("2020-01-31"), "2020-01-31"], "unknown", False),
+    "times by texts, of a kind": (["2020-01-31"], [T("2020-01-31")], "time", False),
+    "texts of times": (["2020-01-31"], ["2020-01-31"], "text", True),
+    "truths": ([True, 2], [1, 1.0, True, 2], "unknown", False),
+    "truths, of their kind": ([True, False], [1, True, 0], "truth", True),
+    "zones": ([T("2020-01-31", tz="UTC")], [T("2020-01-31 01:00", tz="Europe/Paris")],
+              "zoned time", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", AS_TEXTS)
+def test_texts_of_cells_are_among_those_of_their_labels(name: str) -> None:
+    labels, cells, kind, are_known = AS_TEXTS[name]
+    df = pd.DataFrame({"c": pd.Series(cells, dtype=object)})
+    p = dp.protect(df, name="as texts", domain={"c": labels}, kinds={"c": kind})
+    column = p["c"].astype(str)
+    declared = column._table.declared(column._expression)
+    assert (declared is not None) == are_known
+    if declared is not None:
+        known = set(map(key, map(canonical, declared.labels)))
+        assert {key(cell) for cell in _values(column, df) if cell != MISSING} <= known
+
+
 REPLACED = {
     "text": (["a", "b", "c"], {"a": "b", "q": "z"}), "numbers": ([1, 2, 3], {1: 2, 3.0: "x"}),
     "truths": ([True, False], {1: "yes"}), "none": (["a", "b"], {"a": None}),

@@ -22,6 +22,7 @@ from ...rows.expressions import Expression, Literal
 from ...rows.facts.bounds import Bounds, Grid, Ticks
 from ...rows.facts.keys import Keys
 from ...rows.facts.units import whole_number
+from ...rows.plain_values import refuse_private
 from ...rows.values.vectors import NUMBERS
 from ...statistics import Cells, Layout
 
@@ -105,6 +106,7 @@ def pearson(method: object) -> None:
 
 def quantiles_of(q: object) -> tuple[tuple[Fraction, ...], float | list[float]]:
     """The shares q, exactly as they print, and their labels in the answer: a float for one."""
+    refuse_private(q, "q")
     if isinstance(q, str | bytes) or not isinstance(q, Iterable):
         share = _share(q)
         return (share,), float(share)

@@ -15,6 +15,7 @@ from ...release.request import Request
 from ...rows.expressions import Expression
 from ...rows.facts import kinds
 from ...rows.facts.keys import Keys
+from ...rows.plain_values import refuse_private
 from ...statistics import Moments
 from .aggregations import Aggregations
 from .arguments import checked_ddof, quantiles_of, with_levels
@@ -51,6 +52,7 @@ def rows_of(percentiles: object) -> Quantiles:
 
 
 def _checked(percentiles: object) -> tuple[Fraction, ...]:
+    refuse_private(percentiles, "percentiles")
     if isinstance(percentiles, str) or not isinstance(percentiles, Iterable):
         raise QueryError(f"percentiles={quoted(percentiles)} must be a list such as [0.1, 0.9].")
     given = list(percentiles)

@@ -159,8 +159,7 @@ class Cast(Unary):
         if self.to == "bool":
             return Keys((False, True))
         if self.to == "str" and isinstance(declared, Keys):
-            texts = dict.fromkeys(_as_text(canonical(label)) for label in declared.labels)
-            return None if MISSING in texts else Keys(tuple(text for _, text in texts))
+            return _keys_as_texts(declared, self.operand.kind(_NO_SCHEMA))
         bounds = self.operand.bounds(domain)
         if self.to not in ("int", "float") or bounds is None:
             return None
@@ -178,6 +177,24 @@ class Cast(Unary):
 
     def __str__(self) -> str:
         return f"{self.operand.inner} as {self.to}"
+
+
+#: A kind that follows from an expression alone, whatever the dtypes.
+_NO_SCHEMA: Schema = {}
+
+
+def _keys_as_texts(known: Keys, kind: Kind) -> Keys | None:
+    """The texts of declared labels; None if cells that equal a label may have another text: 1 does
+    of True, a time of a text that reads as one, and an instant in another zone."""
+    cells = [canonical(label) for label in known.labels]
+    for label, (family, _) in zip(known.labels, cells, strict=True):
+        is_time = family == "text" and vectors.timestamp(label) is not None
+        if family == "zoned" or (is_time and kind != kinds.TEXT):
+            return None
+        if family == "truth" and kind != kinds.TRUTH:
+            return None
+    texts = dict.fromkeys(map(_as_text, cells))
+    return None if MISSING in texts else Keys(tuple(text for _, text in texts))
 
 
 def _as_text(cell: Cell) -> Cell:

@@ -101,7 +101,7 @@ class Not(Unary, Truth):
 
 @dataclass(frozen=True)
 class Opposite(Unary):
-    """True for False, False for any other value; missing where the value is."""
+    """False for True and for 1, True for any other value, as `Not`; missing where the value is."""
 
     makes = kinds.TRUTH
     is_atom = False

@@ -5,20 +5,24 @@ from __future__ import annotations
 import operator
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ...errors import QueryError
 from ..facts import kinds
 from ..facts.domain import Declaration
 from ..facts.keys import Keys
 from ..facts.kinds import Kind, Schema
-from ..values import vectors
-from ..values.forms import Codes, Mask, Vector
+from ..values import forms, vectors
+from ..values.families import MOST_CHARACTERS
+from ..values.forms import Array, Codes, Mask, Vector
 from .base import Chunk, Domain, Expression, Literal, Needs, Truth, Unary
 
 #: Makes a function of one text from the arguments of a method.
@@ -44,11 +48,65 @@ def _extracted(pattern: str, group: int = 1) -> Callable[[str], Any]:
     return lambda text: None if (found := find(text)) is None else found[group]
 
 
+def _within(size: Callable[[Any], int], make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A text that is made, or None if it would be beyond the limits of cells: such a text is
+    missing, and the memory for it is never asked for, because an error would tell of the cell."""
+    return lambda value: None if size(value) > MOST_CHARACTERS else make(value)
+
+
+def _repeated(times: int) -> Callable[[str], Any]:
+    return _within(lambda text: len(text) * times, lambda text: text * times)
+
+
 def _replaced(pattern: str, by: str, is_regex: bool, most: int = -1) -> Callable[[str], Any]:
-    if not is_regex:
-        return lambda text: text.replace(pattern, by, most)
-    substitute = re.compile(pattern).sub
-    return lambda text: substitute(by, text, count=max(0, most))
+    if is_regex:
+        return _substituted(re.compile(pattern), by, max(0, most))
+    grows = max(0, len(by) - len(pattern))
+
+    def size(text: str) -> int:
+        if len(text) + (len(text) + 1) * grows <= MOST_CHARACTERS:
+            return 0  # whatever is found
+        found = text.count(pattern)
+        return len(text) + (len(by) - len(pattern)) * (found if most < 0 else min(found, most))
+
+    return _within(size, lambda text: text.replace(pattern, by, most))
+
+
+def _substituted(pattern: re.Pattern[str], by: str, most: int) -> Callable[[str], Any]:
+    constant, times = _template(pattern, by)
+    used = [(group, number) for group, number in enumerate(times) if number]
+
+    def size(text: str) -> int:
+        """How much of the result there is when it is beyond the limit, else any number below."""
+        if len(text) + (len(text) + 1) * (constant + sum(times) * len(text)) <= MOST_CHARACTERS:
+            return 0  # whatever is found
+        made, end = 0, 0
+        for match in islice(pattern.finditer(text), most or None):
+            made += match.start() - end + constant
+            made += sum(number * len(match[group] or "") for group, number in used)
+            end = match.end()
+            if made > MOST_CHARACTERS:
+                break
+        return made + len(text) - end
+
+    return _within(size, lambda text: pattern.sub(by, text, count=most))
+
+
+def _template(pattern: re.Pattern[str], by: str) -> tuple[int, list[int]]:
+    """How many characters of its own a replacement has, and how often it repeats each group, the
+    whole match first: from matches of patterns that have the same groups, of which one holds a
+    letter."""
+    names = {number: f"?P<{name}>" for name, number in pattern.groupindex.items()}
+
+    def length(letter: int) -> int:
+        held = [f"({names.get(i, '')}{'a' * (i == letter)})" for i in range(1, pattern.groups + 1)]
+        match = re.compile("".join([*held, "a" * (letter == 0)])).match("a")
+        return len(match.expand(by)) if match else 0
+
+    constant = length(-1)
+    whole = length(0) - constant
+    each = [length(group) - constant - whole for group in range(1, pattern.groups + 1)]
+    return constant, [whole, *each]
 
 
 def _spliced(start: int | None, stop: int | None, by: str) -> Callable[[str], str]:
@@ -63,8 +121,8 @@ def _spliced(start: int | None, stop: int | None, by: str) -> Callable[[str], st
 
 
 def _counted(pattern: str) -> Callable[[str], Any]:
-    find = re.compile(pattern).findall
-    return lambda text: len(find(text))
+    find = re.compile(pattern).finditer  # the matches together may be far longer than the text
+    return lambda text: sum(1 for _ in find(text))
 
 
 def _split(separator: str | None, most: int, is_regex: bool) -> Callable[[str], Any]:
@@ -79,7 +137,11 @@ def _found(pattern: str) -> Callable[[str], Any]:
 
 
 def _joined(separator: str) -> Callable[[Any], Any]:
-    return lambda parts: separator.join(parts)  # fails, and so is missing, where one is no text
+    def size(parts: Any) -> int:
+        return sum(map(len, parts)) + len(separator) * max(0, len(parts) - 1)
+
+    # either fails, and the result is missing, where one is no text
+    return _within(size, lambda parts: separator.join(parts))
 
 
 def _normalized(form: Any) -> Callable[[str], str]:
@@ -87,7 +149,16 @@ def _normalized(form: Any) -> Callable[[str], str]:
 
 
 def _translated(pairs: tuple[tuple[int, Any], ...]) -> Callable[[str], str]:
-    return operator.methodcaller("translate", dict(pairs))
+    table = dict(pairs)
+    lengths = {k: len(v) if isinstance(v, str) else int(v is not None) for k, v in table.items()}
+    longest = max([1, *lengths.values()])
+
+    def size(text: str) -> int:
+        if len(text) * longest <= MOST_CHARACTERS:
+            return 0  # whatever is in it
+        return sum(lengths.get(ord(each), 1) * n for each, n in Counter(text).items())
+
+    return _within(size, operator.methodcaller("translate", table))
 
 
 def _methods(names: str) -> dict[str, Maker]:
@@ -108,7 +179,7 @@ MAPS: dict[str, Maker] = {
         "lower upper title capitalize swapcase casefold strip lstrip rstrip removeprefix "
         "removesuffix zfill center ljust rjust find rfind partition rpartition rsplit"
     ),
-    "repeat": lambda times: lambda text: text * times,
+    "repeat": _repeated,
     "slice_replace": _spliced,
     "findall": _found,
     "join": _joined,
@@ -129,6 +200,8 @@ _NUMBERS = ("len", "count", "find", "rfind")
 _LISTS = ("split", "rsplit", "partition", "rpartition", "findall")
 #: Keys that follow from those of several columns.
 MOST_JOINED = 10_000
+#: Texts that are joined into one. Each may be as long as a cell can be.
+MOST_OPERANDS = 100
 
 
 @lru_cache(maxsize=256)
@@ -219,14 +292,17 @@ class Joined(Expression):
         there = np.ones(chunk.rows, dtype=bool)
         for operand in self.operands:
             if isinstance(operand, Literal):
-                texts = texts + operand.value
-                continue
-            part = operand.vector(chunk).coded()
-            own = np.array([c[1] if c[0] == "text" else None for c in part.levels.cells] + [None])
-            there &= np.array([text is not None for text in own])[part.codes]
-            own[[text is None for text in own]] = ""
-            pairs, codes = _numbered(codes, part.codes % len(own), len(texts), len(own))
-            texts = texts.take(pairs[0]) + own.take(pairs[1])
+                texts = texts + operand.value[: MOST_CHARACTERS + 1]
+            else:
+                own, held = _texts_of(operand.vector(chunk))
+                there &= np.array([text is not None for text in own])[held]
+                own[[text is None for text in own]] = ""
+                pairs, codes = _numbered(codes, held, len(texts), len(own))
+                texts = texts.take(pairs[0]) + own.take(pairs[1])
+            if max(map(len, texts), default=0) > MOST_CHARACTERS:
+                # now, and not at the end: what follows would make them longer still
+                long = np.array([len(text) > MOST_CHARACTERS for text in texts])
+                texts, there = np.where(long, "", texts), there & ~long[codes]
         return vectors.texts(texts, np.where(there, codes, -1))
 
     def declared(self, domain: Domain) -> Declaration | None:
@@ -244,13 +320,22 @@ class Joined(Expression):
         return " + ".join(operand.inner for operand in self.operands)
 
 
+def _texts_of(v: Vector) -> tuple[Array, Codes]:
+    """Texts, None for other values; and the place of each element's among them, which is the last
+    if it is missing."""
+    held = v.coded()
+    texts = [exact if family == "text" else None for family, exact in held.levels.cells]
+    return np.array([*texts, None], dtype=object), held.codes % (len(texts) + 1)
+
+
 def _numbered(a: Codes, b: Codes, most: int, width: int) -> tuple[tuple[Codes, Codes], Codes]:
-    """Which pairs of numbers there are, and the place of each among them. If many are possible,
-    each row is a pair of its own."""
+    """Which pairs of numbers there are, and the place of each among them. Equal ones are never
+    apart: a text for each row might fill the memory, where a single text more made many pairs."""
     end = most * width
-    if end > max(2**20, len(a)):
-        return (a, b), np.arange(len(a))
     numbers = a * width + b
+    if end > max(2**20, len(a)):
+        codes, found = forms.numbered(numbers)
+        return (found // width, found % width), codes
     there = np.zeros(end, dtype=bool)
     there[numbers] = True
     found = np.flatnonzero(there)
@@ -258,8 +343,13 @@ def _numbered(a: Codes, b: Codes, most: int, width: int) -> tuple[tuple[Codes, C
 
 
 def joined(operands: Iterable[Expression]) -> Expression:
-    """One `Joined` of all texts, however they were put together."""
+    """One `Joined` of all texts, however they were put together. Too many are refused: a single
+    row's texts might fill the memory."""
     flat: list[Expression] = []
     for each in operands:
         flat.extend(each.operands if isinstance(each, Joined) else [each])
+    if (number := sum(not isinstance(each, Literal) for each in flat)) > MOST_OPERANDS:
+        raise QueryError(
+            f"{number} columns of texts are joined, and at most {MOST_OPERANDS} can be. Join fewer."
+        )
     return Joined(tuple(flat))

@@ -14,7 +14,7 @@ from refusals import refusal
 import dppandas as dp
 from dppandas.audit import check_sensitivity
 from dppandas.engines.pandas import PandasEngine
-from dppandas.errors import PrivateValueError, RecordError, ReleaseFailed
+from dppandas.errors import LineageError, PrivateValueError, RecordError, ReleaseFailed
 from dppandas.release.unreleased import Unreleased
 
 LIMITS = {"a": (0, 1), "b": (0, 3), "g": (1, 2)}
@@ -175,6 +175,18 @@ def test_describe_without_noise_is_what_pandas_says(exact: None) -> None:
     assert dp.ledger().spent == 16
     asked = [e.what.split(" of ")[0] for e in dp.ledger()._entries()]
     assert asked[:2] == ["count, mean, std", "min, quartiles, max"]
+
+
+def test_shares_from_a_protected_source_are_refused_and_not_quoted() -> None:
+    df = pd.DataFrame({"x": [5.0, 987654.0]})
+    p = dp.protect(df, "shares")
+    for of in (p, p["x"]):
+        for ask in (
+            lambda of: of.quantile(df["x"], bounds=(0, 9)),
+            lambda of: of.describe(percentiles=df["x"], bounds=(0, 9)),
+        ):
+            said = refusal(partial(ask, of), "carries the token", LineageError)
+            assert "987654" not in said
 
 
 def test_describe_without_a_loss_is_the_public_schema() -> None:

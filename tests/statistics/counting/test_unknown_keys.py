@@ -489,6 +489,14 @@ def test_nothing_but_values_depends_on_the_data(values: list[Any], approximate: 
     assert both.index.names == ["x", "y"]
     assert [level.dtype for level in both.index.levels] == [object, object]
     means = p.groupby("x", delta="1e-9")[["y"]].mean(bounds=(0, 2), epsilon=1)
+    for by, flags in (("x", {}), (["x", "y"], {"sort": True})):
+        groups = p.groupby(by, delta="1e-9", as_index=False, **flags)
+        table = groups.size(epsilon=1)
+        labels = [by] if isinstance(by, str) else by
+        assert dict(table.dtypes) == {**dict.fromkeys(labels, object), "size": "int64"}
+        in_order = p.groupby(by, delta="1e-9", sort=True).size(epsilon=1)
+        assert in_order.index.equals(table.set_index(labels).index)
+        assert len(dp.record(table).errors()) == len(table)
     said = list(means.columns), list(means.dtypes), means.index.dtype
     assert said == (["y"], ["float64"], object)
     assert p["x"].unique(**asked).dtype == object
