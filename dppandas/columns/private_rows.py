@@ -13,7 +13,8 @@ import pandas as pd
 from ..errors import LineageError, MissingArgument, QueryError, UnknownColumn, quoted
 from ..release.private import Private, Table
 from ..rows import expressions, query_string
-from ..rows.expressions import Column, Expression
+from ..rows.expressions import Column, Expression, InPeriod, TimePart
+from ..rows.facts import kinds
 from ..rows.facts.keys import Keys, by_column
 from ..statistics import Cells
 
@@ -132,11 +133,11 @@ def same_rows(rows_of: PrivateTable, column: PrivateTable) -> None:
 
 
 def keys_known(table: Table, expression: Expression) -> Keys | None:
-    """The keys that the domain declares, or that are known anyway: those of True and False."""
-    declared = table.declared(expression)
-    if isinstance(declared, Keys):
-        return declared
-    are_truths = expressions.holds_truths(expression, table.source.facts)
+    """The keys that the domain declares, or that follow from it, and those of True and False."""
+    facts = table.source.facts
+    if (known := expression.known_keys(facts.domain, facts.schema)) is not None:
+        return known
+    are_truths = expressions.holds_truths(expression, facts)
     return Keys((False, True)) if are_truths else None
 
 
@@ -144,6 +145,14 @@ def declared_keys(table: Table, name: Any, expression: Expression) -> Keys:
     """The keys that are known of a column, which is refused if there are none."""
     if (known := keys_known(table, expression)) is not None:
         return known
+    kind = expression.kind(table.source.facts.schema)
+    if kind in kinds.TIMES or isinstance(expression, TimePart | InPeriod):
+        raise MissingArgument(
+            f"keys= is needed for {name!r}: which times occur is never read from the data, and no "
+            "short list follows from declared bounds. For periods of a public range write "
+            'resample("MS", on="when", range=("2020-01-01", "2020-12-31")), or '
+            'groupby(pd.Grouper(key="when", freq="MS"), range=…).'
+        )
     raise MissingArgument(
         f"keys= is needed for {name!r}: labels are never read from the data, because a rare one "
         "would show who is in it. Write keys=[9, 12, 14], or declare them: domain= of dp.protect, "

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..facts import kinds
 from ..facts.domain import Declaration
-from ..facts.keys import Keys
+from ..facts.keys import MOST_IMPLIED, Keys
 from ..facts.kinds import Kind, Schema
 from ..values import vectors
 from ..values.forms import Codes, Mask, Vector
@@ -127,8 +127,6 @@ MAPS: dict[str, Maker] = {
 OF_LISTS = ("get", "slice", "len", "join")
 _NUMBERS = ("len", "count", "find", "rfind")
 _LISTS = ("split", "rsplit", "partition", "rpartition", "findall")
-#: Keys that follow from those of several columns.
-MOST_JOINED = 10_000
 
 
 @lru_cache(maxsize=256)
@@ -234,7 +232,7 @@ class Joined(Expression):
         texts = [""]
         for operand in self.operands:
             known = operand.declared(domain)
-            if not isinstance(known, Keys) or len(texts) * len(known) > MOST_JOINED:
+            if not isinstance(known, Keys) or len(texts) * len(known) > MOST_IMPLIED:
                 return None
             own = [label for label in known.labels if isinstance(label, str)]
             texts = [text + label for text in texts for label in own]
