@@ -29,10 +29,11 @@ from .answers.arguments import briefly, index
 from .answers.frequencies import counts_units
 from .answers.summaries import Covariances
 from .grouping import Grouping, grouping, labels_of, names_and_columns
+from .partitions import GroupsOneByOne
 from .series import PrivateSeries
 
 
-class PrivateGroupBy(Covariances):
+class PrivateGroupBy(GroupsOneByOne, Covariances):
     """Private rows grouped by declared keys. Answers have an entry for each key, in that order."""
 
     def __init__(self, table: PrivateTable, by: Grouping, selected: Any = None) -> None:
