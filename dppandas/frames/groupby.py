@@ -173,8 +173,9 @@ class PrivateGroupBy(GroupsOneByOne, Covariances):
         return self._question(Count(self._groups, self._counted()), self._by_group("size"))
 
     def _counted(self) -> Layout:
-        """The layout of a count for each group."""
-        return Layout(integer=True, index=index(self._groups, self._names))
+        """The layout of a count for each group. As a column it is named size, whatever it is of."""
+        name = self._selected if self._is_single and not self._by.shown.as_columns else None
+        return Layout(integer=True, index=index(self._groups, self._names), name=name)
 
     @release_method
     def value_counts(
