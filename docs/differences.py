@@ -26,10 +26,11 @@ df = pd.DataFrame({
     "grade": pd.Categorical(["A", "C", "B", "C"], ["C", "B", "A"], ordered=True),
     "x": [1.0, 2.0, None, 8.0],
     "when": pd.to_datetime(["2024-03-31 02:30", "2024-04-01 09:00", "2024-04-02 09:00", None]),
+    "sent": pd.to_datetime(["2024-04-01 09:00", "2024-04-02 23:30"] * 2).tz_localize("Asia/Tokyo"),
 })
 f = dp.protect(df, name="f", unit="who", max_rows=2, domain={
     "city": ["Rome", "Oslo", "Bonn"], "sex": ["f", "m"], "age": (0, 100), "n": (0, 8), "x": (0, 8),
-    "grade": ["B", "A", "C"]})
+    "grade": ["B", "A", "C"], "sent": ("2024-04-01", "2024-04-02")})
 """
 
 
@@ -93,7 +94,7 @@ DIFFERENCES = [
         "A frame counts its rows", 'f.count()', "a Series", "4",
         "select columns to count values of each: f[['x', 'n']].count()"),
     Difference(
-        "The size of a frame is its rows", 'f.size', "36", "a method",
+        "The size of a frame is its rows", 'f.size', "40", "a method",
         "it is private: f.size(epsilon=…)"),
     Difference(
         "describe without a loss shows the schema", 'f.describe().index.tolist()[:2]',
@@ -114,6 +115,11 @@ DIFFERENCES = [
         "Times that a clock skips are missing",
         'f["when"].dt.tz_localize("Europe/Rome").count()', "an error", "2",
         "an error would tell of the rows"),
+    Difference(
+        "Periods between bounds without a zone are of the local clock",
+        'f.resample("D", on="sent").size()', "{'2024-04-01 00:00:00+09:00': 2, "
+        "'2024-04-02 00:00:00+09:00': 2}", "{'2024-04-01 00:00:00': 2, '2024-04-02 00:00:00': 2}",
+        "the zone of a column is data; declare bounds in a zone", ".rename(str).to_dict()"),
     Difference(
         "Margins of a mean are of all rows in cells",
         'f.pivot_table(["n", "x"], index="sex", margins=True)', "2.333", "2.5",

@@ -14,6 +14,7 @@ import dppandas as dp
 from dppandas.errors import MissingArgument, QueryError
 
 EDGES = [0, 30, 60, 100]
+GAPS = pd.IntervalIndex.from_tuples([(0, 30), (60, 100)])
 LINES: dict[str, Callable[[Any], Any]] = {
     "edges": lambda f: f["age"].value_counts(bins=EDGES, sort=False),
     "edges, by number": lambda f: f["age"].value_counts(False, False, False, EDGES),
@@ -55,6 +56,60 @@ def test_equal_bins_divide_the_bounds() -> None:
     )  # fmt: skip
 
 
+def cut(f: Any, name: str, *args: Any, **options: Any) -> Any:
+    """`pandas.cut` of a plain column, `dppandas.cut` of a private one."""
+    return (pd.cut if isinstance(f, pd.DataFrame) else dp.cut)(f[name], *args, **options)
+
+
+TIMES = pd.to_datetime(["2024-01-10", "2024-02-01", "2024-03-01"])
+CUTS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any] | None]] = {
+    "a number, labelled": (
+        lambda f: cut(f, "age", 2, labels=["young", "old"]),
+        lambda f: cut(f, "age", [-1, 50, 100], labels=["young", "old"])),
+    "a number, to the left": (
+        lambda f: cut(f, "income", 4, right=False, labels=False),
+        lambda f: cut(f, "income", [0, 25, 50, 75, 101], right=False, labels=False)),
+    "intervals": (lambda f: cut(f, "age", pd.interval_range(10, 90, freq=20)), None),
+    "intervals to the left": (
+        lambda f: cut(f, "age", pd.interval_range(18, 60, freq=6, closed="left")), None),
+    "times": (lambda f: cut(f, "when", TIMES), None),
+    "texts of times": (
+        lambda f: cut(f, "when", [*map(str, TIMES)], labels=["a", "b"]),
+        lambda f: cut(f, "when", TIMES, labels=["a", "b"])),
+    "times to the left": (lambda f: cut(f, "when", TIMES, right=False), None),
+    "intervals of times": (
+        lambda f: cut(f, "when", pd.IntervalIndex.from_breaks(TIMES, closed="left")), None),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("line", CUTS)
+def test_cuts(line: str, frame: str) -> None:
+    ask, plainly = CUTS[line]
+    agree(ask, FRAMES[frame](), plainly)
+
+
+@pytest.mark.usefixtures("exact")
+def test_cuts_into_a_number_of_bins() -> None:
+    p = private(clean())
+    counts = dp.cut(p["age"], 4).value_counts(epsilon=1, sort=False)
+    wanted = p["age"].value_counts(bins=4, sort=False, epsilon=1)
+    assert counts.tolist() == wanted.tolist()
+    assert counts.index.tolist() == wanted.index.tolist()
+
+
+@pytest.mark.usefixtures("exact")
+def test_equal_bins_of_declared_times() -> None:
+    df = clean()
+    p = dp.protect(df, name="bins", domain={"when": ("2024-01-01", "2024-03-31")})
+    found = dp.cut(p["when"], 3).value_counts(sort=False, epsilon=1)
+    edges = pd.date_range("2024-01-01", "2024-03-31", periods=4)
+    wanted = pd.cut(df["when"], edges, include_lowest=True).value_counts(sort=False)
+    assert found.tolist() == wanted.tolist()
+    assert [each.right for each in found.index] == list(edges[1:])
+
+
 def test_bins_are_asked_once() -> None:
     p = private(clean())
     p["age"].value_counts(bins=EDGES, epsilon=1)
@@ -66,7 +121,15 @@ def test_bins_are_asked_once() -> None:
 @pytest.mark.parametrize(("line", "kind", "says"), [
     (lambda p: p["age"].value_counts(bins=3, keys=[1]), QueryError, "bins= makes the keys"),
     (lambda p: p["when"].value_counts(bins=3), Exception, "when"),
-    (lambda p: (p["age"] / p["income"]).value_counts(bins=3), MissingArgument, "range"),
+    (lambda p: (p["age"] / p["income"]).value_counts(bins=3), MissingArgument, "needs declared"),
+    (lambda p: (p["age"] / p["income"]).cut(3), MissingArgument, "needs declared"),
+    (lambda p: p["age"].cut(3.0), QueryError, "list of edges"),
+    (lambda p: p["age"].cut(3, labels=["a", "b"]), QueryError, "make 3 intervals"),
+    (lambda p: p["age"].cut(GAPS), QueryError, "without gaps"),
+    (lambda p: p["age"].cut(GAPS[:1].set_closed("both")), QueryError, "closed on"),
+    (lambda p: p["age"].cut(GAPS[:1], labels=["a"]), QueryError, "Leave labels= out"),
+    (lambda p: p["city"].unique(epsilon=1), QueryError, r"value_counts\(epsilon=…\)"),
+    (lambda p: p["city"].unique().release(epsilon=1), MissingArgument, "keys from the data"),
     (lambda p: p["age"].value_counts(bins=[3, 1]), QueryError, "edges"),
     (lambda p: p["age"].value_counts(bins="auto"), QueryError, "bins='auto'"),
 ])  # fmt: skip

@@ -60,6 +60,18 @@ def test_as_pandas(name: str, frame: str) -> None:
         assert same or (one == other if isinstance(other, str) else one == pytest.approx(other))
 
 
+@pytest.mark.usefixtures("exact")
+def test_times_have_no_deviation_among_their_figures() -> None:
+    df = clean()[["when", "sex"]]
+    p = dp.protect(df, name="times", domain={"when": ("2024-01-01", "2024-04-30"), "sex": ["f"]})
+    found = p["when"].describe(epsilon=1)
+    assert found.index.tolist() == df["when"].describe().index.tolist()
+    assert p[["when"]].describe(epsilon=1).index.tolist() == df[["when"]].describe().index.tolist()
+    by_group = p.groupby("sex")["when"].describe(epsilon=1)
+    assert by_group.columns.tolist() == df.groupby("sex")["when"].describe().columns.tolist()
+    assert abs(found["mean"] - df["when"].mean()) < pd.Timedelta("1s")
+
+
 def test_labels_are_described_by_three_releases() -> None:
     p = private(clean())
     found = p["city"].describe(epsilon=1)

@@ -29,6 +29,13 @@ LINES: dict[str, Line] = {
         {"age": ["mean", "size"], "income": ["sum"]}),
     "a mixed dict": lambda f: f.groupby("city", sort=True).agg({"age": ["mean"], "income": "sum"}),
     "functions": lambda f: f.groupby("city", sort=True)["income"].agg([np.mean, np.sum]),
+    "size of a column": lambda f: f.groupby("city", sort=True)["age"].size(),
+    "size of a column by two": lambda f: f.groupby(["city", "sex"], sort=True)["age"].size(),
+    "size of columns": lambda f: f.groupby("city", sort=True)[["age"]].size(),
+    "size of a column by another": lambda f: f["age"].groupby(f["city"], sort=True).size(),
+    "size of a column, as a column": lambda f: f.groupby(
+        "city", sort=True, as_index=False)["age"].size(),
+    "size of a column, agg": lambda f: f.groupby("city", sort=True)["age"].agg("size"),
     "len": lambda f: f.groupby("city", sort=True)["income"].agg([len]),
     "distinct": lambda f: f.groupby("city", sort=True).agg(kinds=("level", "nunique")),
     "distinct in a dict": lambda f: f.groupby("city", sort=True).agg({"level": "nunique"}),

@@ -53,16 +53,24 @@ def _span(table: Table, name: Any, expression: Expression, bins: Any, within: An
 
 def _of_times(expression: Expression, bins: Any, span: Span) -> tuple[Cells, str]:
     """Bins of times or durations: bins of the numbers that a `Ruler` makes of them."""
+    measured, edges, breaks = _measured(expression, bins, span)
+    intervals = tuple(pd.IntervalIndex.from_breaks(breaks, closed="left"))
+    cut_up = Cut(measured, edges, intervals, right=False, include_highest=True)
+    low, high = span.ends
+    return Cells((cut_up,), Keys(intervals)), f"{len(intervals)} bins in {low} to {high}"
+
+
+def _measured(
+    expression: Expression, bins: Any, span: Span
+) -> tuple[Expression, tuple[float, ...], Any]:
+    """Times or durations as numbers, the edges of bins among these numbers, and as they are."""
     nanos = _nanos(bins, span)
     ruler = Ruler(span, TICKS[1] if all(edge % 1000 == 0 for edge in nanos) else TICKS[0])
     edges = tuple((edge - ruler.origin) / ruler.tick for edge in nanos)
     if any(a >= b for a, b in itertools.pairwise(edges)):
         raise QueryError(f"{span} can't be cut into such bins, because edges must rise.")
     breaks = ruler.array([span.value(edge) for edge in nanos], of_lengths=not span.is_time)
-    intervals = tuple(pd.IntervalIndex.from_breaks(breaks, closed="left"))
-    cut_up = Cut(Measured(expression, ruler), edges, intervals, right=False, include_highest=True)
-    low, high = span.ends
-    return Cells((cut_up,), Keys(intervals)), f"{len(intervals)} bins in {low} to {high}"
+    return Measured(expression, ruler), edges, breaks
 
 
 def _nanos(bins: Any, span: Span) -> list[int]:
@@ -94,10 +102,85 @@ def _equal(bounds: Bounds, number: int) -> tuple[float, ...]:
     return edges if all(a < b for a, b in itertools.pairwise(edges)) else tuple(exact)
 
 
+def cut_up(
+    table: Table,
+    name: Any,
+    expression: Expression,
+    bins: Any,
+    labels: Any,
+    right: bool,
+    include_lowest: bool,
+    ordered: bool,
+) -> Cut:
+    """See `PrivateColumn.cut`."""
+    given = isinstance(bins, pd.IntervalIndex)
+    if given:
+        right = _is_right(bins, labels)
+        bins = [*bins.left, bins.right[-1]]
+    is_number = isinstance(bins, int | np.integer) and not isinstance(bins, bool)
+    lowest = right and (bool(include_lowest) or is_number) and not given
+    span = _span(table, name, expression, bins, None)
+    edges: tuple[float, ...]
+    if span is not None:
+        expression, edges, breaks = _measured(expression, bins, span)
+    elif is_number:
+        edges = breaks = edges_within(table, name, expression, bins, None, has_range=False)
+    else:
+        edges = breaks = edges_of(bins)
+        if all(isinstance(edge, int | np.integer) for edge in bins):
+            breaks = list(map(int, edges))
+    named = _named(labels, breaks, right, lowest and is_number and span is None)
+    highest = is_number and not right
+    is_ordered = ordered and labels is not False
+    return Cut(expression, edges, named, right, lowest, highest, ordered=is_ordered)
+
+
+def _is_right(intervals: pd.IntervalIndex, labels: Any) -> bool:
+    """Whether intervals have their right edges. Refuses what edges in a row can't say."""
+    if labels is not None:
+        raise QueryError("intervals as bins= are the labels. Leave labels= out, or give edges.")
+    are_in_a_row = list(intervals.left[1:]) == list(intervals.right[:-1])
+    if len(intervals) and are_in_a_row and intervals.closed in ("left", "right"):
+        return bool(intervals.closed == "right")
+    raise QueryError(
+        "intervals as bins= must follow each other without gaps, and be closed on the left or on "
+        "the right. Give edges, as in cut([0, 18, 65]), and mask what you leave out."
+    )
+
+
+def _named(labels: Any, breaks: Any, right: bool, is_lowered: bool) -> tuple[Any, ...]:
+    """A label for each interval between edges.
+
+    is_lowered : whether the first interval is shown as pandas does it, from just below its edge.
+    """
+    number = len(breaks) - 1
+    if labels is False:
+        return tuple(range(number))
+    if labels is None:
+        if is_lowered:
+            return tuple(pd.cut([], list(breaks), include_lowest=True).categories)
+        return tuple(pd.IntervalIndex.from_breaks(breaks, closed="right" if right else "left"))
+    named = Keys.parse(labels, ["cut"]).labels
+    if len(named) != number:
+        raise QueryError(
+            f"{number + 1} edges make {number} intervals, but there are {len(named)} labels. Give "
+            "one for each interval."
+        )
+    return named
+
+
 def edges_within(
-    table: Table, name: Any, expression: Expression, bins: Any, within: Any
+    table: Table,
+    name: Any,
+    expression: Expression,
+    bins: Any,
+    within: Any,
+    has_range: bool = True,
 ) -> tuple[float, ...]:
-    """The public edges of bins: those given, or of equal bins over a range."""
+    """The public edges of bins: those given, or of equal bins over a range.
+
+    has_range : whether the call takes a range=, and not declared bounds alone.
+    """
     if bins is None or isinstance(bins, bool | float | np.floating | str):
         raise QueryError(f"bins={quoted(bins)} must be a whole number of bins, or a list of edges.")
     if not isinstance(bins, int | np.integer):
@@ -109,9 +192,14 @@ def edges_within(
         try:
             bounds = bounds_of(table, name, expression, within)
         except MissingArgument:
+            if has_range:
+                raise MissingArgument(
+                    f"range= is needed for bins={number} of {name!r}, because dppandas never reads "
+                    "it from the data. Write range=(lower, upper), or a list of edges as bins=."
+                ) from None
             raise MissingArgument(
-                f"range= is needed for bins={number} of {name!r}, because dppandas never reads it "
-                "from the data. Write range=(lower, upper), or a list of edges as bins=."
+                f"bins={number} of {name!r} needs declared bounds, because edges are never read "
+                "from the data. Declare them, as in .declare(age=(0, 60)), or give a list of edges."
             ) from None
         edges = _equal(bounds, number)
         if any(a >= b for a, b in itertools.pairwise(edges)):

@@ -7,17 +7,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-import numpy as np
-import pandas as pd
-
 from ..errors import QueryError, hide_internals, is_one_of, quoted
 from ..release.asking import release_method
 from ..rows import expressions
-from ..rows.expressions import Clip, ClipSpan, Column, Cut, Expression, Function, Literal, Where
-from ..rows.facts.keys import Keys, is_hashable
+from ..rows.expressions import Clip, ClipSpan, Column, Expression, Function, Literal, Where
+from ..rows.facts.keys import is_hashable
 from ..rows.facts.units import whole_number
 from ..rows.plain_values import is_listed, listed
 from .accessors import TextMethods
+from .bins import cut_up
 from .each_value import EachValue, called, result
 from .operators import ColumnOperators
 from .private_rows import PrivateTable, same_rows
@@ -27,7 +25,6 @@ from .rowwise import (
     cast,
     chosen,
     clipped_to,
-    edges_of,
     mapped,
     number,
     truth,
@@ -235,8 +232,9 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
     ) -> Self:
         """The public interval that each value lies in, as `pandas.cut` with given edges.
 
-        bins : the edges, a list of rising numbers. A number of bins alone isn't enough: their
-            edges would have to be read from the data.
+        bins : the edges, a list of rising numbers, times or durations; a pd.IntervalIndex; or a
+            number of equal bins over the declared bounds, the same as those of
+            ``value_counts(bins=)``. Edges are never read from the data.
         labels : a label for each interval; None for the intervals themselves, False for 0, 1, 2, …
         ordered : whether answers sort the labels as the intervals, not as texts: their index is
             then a CategoricalIndex, as pandas' is.
@@ -250,26 +248,10 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         <unreleased value_counts of age (2 keys), from unnamed (asserted): nothing computed or \
 charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         """
-        edges = edges_of(bins)
         if not isinstance(ordered, bool):
             raise QueryError(f"ordered={quoted(ordered)} must be True or False.")
-        if labels is None:
-            are_whole = all(isinstance(edge, int | np.integer) for edge in bins)
-            breaks = list(map(int, edges)) if are_whole else edges
-            intervals = pd.IntervalIndex.from_breaks(breaks, closed="right" if right else "left")
-            named: tuple[Any, ...] = tuple(intervals)
-        elif labels is False:
-            named = tuple(range(len(edges) - 1))
-        else:
-            named = Keys.parse(labels, ["cut"]).labels
-        if len(named) != len(edges) - 1:
-            raise QueryError(
-                f"{len(edges)} edges make {len(edges) - 1} intervals, but there are {len(named)} "
-                "labels. Give one for each interval."
-            )
-        which = bool(right), bool(include_lowest and right)
-        is_ordered = ordered and labels is not False
-        return self._new(Cut(self._expression, edges, named, *which, ordered=is_ordered))
+        options = labels, bool(right), include_lowest, ordered
+        return self._new(cut_up(self._table, self.name, self._expression, bins, *options))
 
     @hide_internals
     def rename(self, name: Any) -> Self:

@@ -14,7 +14,8 @@ from ..errors import LineageError, MissingArgument, QueryError, UnknownColumn, q
 from ..ledger import canonical
 from ..release.private import Private, Table
 from ..rows import expressions, query_string
-from ..rows.expressions import Column, Expression
+from ..rows.expressions import Column, Expression, InPeriod, TimePart
+from ..rows.facts import kinds
 from ..rows.facts.keys import Keys, by_column, lasting_names
 from ..statistics import Cells
 
@@ -145,11 +146,11 @@ def same_value(one: Expression | None, other: Expression | None) -> bool:
 
 
 def keys_known(table: Table, expression: Expression) -> Keys | None:
-    """The keys that the domain declares, or that are known anyway: those of True and False."""
-    declared = table.declared(expression)
-    if isinstance(declared, Keys):
-        return declared
-    are_truths = expressions.holds_truths(expression, table.source.facts)
+    """The keys that the domain declares, or that follow from it, and those of True and False."""
+    facts = table.source.facts
+    if (known := expression.known_keys(facts.domain, facts.schema)) is not None:
+        return known
+    are_truths = expressions.holds_truths(expression, facts)
     return Keys((False, True)) if are_truths else None
 
 
@@ -163,6 +164,14 @@ def declared_keys(table: Table, name: Any, expression: Expression) -> Keys:
             f"keys= is needed for the unit column {name!r}: which units there are is private. Make "
             "one row for each unit, and ask that for an answer: "
             "frame.per_unit().agg(total=('amount', 'sum')). Or group by the other columns only."
+        )
+    kind = expression.kind(table.source.facts.schema)
+    if kind in kinds.TIMES or isinstance(expression, TimePart | InPeriod):
+        raise MissingArgument(
+            f"keys= is needed for {name!r}: which times occur is never read from the data, and no "
+            "short list follows from declared bounds. For periods of a public range write "
+            'resample("MS", on="when", range=("2020-01-01", "2020-12-31")), or '
+            'groupby(pd.Grouper(key="when", freq="MS"), range=…).'
         )
     raise MissingArgument(
         f"keys= is needed for {name!r}: labels are never read from the data, because a rare one "

@@ -58,7 +58,7 @@ OF_RESULTS = _by_name(
 #: For each other name of frames and columns: why not, and what to do instead.
 VERBS: Refusals = OF_RESULTS | _by_name(
     ("first last nth truncate take", _ORDER, _SAMPLE),
-    ("iloc at iat xs get_group", "rows have neither positions nor public labels",
+    ("iloc at iat xs", "rows have neither positions nor public labels",
      'keep rows by their own values: query("age > 30"), or loc[mask, columns]'),
     ("rank cumsum cumprod cummax cummin cumcount ngroup", _OTHERS, _PUBLIC),
     ("shift diff pct_change rolling expanding ewm autocorr", _OTHERS,

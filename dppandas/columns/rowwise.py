@@ -150,8 +150,8 @@ def clipped_to(lower: Any, upper: Any) -> Span | None:
 def edges_of(bins: Any) -> tuple[float, ...]:
     if not isinstance(bins, list | tuple | range | np.ndarray | pd.Index):
         raise QueryError(
-            f"bins={quoted(bins)} must be a list of edges, such as [0, 18, 65, 120]. With only "
-            "a number of bins, their edges would have to be read from the data."
+            f"bins={quoted(bins)} must be a list of edges, such as [0, 18, 65, 120], or a whole "
+            "number of bins between declared bounds. Edges are never read from the data."
         )
     edges = tuple(number(edge, "bins") for edge in bins)
     if len(edges) < 2 or any(a >= b for a, b in itertools.pairwise(edges)):

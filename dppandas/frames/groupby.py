@@ -29,10 +29,11 @@ from .answers.arguments import briefly, index
 from .answers.frequencies import counts_units
 from .answers.summaries import Covariances
 from .grouping import Grouping, grouping, labels_of, names_and_columns
+from .partitions import GroupsOneByOne
 from .series import PrivateSeries
 
 
-class PrivateGroupBy(Covariances):
+class PrivateGroupBy(GroupsOneByOne, Covariances):
     """Private rows grouped by declared keys. Answers have an entry for each key, in that order."""
 
     def __init__(self, table: PrivateTable, by: Grouping, selected: Any = None) -> None:
@@ -172,8 +173,9 @@ class PrivateGroupBy(Covariances):
         return self._question(Count(self._groups, self._counted()), self._by_group("size"))
 
     def _counted(self) -> Layout:
-        """The layout of a count for each group."""
-        return Layout(integer=True, index=index(self._groups, self._names))
+        """The layout of a count for each group. As a column it is named size, whatever it is of."""
+        name = self._selected if self._is_single and not self._by.shown.as_columns else None
+        return Layout(integer=True, index=index(self._groups, self._names), name=name)
 
     @release_method
     def value_counts(

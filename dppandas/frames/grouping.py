@@ -28,6 +28,8 @@ class Grouping:
     #: The columns that rows are grouped by: answers have none of them.
     used: frozenset[Any]
     shown: GroupLabels = field(default_factory=GroupLabels)
+    #: Whether the columns were given as a list: pandas then names each group by a tuple.
+    is_listed: bool = False
 
 
 def names_of(given: Any) -> list[Any]:
@@ -101,7 +103,7 @@ def grouping(frame: PrivateTable, by: Any, keys: object, ranges: object, verb: s
     else:
         labels = labels_of(frame, items)
         names, cells = [name for name, _ in labels], frame._cells_by(labels, keys)
-    return Grouping(names, cells, used)
+    return Grouping(names, cells, used, is_listed=isinstance(by, list | pd.Index))
 
 
 def labels_shown(

@@ -114,6 +114,25 @@ def test_texts_of_cells_are_among_those_of_their_labels(name: str) -> None:
         assert {key(cell) for cell in _values(column, df) if cell != MISSING} <= known
 
 
+@pytest.mark.parametrize("plain", [0, 3, -7, 0.1, 1e300, np.int8(5)])
+@pytest.mark.parametrize("operation", ["+", "-", "*", "/", "//", "%", "**"])
+def test_numbers_beside_a_plain_one_are_among_their_keys(operation: str, plain: Any) -> None:
+    for labels in ([*range(-3, 24)], [0.1, 0.2, 0.3, -0.0, 1e300], [True, False], [2**53 + 1, 5]):
+        cells = [*labels, None] if labels[0] is not True else labels
+        df = pd.DataFrame({"c": pd.Series(cells, dtype=object)})
+        p = dp.protect(df, name=f"{labels}", domain={"c": labels}, kinds={"c": "number"})
+        for line in (f"c {operation} k", f"k {operation} c"):
+            column = eval(line, {"c": p["c"], "k": plain})
+            facts = column._table.source.facts
+            found = column._expression.known_keys(facts.domain, facts.schema)
+            assert (found is None) == (operation == "**") or not plain, line
+            known = set(map(key, map(canonical, found.labels))) if found else None
+            for cell in _values(column, df) if found else []:
+                is_number = cell != MISSING and math.isfinite(float(cell[1]))
+                assert not is_number or key(cell) in known, (line, cell)
+            assert found is None or list(found.labels) == sorted(set(found.labels))
+
+
 REPLACED = {
     "text": (["a", "b", "c"], {"a": "b", "q": "z"}), "numbers": ([1, 2, 3], {1: 2, 3.0: "x"}),
     "truths": ([True, False], {1: "yes"}), "none": (["a", "b"], {"a": None}),

@@ -963,7 +963,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
         lambda p: p["city"].replace("R.*", "x", regex=True), "'regex'"),
     "fillna with nothing": (lambda p: p["age"].fillna(None), "isn't missing"),
     "fillna by neighbours": (lambda p: p["age"].fillna(method="ffill"), "It takes value"),
-    "a number of bins": (lambda p: p["age"].cut(4), "list of edges"),
+    "half a bin": (lambda p: p["age"].cut(4.5), "list of edges"),
     "falling edges": (lambda p: p["age"].cut([3, 2, 1]), "each larger"),
     "too few labels": (lambda p: p["age"].cut([1, 2, 3], labels=["a"]), "one for"),
     "labels twice": (lambda p: p["age"].cut([1, 2, 3], labels=["a", "a"]), "twice"),

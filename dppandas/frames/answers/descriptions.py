@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from fractions import Fraction
 from typing import Any, Unpack
+
+import pandas as pd
 
 from ...errors import QueryError, quoted
 from ...privacy.accounting.losses import AskOptions
@@ -74,7 +77,7 @@ class Descriptions(Aggregations):
     ) -> Any:
         """pandas' eight figures of the values, clipped to bounds: a Series for a column, a
         DataFrame by group (for several columns, with eight columns for each). Of a column of texts
-        or of True and False four: count, unique, top and freq.
+        or of True and False four: count, unique, top and freq. Of times alone seven, without std.
 
         percentiles : shares between 0 and 1, instead of the quartiles.
         bounds : as in `mean`.
@@ -140,6 +143,8 @@ class Descriptions(Aggregations):
             for place, row in enumerate(rows):
                 entries = self._by_column(self._level(value, place, len(rows)))
                 found.update({(column, row): entry for column, entry in entries.items()})
+        if all(_are_times(entry) for (_, row), entry in found.items() if row == "mean"):
+            return {name: entry for name, entry in found.items() if name[1] != "std"}  # as pandas
         return found
 
     def _moments(self, bounds: object) -> Any:
@@ -159,6 +164,12 @@ class Descriptions(Aggregations):
         has_texts = isinstance(declared, Keys) and any(isinstance(k, str) for k in declared.labels)
         kind = expression.kind(self._table.source.facts.schema)
         return has_texts or kind == kinds.TEXT or (kind == kinds.TRUTH and not is_bounded)
+
+
+def _are_times(entry: Any) -> bool:
+    """Whether means are times: one, or one for each group."""
+    means = entry.tolist() if isinstance(entry, pd.Series) else [entry]
+    return all(isinstance(mean, datetime) for mean in means)
 
 
 def add_labels(parts: Parts, name: Any, column: Any, whole: Fraction) -> None:

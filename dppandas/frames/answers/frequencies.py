@@ -71,10 +71,22 @@ class Frequencies(PrivateColumn, Summaries):
         ['Oslo', 'Rome']
         """
         delta = NO_DELTA if said.delta is None else parse_delta(said.delta)
+        if said.give_loss and said.delta is None:
+            self._nothing_to_find()
         layout = Layout(integer=True, index=pd.Index([]))
         statistic = statistics.Unique(Cells(), layout, (self._expression,), (self.name,), delta)
         what = f"unique of {self._expression}"
         return self._question(statistic, what, UnreleasedLabels)
+
+    def _nothing_to_find(self) -> None:
+        """Refuse to find labels without a δ where they are known."""
+        known = keys_known(self._table, self._expression)
+        if known is not None:
+            raise QueryError(
+                f"the labels of {self.name!r} are declared ({len(known)} keys), so there are none "
+                "to find. Count them by value_counts(epsilon=…), or how many of them occur by "
+                "nunique(epsilon=…). To find labels all the same, give delta=."
+            )
 
     @release_method
     def suggest_bounds(self, **ways: Unpack[AskOptions]) -> Any:
@@ -145,7 +157,7 @@ class Frequencies(PrivateColumn, Summaries):
             return self._value_counts([self.name], keys, *flags, said.delta)
         if keys is not None:
             raise QueryError("bins= makes the keys. Leave keys= out, or cut at edges of your own.")
-        edges = edges_within(self._table, self.name, self._expression, bins, None)
+        edges = edges_within(self._table, self.name, self._expression, bins, None, has_range=False)
         asked = self.cut(edges, include_lowest=True)._value_counts([self.name], None, *flags, None)
         named = list(pd.cut([], edges, include_lowest=True).categories)  # as pandas writes them
         intervals = pd.IntervalIndex(named if dropna else [*named, np.nan])

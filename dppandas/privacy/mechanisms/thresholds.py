@@ -41,7 +41,7 @@ Told = tuple[tuple[Any, ...], tuple[int, ...]]
 
 
 def loss_asked(
-    asked: LossRequest, what: str = "keys that nobody declared", found: str = "are found"
+    asked: LossRequest, what: str = "keys from the data", found: str = "are found"
 ) -> tuple[Fraction, Delta]:
     """The ε and δ of a release that finds labels or tests a value."""
     epsilon = asked.laplace_epsilon(f"{what} {found} by Laplace noise", "epsilon= and delta=")

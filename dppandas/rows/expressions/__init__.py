@@ -25,10 +25,10 @@ from .elapsed import KINDS, ClipSpan, Measured
 from .formats import TimeText
 from .linear import Across, Dot, Extreme
 from .logic import EVERY, And, Compare, IsIn, IsMissing, Not, Or, Sampled, both, negated, samples
-from .periods import Calendar, Period
+from .periods import Calendar, InPeriod, Period
 from .table_lookups import Element, HasElement, InPart, InTable, Lookup, places
 from .text import Joined, TextMap, TextTest, joined
-from .times import DAY, ISO, InPeriod, InZone, Localized, TimePart
+from .times import DAY, ISO, InZone, Localized, TimePart
 
 __all__ = [
     "ARITHMETIC", "DAY", "EVERY", "FUNCTIONS", "ISO", "KINDS", "PAIRS", "Across", "And",

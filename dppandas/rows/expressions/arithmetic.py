@@ -76,6 +76,25 @@ class Arithmetic(Infix):
             corners = self._computed(ends[:, 0], ends[:, 1]).tolist()
         return finite(min(corners), max(corners))
 
+    def known_keys(self, domain: Domain, schema: Schema) -> Keys | None:
+        """What becomes of declared numbers beside a plain one, in order. What is then no number, or
+        infinite, is no label."""
+        is_left = isinstance(self.right, Literal)
+        side, plain = (self.left, self.right) if is_left else (self.right, self.left)
+        known = side.known_keys(domain, schema)
+        if known is None or not isinstance(plain, Literal) or self.operation == "**":
+            return None  # a power's last bit may depend on an element's place in its array
+        given = (*known.labels, plain.value)
+        if isinstance(plain.value, bool) or not all(isinstance(x, vectors.NUMBERS) for x in given):
+            return None
+        labels = _operand(vectors.coded(known.labels, np.arange(len(known))), side)
+        number = _operand(vectors.constant(plain.value, 1), plain)
+        with np.errstate(all="ignore"):
+            made = self._computed(*((labels, number) if is_left else (number, labels)))
+        found = (np.unique(made[np.isfinite(made)]) + 0.0).tolist()
+        is_whole = self.operation != "/" and all(isinstance(x, int) for x in given)
+        return Keys(tuple(map(int, found) if is_whole else found)) if found else None
+
     def _kind(self, schema: Schema) -> Kind:
         return elapsed.kind_of(self.operation, self.left.kind(schema), self.right.kind(schema))
 

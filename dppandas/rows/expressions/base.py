@@ -100,6 +100,12 @@ class Expression:
         """What the columns' declared facts imply about the values."""
         return None
 
+    def known_keys(self, domain: Domain, schema: Schema) -> Keys | None:
+        """The labels that its values can have, if public facts say which these are. They may follow
+        where `declared` says less, or nothing."""
+        declared = self.declared(domain)
+        return declared if isinstance(declared, Keys) else None
+
     def _known(self, name: str, facts: Any, find: Callable[[Any], T]) -> T:
         """What follows from public facts, remembered for the last ones: a gradient has a sum per
         feature, and each asks for the bounds of the one residual that is computed from all."""

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..facts import kinds
+from ..facts import kinds, time_keys
+from ..facts.keys import Keys
 from ..facts.kinds import Kind, Schema
 from ..values import vectors
 from ..values.forms import Vector, clock
-from .base import Chunk, Needs, Unary
+from .base import Chunk, Domain, Needs, Unary
 from .elapsed import clocks
-from .times import DAY
+from .times import DAY, clocks_of
 
 
 @dataclass(frozen=True)
@@ -105,3 +106,30 @@ class Period(Unary):
 
     def __str__(self) -> str:
         return f"{self.operand.inner} by {self.division.frequency}"
+
+
+@dataclass(frozen=True)
+class InPeriod(Unary):
+    """The pandas Period that a time lies in, by its local clock."""
+
+    frequency: str
+
+    takes = kinds.TIMES
+
+    def vector(self, chunk: Chunk) -> Vector:
+        return vectors.each(self.operand.vector(chunk), self._of, ("period of", self.frequency))
+
+    def _of(self, value: Any) -> Any:
+        if not isinstance(value, datetime.datetime):
+            return None
+        return pd.Timestamp(value).tz_localize(None).to_period(self.frequency)
+
+    def known_keys(self, domain: Domain, schema: Schema) -> Keys | None:
+        ends = clocks_of(self.operand, domain)
+        return None if ends is None else time_keys.periods(ends, self.frequency)
+
+    def _kind(self, schema: Schema) -> Kind:
+        return kinds.periods(self.frequency)
+
+    def __str__(self) -> str:
+        return f"{self.operand.inner}.dt.to_period({self.frequency!r})"

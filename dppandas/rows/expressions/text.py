@@ -18,7 +18,7 @@ import numpy as np
 from ...errors import QueryError
 from ..facts import kinds
 from ..facts.domain import Declaration
-from ..facts.keys import Keys
+from ..facts.keys import MOST_IMPLIED, Keys
 from ..facts.kinds import Kind, Schema
 from ..values import forms, vectors
 from ..values.families import MOST_CHARACTERS
@@ -198,8 +198,6 @@ MAPS: dict[str, Maker] = {
 OF_LISTS = ("get", "slice", "len", "join")
 _NUMBERS = ("len", "count", "find", "rfind")
 _LISTS = ("split", "rsplit", "partition", "rpartition", "findall")
-#: Keys that follow from those of several columns.
-MOST_JOINED = 10_000
 #: Texts that are joined into one. Each may be as long as a cell can be.
 MOST_OPERANDS = 100
 
@@ -310,7 +308,7 @@ class Joined(Expression):
         texts = [""]
         for operand in self.operands:
             known = operand.declared(domain)
-            if not isinstance(known, Keys) or len(texts) * len(known) > MOST_JOINED:
+            if not isinstance(known, Keys) or len(texts) * len(known) > MOST_IMPLIED:
                 return None
             own = [label for label in known.labels if isinstance(label, str)]
             texts = [text + label for text in texts for label in own]

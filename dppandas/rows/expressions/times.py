@@ -13,13 +13,14 @@ import pandas as pd
 from pandas.tseries.frequencies import to_offset
 from pandas.tseries.offsets import Day
 
-from ..facts import kinds
+from ..facts import kinds, time_keys
 from ..facts.domain import Declaration
 from ..facts.keys import Keys
 from ..facts.kinds import Kind, Schema
+from ..facts.spans import Span
 from ..values import vectors
 from ..values.forms import Instants, Integers, Mask, Numbers, Truths, Vector, wall
-from .base import Chunk, Domain, Needs, Unary
+from .base import Chunk, Domain, Expression, Needs, Unary
 from .formats import DAYS, MONTHS
 
 #: pandas 3 warns of the older names, but only once it meets a time: that depends on the data.
@@ -40,6 +41,7 @@ _FLAGS = (
     "is_year_end", "is_leap_year",
 )  # fmt: skip
 _OTHERS = ("year", "microsecond", "nanosecond", "isocalendar_year")
+_YEARS = ("year", "isocalendar_year")
 _ROUNDED = ("normalize", "date", "floor", "ceil", "round")
 #: In the order of `datetime.isocalendar`.
 ISO = ("isocalendar_year", "isocalendar_week", "isocalendar_day")
@@ -217,7 +219,7 @@ class TimePart(Unary):
 
     @property
     def _step(self) -> int | None:
-        """The microseconds between the times that it rounds to; None for others."""
+        """The microseconds between the times that it rounds to; None if there are none."""
         if self.part in ("date", "normalize"):
             return _DAY
         return _microseconds(self.frequency) if self.frequency else None
@@ -258,7 +260,23 @@ class TimePart(Unary):
         if self.is_truth:
             return Keys((False, True))
         values: Any = _RANGES.get(self.part) or _NAMES.get(self.part)
-        return Keys(tuple(values)) if values else None
+        if values:
+            return Keys(tuple(values))
+        ends = clocks_of(self.operand, domain) if self.part in _YEARS else None
+        return None if ends is None else time_keys.numbered(*map(self._of, ends))
+
+    def known_keys(self, domain: Domain, schema: Schema) -> Keys | None:
+        step, zone = self._step, zone_of(self.operand)
+        ends = None if step is None else clocks_of(self.operand, domain)
+        if step is None or ends is None:
+            return super().known_keys(domain, schema)
+        declared, kind = self.operand.declared(domain), self.operand.kind(schema)
+        if self.part == "date":
+            known = time_keys.multiples(ends, self._of, step, None)
+            return known and Keys(tuple(time.date() for time in known.labels))
+        if not time_keys.are_told(declared, kind, zone):
+            return None
+        return time_keys.multiples(ends, self._of, step, zone)
 
     def _kind(self, schema: Schema) -> Kind:
         if self.part in _NAMES:
@@ -302,6 +320,13 @@ class InZone(Unary):
         moments = vectors.moments(self.operand.vector(chunk), "zoned")
         return vectors.times_from(*moments, self.zone)
 
+    def declared(self, domain: Domain) -> Declaration | None:
+        """The same instants, by another clock."""
+        span = self.operand.declared(domain)
+        if not isinstance(span, Span) or span.family != "zoned":
+            return None
+        return Span("time" if self.zone is None else "zoned", span.lower, span.upper, self.zone)
+
     def _kind(self, schema: Schema) -> Kind:
         return kinds.TIME if self.zone is None else kinds.ZONED
 
@@ -317,6 +342,16 @@ class Localized(Unary):
     canonical_name: ClassVar[str] = "Localized"
 
     zone: str | None
+
+    def declared(self, domain: Domain) -> Declaration | None:
+        """By a clock that skips and repeats no time, or by one without a zone."""
+        span = self.operand.declared(domain)
+        if not isinstance(span, Span) or not span.is_time or self.zone not in (None, "UTC"):
+            return None
+        if self.zone is not None:
+            is_local = span.family in ("time", "clock")
+            return Span("zoned", span.lower, span.upper, "UTC") if is_local else None
+        return None if span.family == "zoned" else span
 
     def needs(self, schema: Schema) -> Needs:
         yield self.operand, kinds.TIMES if self.zone is None else frozenset({kinds.TIME})
@@ -344,24 +379,10 @@ class Localized(Unary):
         return f"{self.operand.inner}.dt.tz_localize({self.zone!r})"
 
 
-@dataclass(frozen=True)
-class InPeriod(Unary):
-    """The pandas Period that a time lies in, by its local clock."""
+def zone_of(times: Expression) -> str | None:
+    """The zone of times, if it is known of all rows."""
+    return times.zone if isinstance(times, InZone | Localized) else None
 
-    frequency: str
 
-    takes = kinds.TIMES
-
-    def vector(self, chunk: Chunk) -> Vector:
-        return vectors.each(self.operand.vector(chunk), self._of, ("period of", self.frequency))
-
-    def _of(self, value: Any) -> Any:
-        if not isinstance(value, datetime.datetime):
-            return None
-        return pd.Timestamp(value).tz_localize(None).to_period(self.frequency)
-
-    def _kind(self, schema: Schema) -> Kind:
-        return kinds.periods(self.frequency)
-
-    def __str__(self) -> str:
-        return f"{self.operand.inner}.dt.to_period({self.frequency!r})"
+def clocks_of(times: Expression, domain: Domain) -> time_keys.Ends | None:
+    return time_keys.clocks_of(times.declared(domain), zone_of(times) is not None)

@@ -25,6 +25,8 @@ from ..values import are_simple, canonical, key
 SOURCE_ATTR = "dppandas.source"
 #: Labels, or combinations of them, in one query.
 MOST_KEYS = 10**6
+#: Labels that follow from other declared facts.
+MOST_IMPLIED = 10_000
 
 
 def some_names(columns: Iterable[Any], most: int = 20) -> str:
