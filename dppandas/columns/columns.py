@@ -7,6 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
+import pandas as pd
+
 from ..errors import QueryError, hide_internals, is_one_of, quoted
 from ..release.asking import release_method
 from ..rows import expressions
