@@ -10,13 +10,12 @@ from typing import Any, TypeVar
 
 from ..columns.private_rows import listed
 from ..errors import LineageError, QueryError, hide_internals, quoted
-from ..ledger import canonical as texts
+from ..ledger import canonical
 from ..privacy.accounting.composition import Part
 from ..privacy.sampling import entropy
 from ..release.private import Table
-from ..rows import expressions
+from ..rows import expressions, values
 from ..rows.facts.keys import Keys
-from ..rows.values import canonical, key
 from .grouping import Grouping, grouping
 from .series import PrivateSeries
 from .verbs.transformations import Transformations
@@ -74,7 +73,7 @@ class GroupsOneByOne:
         keys = self._keys("get_group")
         parts = name if isinstance(name, tuple) and len(name) == keys.width else (name,)
         try:
-            found = _meant(keys).get(tuple(key(canonical(part)) for part in parts))
+            found = _meant(keys).get(tuple(map(_meaning, parts)))
         except TypeError:  # a list, say
             found = None
         if found is None:
@@ -110,9 +109,13 @@ class GroupsOneByOne:
         return frame if self._selected is None else frame[self._selected]
 
 
+def _meaning(label: Any) -> Any:
+    return values.key(values.canonical(label))
+
+
 def _meant(keys: Keys) -> dict[tuple[Any, ...], int]:
     """The places of keys by what their labels mean."""
-    columns = [list(map(key, map(canonical, keys.column(i)))) for i in range(keys.width)]
+    columns = [map(_meaning, keys.column(i)) for i in range(keys.width)]
     return {parts: place for place, parts in enumerate(zip(*columns, strict=True))}
 
 
@@ -156,8 +159,8 @@ def _names(
     try:
         unit = (source.unit.column, source.unit.max_rows)
         if source.made is None:
-            raise texts.NoCanonicalText
-        said = texts.key(source.version, unit, source.made, table.grown, by, keys.labels)
-    except texts.NoCanonicalText:  # a new partition each time, whose losses add up
+            raise canonical.NoCanonicalText
+        said = canonical.key(source.version, unit, source.made, table.grown, by, keys.labels)
+    except canonical.NoCanonicalText:  # a new partition each time, whose losses add up
         said = entropy.identifier()
     return f"{shown} {said}", [f"{i}: {label}"[:100] for i, label in enumerate(keys.labels)]
