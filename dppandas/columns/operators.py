@@ -11,11 +11,12 @@ import pandas as pd
 
 from ..errors import LineageError, QueryError, hide_internals
 from ..release.private import Private, Table
+from ..release.query import same_value
 from ..rows import expressions, query_string
 from ..rows.expressions import Expression, Function, Literal
 from ..rows.facts import kinds
 from ..rows.values.vectors import COMPARE
-from .private_rows import PrivateTable, same_value
+from .private_rows import PrivateTable
 from .rowwise import by_place, computed, filled, truth
 from .spellings import numpy_functions
 

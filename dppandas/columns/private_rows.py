@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from ..errors import LineageError, MissingArgument, QueryError, UnknownColumn, quoted
-from ..ledger import canonical
 from ..release.private import Private, Table
+from ..release.query import same_value
 from ..rows import expressions, query_string
 from ..rows.expressions import Column, Expression, InPeriod, TimePart
 from ..rows.facts import kinds
@@ -132,17 +132,6 @@ def same_rows(rows_of: PrivateTable, column: PrivateTable) -> None:
         raise LineageError("this column belongs to another frame. Make it from this one.")
     if column._where is not None and not same_value(column._where, rows_of._where):
         raise QueryError("this column has other rows than the frame. Make it from this frame.")
-
-
-def same_value(one: Expression | None, other: Expression | None) -> bool:
-    """Whether two expressions say the same, as the keys of queries have it. In Python's equality
-    1 is True, and an instant is the same in any zone; but cells differ."""
-    if one is other:
-        return True
-    try:
-        return canonical.text(one) == canonical.text(other)
-    except canonical.NoCanonicalText:  # such as a value beyond the limits of cells
-        return one == other and repr(one) == repr(other)
 
 
 def keys_known(table: Table, expression: Expression) -> Keys | None:

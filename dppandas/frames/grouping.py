@@ -10,9 +10,10 @@ import pandas as pd
 
 from ..columns.operators import ColumnOperators
 from ..columns.periods import grouped, is_grouper
-from ..columns.private_rows import PrivateTable, once, same_rows, same_value
+from ..columns.private_rows import PrivateTable, once, same_rows
 from ..errors import QueryError, quoted
 from ..release.private import Private
+from ..release.query import same_value
 from ..rows.expressions import Expression
 from ..rows.facts.keys import is_hashable
 from ..statistics import Cells

@@ -12,11 +12,12 @@ import pandas as pd
 
 from ..columns.operators import ColumnOperators
 from ..columns.periods import is_grouper
-from ..columns.private_rows import PrivateTable, once, same_rows, same_value
+from ..columns.private_rows import PrivateTable, once, same_rows
 from ..errors import QueryError, quoted
 from ..privacy.accounting.losses import AskOptions
 from ..release.asking import release_method
 from ..release.blocks.bundle import Name, ReleaseBundle
+from ..release.query import same_value
 from ..release.request import Request
 from ..rows import query_string
 from ..statistics import Layout

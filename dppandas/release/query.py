@@ -48,6 +48,17 @@ def token(text: str, payload: Any = None) -> Token:
     return made
 
 
+def same_value(one: Expression | None, other: Expression | None) -> bool:
+    """Whether two expressions say the same, as the keys of queries have it. In Python's equality
+    1 is True, and an instant is the same in any zone; but cells differ."""
+    if one is other:
+        return True
+    try:
+        return canonical.text(one) == canonical.text(other)
+    except canonical.NoCanonicalText:  # such as a value beyond the limits of cells
+        return one == other and repr(one) == repr(other)
+
+
 @dataclass(frozen=True)
 class Source:
     """One protected dataset: public facts only."""

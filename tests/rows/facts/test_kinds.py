@@ -757,7 +757,8 @@ def _verbs(face: type) -> set[str]:
 @pytest.mark.parametrize(("face", "named"), [
     ("column", _verbs(dp.types.PrivateSeries) - {"groupby"}),  # that of its frame
     ("frame", _verbs(dp.types.PrivateFrame) - {"truncation_shares"}),
-    ("groups", _verbs(PrivateGroupBy)), ("per_unit", set(tables.AGGREGATES) - {"size"}),
+    ("groups", _verbs(PrivateGroupBy) - {"get_group"}),
+    ("per_unit", set(tables.AGGREGATES) - {"size"}),
     ("str", {n for n in TextMethods.__dir__(object.__new__(TextMethods)) if n[0] != "_"}),
     ("dt", _verbs(TimeMethods) | {*time_methods.PARTS, *time_methods.DURATIONS}),
 ])  # fmt: skip
