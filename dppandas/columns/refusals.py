@@ -49,7 +49,10 @@ OF_RESULTS = _by_name(
      "release an answer and plot that: dp.plot(answer), or its own .plot()"),
     ("unstack stack pivot", "the shape of the result would be read from the data",
      "group by declared keys, or use crosstab or pivot_table; their results can be reshaped"),
-    ("reset_index set_index reindex reindex_like", _INDEX,
+    ("set_index", _INDEX,
+     'name the column where pandas would use the index: resample("W", on="when", range=…), '
+     'groupby("city"), merge(…, left_on="city")'),
+    ("reset_index reindex reindex_like", _INDEX,
      "release an answer and change its index: its labels are the declared keys"),
     ("T transpose swapaxes squeeze", "it would make columns of private rows",
      "release an answer and turn that, such as .describe(epsilon=0.1).T"),

@@ -85,6 +85,23 @@ def test_texts_are_among_their_keys(name: str) -> None:
     assert {key(cell) for cell in _values(column, df) if cell != MISSING} <= known
 
 
+OF_PARTS = verbs(
+    "c", "c.str.split(' ', n=1, expand=True)[0]", "c.str.split(' ', n=1, expand=True)[1]",
+    "c.str.split('-').str[-1]", "c.str.rsplit('-', n=1).str.get(1)", "c.str.partition(' ')[2]",
+    "c.str.split().str.len()", "c.str.findall('[a-z]').str.join('+')",
+    "c.str.split('b').str[0].str.upper()",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_PARTS)
+def test_parts_of_texts_are_among_their_keys(name: str) -> None:
+    df = pd.DataFrame({"c": pd.Series([*TEXTS, None], dtype=object)})
+    column = OF_PARTS[name](dp.protect(df, name="parts", domain={"c": TEXTS}))
+    declared = column._table.declared(column._expression)
+    cells = {key(cell) for cell in _values(column, df) if cell != MISSING}
+    assert set(map(key, map(canonical, declared.labels))) == cells
+
+
 T = pd.Timestamp
 #: Labels, cells that equal one of them, and whether the texts are known of a kind, or of none.
 AS_TEXTS: dict[str, tuple[list[Any], list[Any], str, bool]] = {

@@ -239,11 +239,15 @@ class TextMap(_TextMethod):
     """A text, a number or a list made from a text."""
 
     def declared(self, domain: Domain) -> Declaration | None:
-        """What becomes of the declared texts; others make nothing."""
-        known = self.operand.declared(domain)
+        """What becomes of the declared texts, also by way of lists; others make nothing."""
+        operand, function = self.operand, _made(self.method, self.args)
+        if isinstance(operand, TextMap) and operand.method in _LISTS and self.method != "slice":
+            function = _in_turn(_made(operand.method, operand.args), function)
+            operand = operand.operand
+        known = operand.declared(domain)
         if self.method in _LISTS or not isinstance(known, Keys):
             return None
-        return texts_declared(known, _made(self.method, self.args))
+        return texts_declared(known, function)
 
     def vector(self, chunk: Chunk) -> Vector:
         return self._found(chunk, (str, list, tuple) if self.method in OF_LISTS else str)
@@ -260,6 +264,10 @@ class TextMap(_TextMethod):
     def needs(self, schema: Schema) -> Needs:
         lists = {kinds.LIST} if self.method in OF_LISTS else set()
         yield self.operand, kinds.TEXTS | lists
+
+
+def _in_turn(parts: Callable[[str], Any], of_list: Callable[[Any], Any]) -> Callable[[str], Any]:
+    return lambda text: of_list(tuple(parts(text)))
 
 
 def texts_declared(known: Keys, function: Callable[[str], Any]) -> Keys | None:
