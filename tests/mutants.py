@@ -558,7 +558,7 @@ MUTANTS = [
     Mutant(17, "a group of a pattern is repeated once", "rows/expressions/text.py",
            "sum(number * len(match[group]", "sum(len(match[group]",
            "test_text.py::test_one_long_text_takes_little_memory"),
-    Mutant(13, "rows kept by 1 are those kept by True", "columns/private_rows.py",
+    Mutant(13, "rows kept by 1 are those kept by True", "release/query.py",
            "        return canonical.text(one) == canonical.text(other)\n",
            "        return one == other\n",
            "test_same_rows.py::test_rows_kept_by_values_that_python_finds_equal_are_others"),
