@@ -503,6 +503,7 @@ FOREIGN_FUNCTIONS: dict[str, Ask] = {
     "pd.merge": lambda p: pd.merge(p, ROWS, on="g"),
     "pd.merge with it": lambda p: pd.merge(ROWS, p, on="g"),
     "merge with it": lambda p: ROWS.merge(p, on="g"),
+    "pd.pivot_table": lambda p: pd.pivot_table(p, index="g"),
     "pd.get_dummies": lambda p: pd.get_dummies(p),
     "pd.get_dummies of a column": lambda p: pd.get_dummies(p["g"]),
     "pd.isna": lambda p: pd.isna(p["x"]),

@@ -1135,7 +1135,7 @@ DOMAINS: dict[str, Any] = {
     "t.str.len()": [1], "t.str.contains('a')": [False, True], "t.str.replace('b', 'a')": ["a"],
     "t.str.split('a')": None, "x.str.upper()": None, "k.str.upper()": None,
     "(t + '-' + t)": ["a-a", "a-b", "b-a", "b-b"], "t.str.cat(t, sep='/').str.get(0)": ["a", "b"],
-    "t + x.astype(str)": None, "t.str.partition('a')[0]": None, "t.str.pad(2)": [" a", " b"],
+    "t + x.astype(str)": None, "t.str.partition('a')[0]": ["", "b"], "t.str.pad(2)": [" a", " b"],
     "np.where(n > 0, n, m)": (-2, 10), "np.where(n > 0, 'p', 'q')": ["p", "q"],
     "np.select([n > 0, m > 2], ['p', 'q'], default='r')": ["p", "q", "r"],
     "n.case_when([(n > 5, 5), (n < 0, 0)])": (-2, 10), "m.case_when([(m > 2, n)])": (-2, 10),
