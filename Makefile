@@ -77,9 +77,10 @@ test: $(VENV)/dev
 test-deep: test-oldest test-full
 	$(BIN)/python tests/mutants.py --changed
 
-# How noise is distributed doesn't depend on pandas: that is drawn on the newest only.
+# What doesn't depend on pandas is tried on the newest only: noise, the ledger's file, the house.
+NEWEST := privacy audit ledger/storage test_house.py test_lint.py test_mutants.py test_site.py test_bench.py
 test-oldest: $(OLD)/test
-	$(OLD)/bin/python -m pytest $(SHARED) -m "not browser and not statistical"
+	$(OLD)/bin/python -m pytest $(SHARED) -m "not browser and not statistical" $(NEWEST:%=--ignore=tests/%)
 
 test-full: $(VENV)/dev
 	$(BIN)/python -m pytest $(SHARED) --deep -m "deep or sized or hypothesis"

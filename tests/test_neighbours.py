@@ -45,7 +45,7 @@ from dppandas.statistics.distances import Measurer, Valuer
 from dppandas.statistics.scores import Scorer
 
 KEY = b"0123456789abcdef"
-PAIRS = size(quick=400, deep=800)  # for each statistic
+PAIRS = size(quick=250, deep=500)  # for each statistic
 
 
 # --- random rows ----------------------------------------------------------------------------------
@@ -457,7 +457,7 @@ ASKED: list[tuple[list[str], str | None, int]] = [
     ),
 ]
 #: Of each, and each operation twice.
-PAIRS_EACH = size(quick=64, deep=1000)
+PAIRS_EACH = size(quick=32, deep=200)
 
 
 @pytest.mark.sized

@@ -145,11 +145,10 @@ def failed(said: str) -> int:
     return int(found[1]) if found else 0
 
 
-@pytest.mark.parametrize(("old", "new"), [("0.1", "0.05"), ("> 0", "> 1")])
-def test_a_changed_question_fails(notebooks: Path, old: str, new: str) -> None:
+def test_a_changed_question_fails(notebooks: Path) -> None:
     """The negative control. It is drawn anew and paid for: its answer, what the refusal says is
     left, and the ledger are others."""
-    assert failed(changed(notebooks, old, new)) >= 3
+    assert failed(changed(notebooks, "0.1", "0.05")) >= 3
 
 
 def test_an_answer_drawn_anew_fails(notebooks: Path) -> None:

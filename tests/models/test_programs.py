@@ -21,7 +21,7 @@ from dppandas.audit import check_sensitivity
 from dppandas.models import PCA, KMeans, LinearRegression, LogisticRegression, Perceptron
 
 #: Of neighbours, for each program.
-PAIRS = size(quick=12, deep=40)
+PAIRS = size(quick=8, deep=24)
 ENDS = {"number": BOUNDS, "code": (0, 4)}
 TWO = list(ENDS)
 SAID: dict[str, Any] = {"epsilon": 1, "bounds": ENDS}
