@@ -68,6 +68,9 @@ def test_times_have_no_deviation_among_their_figures() -> None:
     assert found.index.tolist() == df["when"].describe().index.tolist()
     assert p[["when"]].describe(epsilon=1).index.tolist() == df[["when"]].describe().index.tolist()
     by_group = p.groupby("sex")["when"].describe(epsilon=1)
+    for told in (found, p[["when"]].describe(epsilon=1), by_group):
+        shown = dp.intervals(told).stack() if told is by_group else dp.intervals(told)
+        assert len(shown), "each has its record"
     assert by_group.columns.tolist() == df.groupby("sex")["when"].describe().columns.tolist()
     assert abs(found["mean"] - df["when"].mean()) < pd.Timedelta("1s")
 

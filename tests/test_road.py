@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import dppandas as dp
-from dppandas.ledger import cells
+from dppandas.ledger import cells, marimo
 
 HOUSE = str(Path(dp.__file__).parent)
 #: Functions inlined by newer versions of Python: they are no stations.
@@ -24,7 +24,9 @@ CALLS, FUNCTIONS, DEPTH = 250, 203, 18
 
 @pytest.fixture
 def age(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.setattr(cells, "_current_cell", None)  # as in no notebook, which would add a call
+    # as in no notebook, which would add a call
+    monkeypatch.setattr(cells, "_current_cell", None)
+    monkeypatch.delitem(sys.modules, marimo.RUNTIME, raising=False)
     dp.reset()
     dp.session(epsilon=100)
     df = pd.DataFrame({"age": [20.0, 30.0, 40.0] * 10, "sex": ["f", "m", "f"] * 10})

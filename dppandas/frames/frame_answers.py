@@ -104,13 +104,14 @@ class FrameAggregations(Naming, PivotMethods):
         rest = {name: e for name, e in self._columns.items() if name not in labelled}
         measured, parts = self._with(rest, self._where), Parts()
         each, shares = Fraction(1, len(self._columns)), rows_of(percentiles)
+        left_out: frozenset[str] = frozenset()
         if rest:
-            measured._add_numbers(parts, shares, bounds, each * len(rest))
+            left_out = measured._add_numbers(parts, shares, bounds, each * len(rest))
         for name in labelled:
             add_labels(parts, name, self[name], each)
 
         def combined(values: Values) -> Any:
-            found = measured._of_numbers_in(values, shares[1]) if rest else {}
+            found = measured._of_numbers_in(values, shares[1], left_out) if rest else {}
             for name in labelled:
                 found |= of_labels_in(values, name)
             rows = ["count", "unique", "top", "freq", "mean", "std", *shares[1]]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from fractions import Fraction
 from typing import Any, Unpack
-
-import pandas as pd
 
 from ...errors import QueryError, quoted
 from ...privacy.accounting.losses import AskOptions
@@ -107,10 +104,10 @@ class Descriptions(Aggregations):
         parts, shares = Parts(), rows_of(percentiles)
         if self._is_single:
             self._can_show([*MOMENTS, *shares[1]])
-        self._add_numbers(parts, shares, bounds, Fraction(1))
+        left_out = self._add_numbers(parts, shares, bounds, Fraction(1))
 
         def combined(values: Values) -> Any:
-            return self._gathered(self._of_numbers_in(values, shares[1]))
+            return self._gathered(self._of_numbers_in(values, shares[1], left_out))
 
         return ReleaseBundle(
             parts.requests, parts.shares, combined, parts.columns, self._by_labels
@@ -122,29 +119,35 @@ class Descriptions(Aggregations):
         shares: tuple[list[Fraction], list[str]],
         bounds: object,
         whole: Fraction,
-    ) -> None:
-        """The two releases of columns of numbers."""
+    ) -> frozenset[str]:
+        """The two releases of columns of numbers; and the figures that aren't shown: pandas shows
+        no deviation where all columns are of times."""
         quantiles, labels = shares
         said = "min, quartiles, max" if quantiles[1:-1] == list(QUARTERS) else ", ".join(labels)
+        moments = self._moments(bounds)
         found = (
-            (MOMENTS, self._moments(bounds)),
+            (MOMENTS, moments),
             (labels, self._quantile(said, quantiles, [*map(float, quantiles)], bounds)),
         )
         figures = len(MOMENTS) + len(labels)
         for rows, request in found:
             share = whole * Fraction(len(rows), figures)
             parts.add((None, ", ".join(rows)), request, share, list(self._operands()))
+        rulers = moments.statistic.layout.rulers
+        are_times = rulers and all(ruler is not None and ruler.span.is_time for ruler in rulers)
+        return frozenset(["std"]) if are_times else frozenset()
 
-    def _of_numbers_in(self, values: Values, labels: Sequence[str]) -> dict[Name, Any]:
+    def _of_numbers_in(
+        self, values: Values, labels: Sequence[str], left_out: Collection[str]
+    ) -> dict[Name, Any]:
         """The figures of both releases, by column and name."""
         found: dict[Name, Any] = {}
         for rows in (MOMENTS, labels):
             value = values[None, ", ".join(rows)]
             for place, row in enumerate(rows):
                 entries = self._by_column(self._level(value, place, len(rows)))
-                found.update({(column, row): entry for column, entry in entries.items()})
-        if all(_are_times(entry) for (_, row), entry in found.items() if row == "mean"):
-            return {name: entry for name, entry in found.items() if name[1] != "std"}  # as pandas
+                if row not in left_out:
+                    found.update({(column, row): entry for column, entry in entries.items()})
         return found
 
     def _moments(self, bounds: object) -> Any:
@@ -164,12 +167,6 @@ class Descriptions(Aggregations):
         has_texts = isinstance(declared, Keys) and any(isinstance(k, str) for k in declared.labels)
         kind = expression.kind(self._table.source.facts.schema)
         return has_texts or kind == kinds.TEXT or (kind == kinds.TRUTH and not is_bounded)
-
-
-def _are_times(entry: Any) -> bool:
-    """Whether means are times: one, or one for each group."""
-    means = entry.tolist() if isinstance(entry, pd.Series) else [entry]
-    return all(isinstance(mean, datetime) for mean in means)
 
 
 def add_labels(parts: Parts, name: Any, column: Any, whole: Fraction) -> None:
