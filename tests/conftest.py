@@ -26,7 +26,7 @@ from dppandas.release.session import identities
 # The first look at Arrow or at a time zone takes longer than any deadline, and on a busy machine
 # making examples takes longer than Hypothesis calls healthy.
 settings.register_profile("quick", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("deep", settings.get_profile("quick"), max_examples=250)
+settings.register_profile("deep", settings.get_profile("quick"), max_examples=150)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -18,10 +18,8 @@ import pytest
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 LECTURES = sorted(NOTEBOOKS.glob("lecture_*.ipynb"))
-#: Notebooks whose plain cells older pandas runs with warnings.
-OF_PANDAS_3 = [
-    f"gallery/{name}.ipynb" for name in ("02_training", "07_weather", "08_wages", "11_affairs")
-]
+#: Analyses with plain pandas beside, which older pandas runs with warnings of its own.
+GALLERY = sorted(NOTEBOOKS.glob("gallery/*.ipynb")) if pd.__version__ >= "3" else []
 #: A kernel runs beside the notebook, and imports the package that is tested.
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(NOTEBOOKS.parent)}
 run = partial(subprocess.run, capture_output=True, text=True, timeout=600, env=ENVIRONMENT)
@@ -75,11 +73,9 @@ def run_demo(notebooks: Path) -> str:
 
 @pytest.mark.parametrize("name", [
     *(path.name for path in sorted(NOTEBOOKS.glob("*.ipynb"))),
-    *(f"gallery/{path.name}" for path in sorted(NOTEBOOKS.glob("gallery/*.ipynb"))),
+    *(f"gallery/{path.name}" for path in GALLERY),
 ])  # fmt: skip
 def test_notebook_gives_what_it_shows(name: str, notebooks: Path) -> None:
-    if name in OF_PANDAS_3 and int(pd.__version__.split(".")[0]) < 3:
-        pytest.skip("pandas before 3 warns of groups by categories, which the outputs don't have")
     folder = (notebooks / name).parent
     before = files(folder)
     result = nbval(notebooks / name)
