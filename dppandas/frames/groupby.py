@@ -65,7 +65,7 @@ class PrivateGroupBy(GroupsOneByOne, Covariances):
     def __getattr__(self, name: str) -> PrivateGroupBy:
         if not name.startswith("_") and name in self._columns:
             return self[name]
-        if name == "_obj_with_exclusions":  # read by pandas' own functions, such as pivot_table
+        if name in ("_obj_with_exclusions", "_grouper"):  # read by pandas' own pivot_table
             self._refuse("a plain table")
         if name.startswith("_"):
             raise AttributeError(name)
