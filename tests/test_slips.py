@@ -349,7 +349,8 @@ ADVICE: dict[str, tuple[Any, ...]] = {
     "bounds of a product": (
         lambda p: (ROWS.dp["x"] * 2).mean(), r"Write bounds=.* compute the column by \.clip"),
     "a text described": (
-        lambda p: ROWS.astype({"g": "string"}).dp["g"].describe(), "nunique and describe count those"),
+        lambda p: ROWS.astype({"g": "string"}).dp["g"].describe(),
+        "nunique and describe count those"),
     "lists of any length": (lambda p: p.explode("g"), r"Write explode\('g', max_items=3\)"),
     "a sample of a size": (lambda p: p.sample(n=100), r"Write sample\(frac=0\.1\)"),
     "a sample of a size, by place": (lambda p: p.sample(100), r"Write sample\(frac=0\.1\)"),
