@@ -18,8 +18,10 @@ import pytest
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 LECTURES = sorted(NOTEBOOKS.glob("lecture_*.ipynb"))
-#: Analyses with plain pandas beside, which older pandas runs with warnings of its own.
-GALLERY = sorted(NOTEBOOKS.glob("gallery/*.ipynb")) if pd.__version__ >= "3" else []
+#: Notebooks whose plain cells older pandas runs with warnings.
+OF_PANDAS_3 = [
+    f"gallery/{name}.ipynb" for name in ("02_training", "07_weather", "08_wages", "11_affairs")
+]
 #: A kernel runs beside the notebook, and imports the package that is tested.
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(NOTEBOOKS.parent)}
 run = partial(subprocess.run, capture_output=True, text=True, timeout=600, env=ENVIRONMENT)
@@ -73,9 +75,11 @@ def run_demo(notebooks: Path) -> str:
 
 @pytest.mark.parametrize("name", [
     *(path.name for path in sorted(NOTEBOOKS.glob("*.ipynb"))),
-    *(f"gallery/{path.name}" for path in GALLERY),
+    *(f"gallery/{path.name}" for path in sorted(NOTEBOOKS.glob("gallery/*.ipynb"))),
 ])  # fmt: skip
 def test_notebook_gives_what_it_shows(name: str, notebooks: Path) -> None:
+    if name in OF_PANDAS_3 and int(pd.__version__.split(".")[0]) < 3:
+        pytest.skip("pandas before 3 warns of groups by categories, which the outputs don't have")
     folder = (notebooks / name).parent
     before = files(folder)
     result = nbval(notebooks / name)
@@ -141,10 +145,11 @@ def failed(said: str) -> int:
     return int(found[1]) if found else 0
 
 
-def test_a_changed_question_fails(notebooks: Path) -> None:
+@pytest.mark.parametrize(("old", "new"), [("0.1", "0.05"), ("> 0", "> 1")])
+def test_a_changed_question_fails(notebooks: Path, old: str, new: str) -> None:
     """The negative control. It is drawn anew and paid for: its answer, what the refusal says is
     left, and the ledger are others."""
-    assert failed(changed(notebooks, "0.1", "0.05")) >= 3
+    assert failed(changed(notebooks, old, new)) >= 3
 
 
 def test_an_answer_drawn_anew_fails(notebooks: Path) -> None:
