@@ -362,6 +362,7 @@ class TextMethods(Accessor[C]):
         self, pat: str, case: bool = True, flags: int = 0, na: Any = None, regex: bool = True
     ) -> C:
         """A mask: which strings contain a regular expression (with ``regex=False``, a string).
+
         na : whether missing values do."""
         case, flags = case and not flags & re.IGNORECASE, flags & ~re.IGNORECASE
         pattern = flagged(pat, flags) if regex else text(pat, "pat")
