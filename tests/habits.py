@@ -16,7 +16,7 @@ import pandas as pd
 from elements import meanings
 
 import dppandas as dp
-from dppandas.engines.pandas import RowTable
+from dppandas.engines.blocks import RowTable
 from dppandas.engines.readers import Columns
 from dppandas.frames.frame import PrivateFrame
 from dppandas.frames.series import PrivateSeries

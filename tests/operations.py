@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 import dppandas as dp
+from dppandas.engines.base import Kernel
 from dppandas.models.synthetic.domains import domain_of, marginals_of
 from dppandas.models.synthetic.small_database import database
 from dppandas.privacy.mechanisms.ranks import Ranks, RanksByCell
@@ -399,15 +400,18 @@ EVERY = [*OPERATIONS, *SELECTIONS]
 def integers(unreleased: dp.types.Unreleased, engine: Any) -> Any:
     """The exact integers that an engine finds for an unreleased answer: what noise is added to."""
     where, statistic = unreleased._request.where, unreleased._statistic
-    branches = range(unreleased._table.branches)
+    return statistic.read(row_pass(engine, statistic, where, unreleased._table.branches))
 
-    def row_pass(branch_kernel: Any, empty: Any) -> Any:
-        def kernel(chunk: Any) -> Any:
-            return branch_kernel([replace(chunk, branch=i) for i in branches], where)
 
-        return engine.accumulate_rows(kernel, empty, "test", statistic.whole_units)
+def row_pass(engine: Any, statistic: Any, where: Any = None, branches: int = 1) -> Any:
+    """A pass over all rows of an engine."""
+    columns = statistic.columns() | (where.columns() if where is not None else frozenset())
 
-    return statistic.read(row_pass)
+    def passed(over: Any, empty: Any) -> Any:
+        kernel = Kernel(over, empty, columns, where, branches, statistic.whole_units)
+        return engine.accumulate_rows(kernel, "test")
+
+    return passed
 
 
 def flat(exact: Any) -> list[Any]:

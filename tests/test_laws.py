@@ -33,7 +33,8 @@ from sizes import size
 from waiting import LIMIT
 
 import dppandas as dp
-from dppandas.engines.pandas import BLOCK, Block, PandasEngine, PerUnitEngine
+from dppandas.engines.blocks import BLOCK, Block
+from dppandas.engines.pandas import PandasEngine, PerUnitEngine
 from dppandas.errors import LineageError, MissingArgument, PrivateValueError, QueryError
 from dppandas.ledger.ledger import Ledger
 from dppandas.ledger.storage.store import Entry, MemoryStore
@@ -293,9 +294,7 @@ def test_a_block_of_the_largest_odd_integers_adds_up_exactly(grouped: bool) -> N
     df = pd.DataFrame({"x": np.full(BLOCK, 2.0**30 - 1), "g": np.zeros(BLOCK)})
     cells = df.dp.groupby("g", keys=[0])._groups if grouped else Cells()
     statistic = Sum(cells, Layout(integer=False), (Column("x"),), (grid,))
-    found = PandasEngine(df, Unit(), b"").accumulate_rows(
-        lambda c: statistic.kernel(c, None), lambda: SumAccumulator(1), ""
-    )
+    found = statistic.read(ops.row_pass(PandasEngine(df, Unit(), b""), statistic))
     assert found == [BLOCK * (2**30 - 1)]
 
 

@@ -316,11 +316,7 @@ def test_every_registered_statistic_is_among_the_neighbours() -> None:
 def found(statistic: Any, where: Expression | None, frame: pd.DataFrame, unit: Unit) -> Any:
     """The integers, in blocks of 7 rows."""
     engine = PandasEngine(frame, unit, KEY, block=7)
-    return statistic.read(
-        lambda over, empty: engine.accumulate_rows(
-            lambda chunk: over([chunk], where), empty, "test", statistic.whole_units
-        )
-    )
+    return statistic.read(ops.row_pass(engine, statistic, where))
 
 
 def moves(statistic: stats.Statistic, before: Any, after: Any) -> list[int]:

@@ -162,7 +162,7 @@ def _run(
             source = replace(people._table.source, schema=schema)
             people = PrivateFrame(replace(people._table, source=source), people._columns)
             # Which rows of a unit are kept is drawn once for a source: here once for a pair.
-            engine = session._sources["audited"].engine
+            engine: Any = session._sources["audited"].engine
             engine.key, engine.block = key, block
             result = _shown(op(people))
         except Exception as raised:

@@ -7,14 +7,12 @@ argument covers them all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ..rows.accumulators import Accumulator
 from ..rows.expressions import Chunk, Expression
-
-#: From the rows of one chunk to a partial answer, such as integers to be added over chunks.
-Kernel = Callable[[Chunk], Any]
 
 #: Makes an accumulator without anything in it.
 Empty = Callable[[], Accumulator]
@@ -28,16 +26,43 @@ AGGREGATES = (
 PerUnitColumns = Mapping[Any, tuple[Expression | None, str]]
 
 
+@dataclass(frozen=True)
+class Kernel:
+    """What is computed from each chunk: a partial answer, such as integers to be added.
+
+    A value without a closure, so that it can be pickled and work where the rows are.
+
+    over_branches : from what a chunk's rows become, and the filter. empty : what accumulates the
+        partial answers. columns : all that may be read. whole_units : whether all rows of a unit
+        must come in one chunk, which knows their units.
+    """
+
+    over_branches: Callable[[Sequence[Chunk], Expression | None], Any]
+    empty: Empty
+    columns: frozenset[Any]
+    where: Expression | None = None
+    branches: int = 1
+    whole_units: bool = False
+
+    def __call__(self, chunk: Chunk) -> Any:
+        others = [replace(chunk, branch=i) for i in range(1, self.branches)]  # type: ignore[type-var]
+        return self.over_branches([chunk, *others], self.where)
+
+
+class ReadError(Exception):
+    """Rows that can't be read any more. Its message names files, and quotes no data."""
+
+
 class Engine(Protocol):
     """One protected table."""
 
     columns: tuple[Any, ...]
 
-    def accumulate_rows(
-        self, kernel: Kernel, empty: Empty, label: str, whole_units: bool = False
-    ) -> Any:
-        """The kernel's partial answers over all rows, accumulated; a chunk has at most 2^22 rows.
-        With ``whole_units``, all rows of a unit come in one chunk, which knows their units."""
+    def check(self) -> None:
+        """Raise `ReadError` if it is plain without reading rows that they can't be read."""
+
+    def accumulate_rows(self, kernel: Kernel, label: str) -> Any:
+        """The kernel's partial answers over all rows, accumulated; at most 2^22 rows at once."""
 
     def per_unit(self, where: Expression | None, branches: int, asked: PerUnitColumns) -> Engine:
         """A table with one row per unit, aggregated from all its rows."""

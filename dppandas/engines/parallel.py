@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import partial
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
+
+from ..rows.accumulators import Accumulator
 
 T = TypeVar("T")
 #: To be called with the share that is done.
@@ -75,6 +77,28 @@ def started(thread: threading.Thread) -> bool:
     return True
 
 
+class Shared(Generic[T]):
+    """Work that several threads take from, one thing after the other."""
+
+    def __init__(self, things: Sequence[T]) -> None:
+        self._things = things
+        self._lock = threading.Lock()
+        self._taken = 0
+
+    def __iter__(self) -> Iterator[T]:
+        while True:
+            with self._lock:
+                at, self._taken = self._taken, self._taken + 1
+            if at >= len(self._things):
+                return
+            yield self._things[at]
+
+    @property
+    def share(self) -> float:
+        """How much of it is done, or begun."""
+        return min(1.0, self._taken / max(1, len(self._things)))
+
+
 def run(tasks: Sequence[Callable[[Tell], T]], label: str) -> list[T]:
     """Run tasks side by side, or in turn where threads can't be started; each gets a function to
     call with the share that it has done.
@@ -100,6 +124,14 @@ def run(tasks: Sequence[Callable[[Tell], T]], label: str) -> list[T]:
         finally:
             stopped.set()
     return _in_turn(tasks, label)
+
+
+def joined(totals: Sequence[Accumulator]) -> Any:
+    """What several accumulators hold together."""
+    first, *others = totals
+    for other in others:
+        first.join(other)
+    return first.result()
 
 
 def _watch(futures: Sequence[Future[T]], done: Sequence[float], label: str) -> None:

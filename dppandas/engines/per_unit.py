@@ -45,6 +45,15 @@ _OF_NONE = {"sum": 0.0, "count": 0.0, "nunique": 0.0, "any": 0.0, "all": 1.0}
 CHOSEN = ("min", "max", "first")
 
 
+def columns_read(engine: Any, where: Expression | None, asked: PerUnitColumns) -> frozenset[Any]:
+    """The columns that `per_unit` reads; values are chosen by hashes of whole rows."""
+    expressions = [where, *(expression for expression, _ in asked.values())]
+    read = {engine.unit.column}.union(*(e.columns() for e in expressions if e is not None))
+    if any(how in CHOSEN for _, how in asked.values()):
+        read.update(engine.columns)
+    return frozenset(read)
+
+
 def per_unit(
     block: Any, unit: Unit, where: Expression | None, branches: int, asked: PerUnitColumns
 ) -> ComputedColumns:

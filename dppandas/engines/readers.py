@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from threading import RLock
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -84,4 +84,45 @@ class ComputedColumns(dict[Any, Vector]):
         return frame
 
 
-TableColumns = Columns | ComputedColumns
+class ArrowColumns:
+    """The columns of a table of Arrow, or of some of its rows."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        self._made: dict[Any, Vector] = {}
+        self._lock = RLock()
+        self.rows: int = table.num_rows
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._table.schema.names)
+
+    def __getitem__(self, name: Any) -> Vector:
+        if name in self._made:
+            return self._made[name]
+        # One line: an interrupt between two would leave the lock behind, as in `store`.
+        with self._lock: return self._once(name)  # noqa: E701  # fmt: skip
+
+    def _once(self, name: Any) -> Vector:
+        if name not in self._made:
+            self._made[name] = reading.arrow(reading.one_array(self._table.column(name)))
+        return self._made[name]
+
+    def plain(self, names: Sequence[Any], rows: Any) -> pd.DataFrame:
+        """Some rows as pandas reads them from Arrow."""
+        some = self._table.select(list(names))
+        some = some[rows] if isinstance(rows, slice) else some.take(rows)
+        found: pd.DataFrame = some.to_pandas(ignore_metadata=True)
+        return found
+
+
+class TableColumns(Protocol):
+    """The columns of a table in memory, in closed forms."""
+
+    rows: int
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    def __getitem__(self, name: Any, /) -> Vector: ...
+
+    def plain(self, names: Sequence[Any], rows: Any) -> pd.DataFrame:
+        """Some rows as plain values, for a function that the caller wrote."""

@@ -8,9 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..engines import truncation
 from ..engines.pandas import PandasEngine
-from ..engines.readers import Columns
 from ..errors import LineageError, QueryError, SourceError, hide_internals, quoted
 from ..ledger.canonical import FORM
 from ..ledger.storage.store import Registered
@@ -27,13 +25,14 @@ from ..release.session import (
 )
 from ..rows.expressions import Column, Declared, Expression
 from ..rows.facts.domain import Declaration, parse_domain
-from ..rows.facts.keys import SOURCE_ATTR, is_missing, lasting_names
+from ..rows.facts.keys import SOURCE_ATTR, lasting_names
 from ..rows.facts.kinds import UNKNOWN, Kind, Schema, of_columns, of_dtype
 from ..rows.facts.kinds import parse as parse_kinds
 from ..rows.facts.units import Unit
 from ..rows.values import hashing
 from . import fingerprints
 from .frame import PrivateFrame
+from .given import Given, Own, given, index_levels, ordered_columns, with_times
 from .series import PrivateSeries
 
 #: The terms of a source, by name: its unit and its version.
@@ -47,23 +46,25 @@ _KEY = entropy.key()
 
 @hide_internals
 def protect(
-    df: pd.DataFrame,
+    df: Any,
     name: str,
     unit: Any = None,
     max_rows: int | None = None,
     domain: Any = None,
     version: str | None = None,
     kinds: Any = None,
+    materialize: bool = False,
+    prune: bool = False,
 ) -> PrivateFrame:
-    """Protect a DataFrame, and return the private frame to work with.
+    """Protect a table, and return the private frame to work with.
 
-    df : the data. The source keeps its own copy.
+    df : a DataFrame of pandas or Polars, a table of Arrow or a relation of DuckDB, of which the
+        source keeps a copy; or a path, folder or glob of Parquet files (docs/engines.md).
     name : its name in the ledger.
     unit : the column that says whose row it is. Without it every row is one person; state that as
-        "row" in a session that holds a source with a unit column.
-    max_rows : needed with a unit column: the most rows of each unit that are used. The noise grows
-        with it. The rows with the smallest keyed hash of their contents are kept. Rows with a
-        missing unit are dropped.
+        "row" in a session that holds a source with a unit column. Rows without a unit are dropped.
+    max_rows : needed with a unit column: the most rows of each unit that are used, those of the
+        smallest keyed hashes of their contents. The noise grows with it.
     domain : public facts: a dict of columns to (lower, upper) or to a list of keys. They are never
         read from the data, and apply if a call gives none. The returned frame knows only these;
         `PrivateFrame.declare` makes one that knows more.
@@ -73,6 +74,8 @@ def protect(
     kinds : the kinds of columns, a public fact. A dict such as {"when": "time", "price": "number"}
         converts cells as `astype` does. Without it, the dtypes decide, and you assert that they
         are public (docs/kinds.md).
+    materialize : True reads a stream of Arrow into memory, which can be read only once.
+    prune : True skips row groups without a row that a filter keeps: time depends on the data.
 
     Frames that are made from the private frame by its own methods are row-wise, and their lineage
     is *verified*. It is *asserted* if plain pandas made ``df`` from the frame of an earlier source.
@@ -89,22 +92,20 @@ def protect(
     <unreleased mean of age in (17, 60), from doctest (verified): nothing computed or charged; \
 ask .release(epsilon=…)>
     """
-    _check_names(df, name, version)
-    columns = list(df.columns)  # on its own line, because a traceback shows what the line names
+    _check_names(name, version)
+    found = given(df, materialize, prune)
+    columns = found.names  # on its own line, because a traceback shows what the line names
     _named_once(columns)
     owner = Unit.parse(unit, max_rows, columns)
     declared, meant = parse_domain(domain, columns), parse_kinds(kinds, columns)
     running = current()
-    token = df.attrs.get(SOURCE_ATTR)
+    token = found.attrs.get(SOURCE_ATTR)
     before = identities.get(str(token))
     _check_owner(owner, unit, token, before, running)
     terms: Terms = {"unit": owner, "version": version}
-    whole, times = _with_times(df)
-    schema = _schema(whole, meant, running.strict)
-    # a copy that nobody else can change. Not a lazy one: .array writes around pandas' copy-on-write
-    own = Columns(whole.copy(deep=True))
-    facts = truncation.fingerprint(own, _KEY)  # from here on all columns are in forms of their own
-    own.detach()
+    schema = _schema(found.kinds, meant, running.strict)
+    own = found.own()
+    facts = own.fingerprint(_KEY)
     held = running._sources.get(name)
     if held is None:
         # pandas may have changed the rows of another source's frame in any way
@@ -112,10 +113,16 @@ ask .release(epsilon=…)>
         source = Source(entropy.identifier(), name, owner, declared, version, is_new, schema=schema)
         held = _held(running, source, own, terms, facts, meant)
     _refuse_others(running, held, terms, facts, meant)
-    table = replace(_table_of(held, declared, schema, _levels(df)), times=times)
+    table = replace(_table_of(held, declared, schema, found.levels), times=found.times)
+    return _framed(table, found, meant, running.strict)
+
+
+def _framed(table: Table, found: Given, declared: Schema, strict: bool) -> PrivateFrame:
+    """The private frame of a source, whose token the plain one keeps."""
     if not is_scratch():
-        df.attrs[SOURCE_ATTR] = Token(held.source.id)
-    return PrivateFrame(table, _columns(df, meant, running.strict))
+        found.attrs[SOURCE_ATTR] = Token(table.source.id)
+    ordered = frozenset() if strict else found.ordered
+    return PrivateFrame(table, _columns(found.names, ordered, declared))
 
 
 def _refuse_others(
@@ -138,19 +145,18 @@ def _refuse_others(
     held.kinds.update(kinds)
 
 
-def _schema(df: pd.DataFrame, declared: Schema, strict: bool = False) -> dict[Any, Kind]:
-    """The declared kinds; else those of the dtypes, or in a strict session none."""
-    asserted = dict.fromkeys(df.columns, UNKNOWN) if strict else of_columns(df)
-    return {**asserted, **declared}
+def _schema(kinds: Schema, declared: Schema, strict: bool = False) -> dict[Any, Kind]:
+    """The declared kinds; else those of the types, or in a strict session none."""
+    return {**(dict.fromkeys(kinds, UNKNOWN) if strict else kinds), **declared}
 
 
-def _columns(df: pd.DataFrame, declared: Schema, strict: bool = False) -> dict[Any, Expression]:
+def _columns(names: list[Any], ordered: frozenset[Any], declared: Schema) -> dict[Any, Expression]:
     """The columns of a table. A declared kind converts what is read."""
     return {
         name: Declared(name, declared[name])
         if name in declared
-        else Column(name, ordered=getattr(dtype, "ordered", None) is True and not strict)
-        for name, dtype in zip(df.columns, df.dtypes.tolist(), strict=True)
+        else Column(name, ordered=name in ordered)
+        for name in names
     }
 
 
@@ -164,10 +170,8 @@ def _table_of(
     return table.declaring(declared)
 
 
-def _check_names(df: object, name: object, version: object) -> None:
-    """Refuse what isn't a table, and names that the ledger couldn't print."""
-    if not isinstance(df, pd.DataFrame):
-        raise QueryError(f"dp.protect takes a DataFrame, not {type(df).__name__}.")
+def _check_names(name: object, version: object) -> None:
+    """Refuse names that the ledger couldn't print."""
     if not isinstance(name, str) or not name.strip() or name == UNNAMED:
         raise QueryError(f"name={quoted(name)} must be a string that names the source.")
     if version is not None and not isinstance(version, str):
@@ -181,19 +185,19 @@ def _check_names(df: object, name: object, version: object) -> None:
 
 
 def _held(
-    running: Session, source: Source, own: Columns, terms: Terms, facts: str, kinds: Schema
+    running: Session, source: Source, own: Own, terms: Terms, facts: str, kinds: Schema
 ) -> ProtectedSource:
     """Hold a source with its data. Each ledger has its own key for a source. The ledger's name, a
     keyed hash, doesn't reveal the key."""
     key = _registered(running, source, own, kinds)
-    engine, named = PandasEngine(own, source.unit, key), hashing.digest("ledger", key)
+    engine, named = own.engine(source.unit, key), hashing.digest("ledger", key)
     mine = ProtectedSource(source, engine, terms, facts, named, kinds=dict(kinds))
     held = running._sources.setdefault(source.name, mine)
-    identities[held.source.id] = SourceIdentity(held.source, facts, tuple(own))
+    identities[held.source.id] = SourceIdentity(held.source, facts, engine.columns)
     return held
 
 
-def _registered(running: Session, source: Source, own: Columns, declared: Schema) -> bytes:
+def _registered(running: Session, source: Source, own: Own, declared: Schema) -> bytes:
     """The key that selects a source's rows, as registered in the session's store."""
     store, name, owner, version = running.ledger._store, source.name, source.unit, source.version
     if store.identity and (version is None or not version.strip()):
@@ -215,11 +219,11 @@ def _registered(running: Session, source: Source, own: Columns, declared: Schema
     return known.key
 
 
-def _check_version(running: Session, name: str, version: str | None, own: Columns) -> None:
+def _check_version(running: Session, name: str, version: str | None, own: Own) -> None:
     """Refuse other data under an earlier version, if the ledger outlives the data."""
     ledger = running.ledger._store.identity
     if ledger and not fingerprints.is_as_before(
-        (ledger, name, str(version), f"form {FORM}"), lambda key: truncation.fingerprint(own, key)
+        (ledger, name, str(version), f"form {FORM}"), own.fingerprint
     ):
         raise SourceError(
             f"the data of {name!r} have changed since version {version!r} was protected, so its "
@@ -285,22 +289,6 @@ def _named_once(names: list[Any]) -> None:
         raise QueryError(f"several columns have the same name: {twice}. Rename them first.")
 
 
-def _with_times(df: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
-    """A frame with its index of times as one more column, and the name of that; None for others."""
-    index = df.index
-    name = "index" if is_missing(index.name) else index.name
-    if not isinstance(index, pd.DatetimeIndex) or name in df.columns:
-        return df, None
-    whole = df.copy(deep=False)
-    whole.insert(len(df.columns), name, index)
-    return whole, name
-
-
-def _levels(df: pd.DataFrame) -> tuple[Any, ...]:
-    """The names of the index, which are as public as those of columns."""
-    return tuple(name for name in df.index.names if name is not None)
-
-
 def _check_owner(
     owner: Unit, unit: Any, token: object, before: SourceIdentity | None, running: Session
 ) -> None:
@@ -340,11 +328,11 @@ def _frame(df: pd.DataFrame, unit: Any, max_rows: int | None, kinds: Any) -> Pri
                 f"unit={quoted(unit)} can't change that. Leave unit= out."
             )
     # a copy, so that the columns stay as they were checked, whatever happens to the frame
-    whole, times = _with_times(df)
+    whole, times = with_times(df)
     engine = PandasEngine(whole.copy(deep=False), source.unit, entropy.key())
-    source = replace(source, schema=_schema(whole, declared))
-    table = Table(source, engine, df, row_level, refusal, _levels(df), times)
-    return PrivateFrame(table, _columns(df, declared))
+    source = replace(source, schema=_schema(of_columns(whole), declared))
+    table = Table(source, engine, df, row_level, refusal, index_levels(df), times)
+    return PrivateFrame(table, _columns(columns, ordered_columns(df), declared))
 
 
 def _series(series: pd.Series, row_level: bool, kinds: Any) -> PrivateSeries:
@@ -356,7 +344,8 @@ def _series(series: pd.Series, row_level: bool, kinds: Any) -> PrivateSeries:
     whole = series.to_frame(name)
     engine = PandasEngine(whole, source.unit, entropy.key())
     table = Table(source, engine, series, row_level, refusal)
-    return PrivateSeries(table, series.name, _columns(whole, declared)[name], None)
+    held = _columns([name], ordered_columns(whole), declared)
+    return PrivateSeries(table, series.name, held[name], None)
 
 
 def _asserted(attrs: Any, columns: list[Any]) -> tuple[Source, str]:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..engines.base import Engine
+from ..engines.base import Engine, Kernel, ReadError
 from ..errors import (
     BudgetExceeded,
     InternalError,
     ReleaseFailed,
+    SourceError,
     StoreError,
     WorkerProcessError,
     warn_user,
@@ -28,7 +29,6 @@ from ..ledger.storage.store import Entry, StoredRelease
 from ..privacy.accounting.losses import Loss
 from ..privacy.mechanisms.base import Mechanism
 from ..rows.accumulators import Accumulator
-from ..rows.expressions import Chunk
 from ..statistics.base import BranchKernel
 from .accuracy import expected, units
 from .answers.making import record_of
@@ -171,6 +171,7 @@ def _bought(ledger: Ledger, due: Mapping[object, Plan]) -> dict[object, StoredRe
         if len(drafts) > 1:
             program = program_of("")
             drafts = [draft._replace(program=program) for draft in drafts]
+        _check_engines(due.values())
         entries = ledger._charge(*drafts, claim=claim)
         return {
             name: _answered(ledger, plan, entries[i:], process)
@@ -178,15 +179,29 @@ def _bought(ledger: Ledger, due: Mapping[object, Plan]) -> dict[object, StoredRe
         }
 
 
+def _check_engines(plans: Iterable[Plan]) -> None:
+    """Refuse rows of which it is plain before the charge that they can't be read."""
+    reason = ""
+    for engine in {id(plan.engine): plan.engine for plan in plans}.values():
+        try:
+            engine.check()
+        except ReadError as error:
+            reason = str(error)
+    if reason:
+        raise SourceError(reason)
+
+
 def _answered(
     ledger: Ledger, plan: Plan, entries: Sequence[Entry], process: int
 ) -> StoredRelease | None:
     """The answer to the first of some charges, stored before anybody sees it."""
-    noisy, stopped = None, None
+    noisy, stopped, cause = None, None, _HIDDEN
     try:
         noisy = _drawn(plan, process)
     except (KeyboardInterrupt, SystemExit) as stop:
         stopped = type(stop)
+    except ReadError as failed:
+        cause = str(failed)
     except BaseException:
         pass
     if stopped is not None:
@@ -198,8 +213,8 @@ def _answered(
             ledger._settle(left, "failed", leased=True)
         # Raised here and not where it failed, so that no traceback holds a frame with rows.
         raise ReleaseFailed(
-            f"reading the data for '{plan.query}' failed. Its charge of {entry.loss} stays. The "
-            f"cause is not shown, because it could quote data.{statistic.on_failure}"
+            f"reading the data for '{plan.query}' failed. Its charge of {entry.loss} stays. "
+            f"{cause}{statistic.on_failure if cause is _HIDDEN else ''}"
         )
     status, kept, error = "recorded", None, ""
     if here().watch is None:
@@ -215,6 +230,10 @@ def _answered(
         f"'{plan.query}' was charged {entry.loss} and not answered. An answer that can't be stored "
         f"isn't shown, because a second one could be drawn for the same charge. {reason}"
     )
+
+
+#: Said of an error whose words are unknown.
+_HIDDEN = "The cause is not shown, because it could quote data."
 
 
 def _drawn(plan: Plan, process: int) -> Sequence[int]:
@@ -235,14 +254,12 @@ class RowPass:
 
     def __call__(self, branch_kernel: BranchKernel, empty: Callable[[], Accumulator]) -> Any:
         """Apply a kernel to each chunk, with the rows that its rows become, and accumulate."""
-        where, branches = self.query.where, range(1, self.query.branches)
-
-        def kernel(chunk: Chunk) -> Any:
-            others = [replace(chunk, branch=i) for i in branches]  # type: ignore[type-var]
-            return branch_kernel([chunk, *others], where)
-
-        what, whole = self.query.what, self.query.statistic.whole_units
-        return self.engine.accumulate_rows(kernel, empty, what, whole)
+        statistic, where = self.query.statistic, self.query.where
+        columns = statistic.columns() | (frozenset() if where is None else where.columns())
+        kernel = Kernel(
+            branch_kernel, empty, columns, where, self.query.branches, statistic.whole_units
+        )
+        return self.engine.accumulate_rows(kernel, self.query.what)
 
 
 def _refuse_fork(process: int) -> None:

@@ -13,7 +13,6 @@ from typing import Any, ParamSpec
 from weakref import WeakValueDictionary
 
 from ..engines.base import Engine
-from ..engines.pandas import PandasEngine
 from ..errors import LineageError, QueryError, SessionError, SourceError, hide_internals, quoted
 from ..ledger import canonical
 from ..ledger.ledger import Ledger
@@ -38,7 +37,7 @@ class ProtectedSource:
     """A protected source of a session, with its data and its identity."""
 
     source: Source
-    engine: PandasEngine
+    engine: Engine
     terms: dict[str, object]
     fingerprint: str = field(repr=False)
     ledger: str = ""  # a name that only its ledger has

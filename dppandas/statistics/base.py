@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -225,7 +226,7 @@ class Statistic(ABC):
     def read(self, row_pass: RowPass, mechanism: Any = None) -> Any:
         """The exact result: by default the integers of all rows, in one pass. A statistic may read
         less, if its mechanism needs no more."""
-        return row_pass(self.over_branches, lambda: SumAccumulator(self.size))
+        return row_pass(self.over_branches, partial(SumAccumulator, self.size))
 
     def exact_distance(self, one: Any, other: Any, selecting: bool) -> int:
         """The distance of two exact results in the norm of `Query.sensitivity`, for audits."""

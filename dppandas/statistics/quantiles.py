@@ -149,7 +149,7 @@ class Quantiles(Statistic):
         while True:
             low, shift = np.array([(w.low, w.shift) for w in windows], dtype=np.int64).T
             counted = Histogram(self, column, low, shift, bins)
-            counts = row_pass(counted.over_branches, lambda: CountAccumulator(cells * bins))
+            counts = row_pass(counted.over_branches, partial(CountAccumulator, cells * bins))
             for window, row in zip(windows, counts.reshape(cells, bins), strict=True):
                 window.narrow(row, self._alone, cap)
             if all(window.shift == 0 for window in windows):

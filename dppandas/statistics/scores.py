@@ -7,6 +7,7 @@ import numbers
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -67,7 +68,7 @@ class FrameStatistic(Statistic, registered=False):
 
     def frame(self, row_pass: RowPass) -> Any:
         """The plain rows, for the caller's functions."""
-        return row_pass(self._rows, lambda: FrameAccumulator(self.names))
+        return row_pass(self._rows, partial(FrameAccumulator, self.names))
 
     def _rows(self, branches: Sequence[Chunk], where: Expression | None) -> pd.DataFrame:
         (chunk,) = branches

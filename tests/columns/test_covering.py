@@ -11,7 +11,7 @@ from elements import meanings
 from test_rowwise import OF_NUMBERS, TEXT, verbs
 
 import dppandas as dp
-from dppandas.engines.pandas import RowTable
+from dppandas.engines.blocks import RowTable
 from dppandas.engines.readers import Columns
 from dppandas.rows.facts.bounds import Bounds
 from dppandas.rows.facts.keys import Keys

@@ -24,7 +24,7 @@ from dppandas.columns import refusals
 from dppandas.columns.accessors import TextMethods
 from dppandas.columns.time_methods import TimeMethods
 from dppandas.engines.base import AGGREGATES
-from dppandas.engines.pandas import RowTable
+from dppandas.engines.blocks import RowTable
 from dppandas.engines.readers import Columns
 from dppandas.errors import LineageError, PrivateValueError, QueryError, UnsupportedVerb
 from dppandas.privacy.accounting.losses import Epsilon

@@ -7,6 +7,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -86,7 +87,9 @@ class MarginalError(_Scores):
         return np.concatenate([count_by(codes, None, chunk.rows, size) for codes, size in each])
 
     def read(self, row_pass: RowPass, mechanism: Any = None) -> list[int]:
-        counts = row_pass(self.over_branches, lambda: SumAccumulator(sum(map(len, self.marginals))))
+        counts = row_pass(
+            self.over_branches, partial(SumAccumulator, sum(map(len, self.marginals)))
+        )
         return self.scores([int(count) for count in counts])
 
     def scores(self, counts: Sequence[int]) -> list[int]:
@@ -136,7 +139,7 @@ class SmallDatabases(_Scores):
         return count_by(codes, None, chunk.rows, len(self.cells))
 
     def read(self, row_pass: RowPass, mechanism: Any = None) -> list[int]:
-        counts = row_pass(self.over_branches, lambda: SumAccumulator(len(self.cells)))
+        counts = row_pass(self.over_branches, partial(SumAccumulator, len(self.cells)))
         return self.scores(np.array(counts, dtype=np.int64))
 
     def scores(self, counts: Counts) -> list[int]:

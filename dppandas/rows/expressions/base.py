@@ -78,6 +78,10 @@ class Expression:
     #: The kind of its values, where it is always the same.
     makes: ClassVar[Kind] = kinds.UNKNOWN
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What it says, without what it remembers: kernels travel."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
     def vector(self, chunk: Chunk) -> Vector:
         raise NotImplementedError
 

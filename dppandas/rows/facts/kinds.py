@@ -77,7 +77,7 @@ def of_dtype(dtype: Any) -> Kind:
     if isinstance(dtype, pd.SparseDtype):
         return of_dtype(dtype.subtype)
     if isinstance(dtype, pd.ArrowDtype):
-        return _of_arrow(dtype.pyarrow_dtype)
+        return of_arrow(dtype.pyarrow_dtype)
     if isinstance(dtype, pd.StringDtype):
         return TEXT
     if isinstance(dtype, pd.DatetimeTZDtype):
@@ -91,18 +91,25 @@ def of_dtype(dtype: Any) -> Kind:
 _ARROW = {
     "boolean": TRUTH, "integer": NUMBER, "floating": NUMBER, "decimal": NUMBER, "string": TEXT,
     "large_string": TEXT, "date": TIME, "duration": DURATION, "list": LIST, "large_list": LIST,
-    "fixed_size_list": LIST,
+    "fixed_size_list": LIST, "string_view": TEXT, "list_view": LIST, "large_list_view": LIST,
 }  # fmt: skip
 
 
-def _of_arrow(dtype: Any) -> Kind:
+def of_arrow(dtype: Any) -> Kind:
+    """The kind of a type of Arrow."""
     from pyarrow import types
 
     if types.is_timestamp(dtype):
         return TIME if dtype.tz is None else ZONED
-    if types.is_dictionary(dtype):
-        return _of_arrow(dtype.value_type)
-    found = (kind for name, kind in _ARROW.items() if getattr(types, f"is_{name}")(dtype))
+    if types.is_dictionary(dtype) or types.is_run_end_encoded(dtype):
+        return of_arrow(dtype.value_type)
+    if name := getattr(dtype, "extension_name", ""):
+        if name == "pandas.period":
+            return periods(dtype.freq)
+        is_stored = name != "arrow.uuid" and not name.startswith("pandas.")
+        return of_arrow(dtype.storage_type) if is_stored else UNKNOWN
+    tests = ((getattr(types, f"is_{name}", None), kind) for name, kind in _ARROW.items())
+    found = (kind for test, kind in tests if test is not None and test(dtype))
     return next(found, UNKNOWN)
 
 

@@ -301,6 +301,11 @@ def joined(parts: Sequence[Vector]) -> Vector:
     """The elements of several vectors, in order."""
     if len(parts) == 1:
         return parts[0]
+    numbers = [part for part in parts if isinstance(part, Numbers)]
+    if len(numbers) == len(parts) and len({part.is_whole for part in numbers}) == 1:
+        missing = np.concatenate([part.null() for part in numbers])
+        values = np.concatenate([part.values for part in numbers])
+        return Numbers(values, missing if missing.any() else None)
     coded = [part.coded() for part in parts]
     shifts = np.cumsum([0, *(len(part.levels) for part in coded)])
     codes = [np.where(p.codes < 0, -1, p.codes + s) for p, s in zip(coded, shifts, strict=False)]
@@ -321,12 +326,12 @@ def constant(value: Any, size: int) -> Vector:
 
 
 def micros(counts: Integers, unit: str, gone: Mask) -> tuple[Integers, Integers | None, Mask]:
-    """Counts of a unit (s, ms, us, ns) as microseconds and the nanoseconds beyond; what doesn't fit
-    is missing."""
+    """Counts of a unit (D, s, ms, us, ns) as microseconds and the nanoseconds beyond; what doesn't
+    fit is missing."""
     if unit == "ns":
         whole, rest = np.divmod(np.where(gone, 0, counts), 1000)
         return whole, rest if rest.any() else None, gone
-    step = {"s": 10**6, "ms": 1000, "us": 1}[unit]
+    step = {"D": 86_400 * 10**6, "s": 10**6, "ms": 1000, "us": 1}[unit]
     gone = gone | (counts > MOST_MICROS // step) | (counts < -(MOST_MICROS // step))
     return np.where(gone, 0, counts) * step, None, gone
 

@@ -44,7 +44,7 @@ def _by_dtype(series: pd.Series[Any]) -> Vector:
     if isinstance(dtype, pd.StringDtype) and dtype.storage != "python":
         return _of_arrow_text(array)
     if isinstance(dtype, pd.ArrowDtype):
-        return _of_arrow(array, dtype)
+        return arrow(one_array(array.__arrow_array__()))
     plain = getattr(dtype, "numpy_dtype", None)
     if plain is not None and plain.kind in "biuf":
         return _of_nullable(array, plain)
@@ -98,50 +98,147 @@ def _of_zoned(array: Any, dtype: pd.DatetimeTZDtype) -> Vector:
 
 
 def _of_arrow_text(array: Any) -> Vector:
-    """Text in Arrow's memory, which is valid Unicode, by Arrow's own dictionary."""
+    return arrow(one_array(array.__arrow_array__()))
+
+
+def one_array(array: Any) -> Any:
+    """One array of Arrow, of an array or of chunks."""
     import pyarrow as pa
 
-    chunked = array.__arrow_array__()
-    if not isinstance(chunked, pa.ChunkedArray):
-        chunked = pa.chunked_array([chunked])
-    whole = chunked.dictionary_encode().unify_dictionaries().combine_chunks()
-    if isinstance(whole, pa.ChunkedArray):
-        none = pa.array([], pa.string()).dictionary_encode()
-        whole = whole.chunk(0) if whole.num_chunks else none
-    codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
-    return forms.of_texts(_array(whole.dictionary.to_pylist()), codes)
-
-
-def _of_arrow(array: Any, dtype: pd.ArrowDtype) -> Vector:
-    import pyarrow as pa
-
-    kind = dtype.pyarrow_dtype
-    plain: Any = dtype.numpy_dtype  # type: ignore[attr-defined]
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return _of_arrow_text(array)
-    if plain.kind in "biuf":
-        return _of_nullable(array, plain)
-    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
-        return _of_arrow_counts(array, kind)
-    return forms.of_objects(list(array))
-
-
-def _of_arrow_counts(array: Any, kind: Any) -> Vector:
-    import pyarrow as pa
-
-    gone = np.asarray(array.isna(), dtype=bool)
-    counts = pa.chunked_array(array.__arrow_array__()).cast(pa.int64()).fill_null(0)
-    parts = forms.micros(counts.to_numpy().astype(np.int64), kind.unit, gone)
-    if pa.types.is_duration(kind):
-        return Durations(*parts)
-    time: Any = pd.Timestamp(0, tz=kind.tz)
-    return Instants(*parts, None if kind.tz is None else zone_of(time.tz))
+    if not isinstance(array, pa.ChunkedArray):
+        return array
+    if pa.types.is_dictionary(array.type):
+        array = array.unify_dictionaries()
+    # combine_chunks of text beyond 2 GiB would stay in chunks
+    return array.chunk(0) if array.num_chunks == 1 else pa.concat_arrays(array.chunks or [
+        pa.array([], array.type)
+    ])  # fmt: skip
 
 
 def _of_nullable(array: Any, plain: np.dtype[Any]) -> Vector:
     values = array.to_numpy(dtype=plain, na_value=plain.type(0))
     missing = np.asarray(array.isna(), dtype=bool)
     return forms.of_array(values, missing if missing.any() else None)
+
+
+# --- Arrow ----------------------------------------------------------------------------------------
+
+
+def arrow(array: Any) -> Vector:
+    """The closed form of an array of Arrow: numbers and times from its memory, other types by a
+    dictionary of their values."""
+    for read in (_by_arrow_type, _by_values, _value_by_value):
+        try:
+            return read(array)
+        except Exception:  # such as text that isn't UTF-8, or a time beyond Python's
+            continue
+    return forms.of_objects([None] * len(array))
+
+
+def _by_arrow_type(array: Any) -> Vector:
+    from pyarrow import types
+
+    kind = array.type
+    if isinstance(kind, _extension()):
+        return _of_extension(array)
+    if types.is_dictionary(kind):
+        return _at_levels(array.indices, arrow(array.dictionary))
+    if types.is_run_end_encoded(kind):
+        return arrow(_decoded(array))
+    if types.is_boolean(kind):
+        return forms.Truths(_filled(array, False), _missing(array))
+    if types.is_integer(kind) or types.is_floating(kind):
+        return forms.of_array(_filled(array, 0), _missing(array))
+    if types.is_timestamp(kind) or types.is_duration(kind) or types.is_date(kind):
+        return _of_arrow_counts(array, kind)
+    if types.is_nested(kind):
+        return _by_values(array)
+    if "view" in str(kind):  # of which Arrow makes no dictionary
+        array = array.cast("large_string" if types.is_string_view(kind) else "large_binary")
+    coded = array.dictionary_encode()
+    is_text = types.is_string(array.type) or types.is_large_string(array.type)
+    return _at_levels(coded.indices, (_of_texts if is_text else _by_values)(coded.dictionary))
+
+
+def _extension() -> Any:
+    import pyarrow as pa
+
+    return pa.BaseExtensionType
+
+
+def _of_extension(array: Any) -> Vector:
+    """pandas' own types as pandas has them; others by their values, or else as they are stored."""
+    if array.type.extension_name.startswith("pandas."):
+        return column(pd.Series(array.to_pandas()))
+    return _by_values(array) if array.type.extension_name == "arrow.uuid" else arrow(array.storage)
+
+
+def _decoded(array: Any) -> Any:
+    import pyarrow.compute as pc
+
+    return pc.run_end_decode(array)
+
+
+def _missing(array: Any) -> Array | None:
+    """Which elements are null; None if none is."""
+    if not array.null_count:
+        return None
+    return np.asarray(array.is_null().to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def _filled(array: Any, value: Any) -> Array:
+    """A plain array, with a value in the place of nulls."""
+    whole = array.fill_null(value) if array.null_count else array
+    return np.asarray(whole.to_numpy(zero_copy_only=False))
+
+
+def _of_arrow_counts(array: Any, kind: Any) -> Vector:
+    """Of times, dates and durations, by the integers that count them."""
+    import pyarrow as pa
+
+    is_date = pa.types.is_date(kind)
+    days = is_date and kind.bit_width == 32
+    whole = array.cast(pa.int32()).cast(pa.int64()) if days else array.cast(pa.int64())
+    missing = _missing(array)
+    gone = np.zeros(len(array), dtype=bool) if missing is None else missing
+    unit = ("D" if days else "ms") if is_date else kind.unit
+    parts = forms.micros(_filled(whole, 0).astype(np.int64, copy=False), unit, gone)
+    if pa.types.is_duration(kind):
+        return Durations(*parts)
+    if is_date or kind.tz is None:
+        return Instants(*parts)
+    time: Any = pd.Timestamp(0, tz=kind.tz)
+    zone = zone_of(time.tz)
+    return _by_values(array) if zone is None else Instants(*parts, zone)
+
+
+def _at_levels(indices: Any, levels: Vector) -> Vector:
+    """Elements by their position among levels, each of which is read once."""
+    codes, missing, held = _filled(indices, 0).astype(np.intp), _missing(indices), levels.coded()
+    if missing is not None:
+        codes[missing] = -1
+    if not np.array_equal(held.codes, np.arange(len(held.levels))):
+        codes = np.append(held.codes, -1)[codes]
+    return Coded(codes, held.levels)
+
+
+def _of_texts(distinct: Any) -> Vector:
+    return forms.of_texts(_array(distinct.to_pylist()), np.arange(len(distinct)))
+
+
+def _by_values(array: Any) -> Vector:
+    return forms.of_objects(array.to_pylist())
+
+
+def _value_by_value(array: Any) -> Vector:
+    def cells() -> Any:
+        for scalar in array:
+            try:
+                yield canonical(scalar.as_py())
+            except Exception:
+                yield canonical(None)
+
+    return forms.of_cells(cells())
 
 
 # --- objects --------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from ...rows.accumulators import SumAccumulator
@@ -44,7 +45,7 @@ class OccurringKeys(Count):
 
     def read(self, row_pass: RowPass, mechanism: Any = None) -> list[int]:
         """Counts the keys that have at least one row."""
-        counts = row_pass(self.over_branches, lambda: SumAccumulator(len(self.cells)))
+        counts = row_pass(self.over_branches, partial(SumAccumulator, len(self.cells)))
         starts = range(0, len(counts), self.keys)
         return [sum(count > 0 for count in counts[i : i + self.keys]) for i in starts]
 

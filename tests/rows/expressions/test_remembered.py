@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from operations import row_pass
 
 from dppandas.engines.pandas import PandasEngine
 from dppandas.ledger import canonical
 from dppandas.rows import expressions as ex
-from dppandas.rows.accumulators import SumAccumulator
 from dppandas.rows.facts.bounds import Bounds, Grid
 from dppandas.rows.facts.units import Unit
 from dppandas.rows.values.vectors import Numbers
@@ -43,11 +43,8 @@ def rows() -> pd.DataFrame:
 def exact(frame: pd.DataFrame, block: int, where: ex.Expression | None) -> list[int]:
     statistic = gradient()
 
-    def kernel(chunk: Any) -> Any:
-        return statistic.over_branches([replace(chunk, branch=i) for i in range(2)], where)
-
     engine = PandasEngine(frame, Unit(), b"key", block)
-    return [int(each) for each in engine.accumulate_rows(kernel, lambda: SumAccumulator(3), "")]
+    return [int(each) for each in statistic.read(row_pass(engine, statistic, where, 2))]
 
 
 @pytest.mark.parametrize("where", [None, WHERE], ids=["all", "filtered"])

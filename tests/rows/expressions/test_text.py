@@ -14,7 +14,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.columns.accessors import TextMethods
-from dppandas.engines.pandas import RowTable
+from dppandas.engines.blocks import RowTable
 from dppandas.engines.readers import Columns
 from dppandas.rows.expressions import text
 from dppandas.rows.values import cells, forms, vectors

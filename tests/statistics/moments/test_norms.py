@@ -1,18 +1,17 @@
 """Sums of rows that are scaled to a norm, row by row and exactly."""
 
 import math
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from ledgers import anew
+from operations import row_pass
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
 from dppandas.errors import QueryError
-from dppandas.rows.accumulators import SumAccumulator
 from dppandas.rows.expressions import Column
 from dppandas.rows.facts.bounds import Bounds
 from dppandas.rows.facts.units import Unit
@@ -27,9 +26,7 @@ def statistic(bounds: list[Bounds], norm: object) -> NormedSum:
 
 def integers(asked: NormedSum, rows: pd.DataFrame) -> list[int]:
     engine = PandasEngine(rows, Unit(), b"key")
-    kernel = partial(asked.kernel, keep=None)
-    found = engine.accumulate_rows(kernel, lambda: SumAccumulator(asked.size), "")
-    return [int(each) for each in found]
+    return [int(each) for each in asked.read(row_pass(engine, asked))]
 
 
 def error(answer: Any) -> float:

@@ -1,0 +1,192 @@
+"""Local Parquet files of one schema: what they hold by their footers, and their rows in batches."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import QueryError, quoted
+from ..rows.values import hashing
+from .base import ReadError
+
+#: Rows that a thread reads before it takes the next: whole row groups of one file.
+PIECE = 2**20
+
+_UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some consecutive row groups of one file."""
+
+    file: int
+    groups: tuple[int, ...]
+    first: int  # the number of their first row, among those of all files
+    rows: int
+
+
+@dataclass(frozen=True)
+class FileState:
+    """A file as it was when it was protected. Other contents have another size, time or footer."""
+
+    path: str
+    size: int
+    changed: int  # in nanoseconds
+    footer: str
+
+    @classmethod
+    def of(cls, path: str) -> FileState:
+        try:
+            facts = os.stat(path)
+            with open(path, "rb") as file:
+                file.seek(max(0, facts.st_size - 8))
+                length = int.from_bytes(file.read(4), "little")
+                file.seek(max(0, facts.st_size - 8 - length))
+                footer = file.read().hex()
+        except OSError as error:
+            raise ReadError(f"{path} can't be read: {error.strerror}.") from None
+        return cls(path, facts.st_size, facts.st_mtime_ns, hashing.digest(footer, b""))
+
+    def check(self) -> None:
+        """Refuse a file that isn't as it was."""
+        if FileState.of(self.path) != self:
+            raise ReadError(
+                f"{self.path} has changed since it was protected. Protect it again, as another "
+                "version, with dp.protect."
+            )
+
+
+class ParquetFiles:
+    """The rows of some files, one file after the other."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        import pyarrow as pa
+
+        self.files = tuple(map(FileState.of, paths))
+        self.pieces: list[Piece] = []
+        self.rows = 0
+        self.schema: Any = pa.schema([])
+        for number, state in enumerate(self.files):
+            self._add(number, state.path)
+        self.names = tuple(n for n in self.schema.names if not _UNNAMED_INDEX.fullmatch(n))
+        self.types = dict(zip(self.schema.names, self.schema.types, strict=True))
+
+    def _add(self, number: int, path: str) -> None:
+        from pyarrow import ArrowException, parquet
+
+        try:
+            with parquet.ParquetFile(path) as file:
+                meta, schema = file.metadata, file.schema_arrow
+        except (OSError, ArrowException):
+            raise QueryError(
+                f"{path} isn't a Parquet file, or is damaged: its footer can't be read."
+            ) from None
+        if number == 0:
+            self.schema = schema
+        elif difference := _difference(self.schema, schema):
+            raise QueryError(
+                f"{path} has another schema than {self.files[0].path}: {difference}. All files of "
+                "a source need the same columns, of the same types, in the same order."
+            )
+        groups: list[int] = []
+        rows = 0
+        for group in range(meta.num_row_groups):
+            groups.append(group)
+            rows += meta.row_group(group).num_rows
+            if rows >= PIECE or group == meta.num_row_groups - 1:
+                self.pieces.append(Piece(number, tuple(groups), self.rows, rows))
+                self.rows += rows
+                groups, rows = [], 0
+
+    def fingerprint(self, key: bytes) -> str:
+        """Equal while no file was written."""
+        return hashing.digest(repr(self.files), key)
+
+    def check(self) -> None:
+        for state in self.files:
+            state.check()
+
+    def batches(
+        self, piece: Piece, names: Sequence[str], rows: int, coded: bool = True
+    ) -> Iterator[Any]:
+        """The named columns of a piece, so many rows at once. With ``coded``, texts come as a
+        dictionary, which is the form that they are read into."""
+        from pyarrow import ArrowException, parquet
+
+        state = self.files[piece.file]
+        state.check()
+        texts = [name for name in names if coded and _is_text(self.types[name])]
+        number = 0
+        try:
+            with parquet.ParquetFile(state.path, read_dictionary=texts, pre_buffer=False) as file:
+                some: dict[str, Any] = {"columns": list(names), "use_threads": False}
+                for batch in file.iter_batches(rows, row_groups=list(piece.groups), **some):
+                    number += batch.num_rows
+                    yield _by_name(batch, names)
+        except (OSError, ArrowException):
+            state.check()
+            raise ReadError(f"{state.path} can't be read: it is damaged.") from None
+        state.check()
+        if number != piece.rows:
+            raise ReadError(f"{state.path} can't be read: it is damaged.")
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind))
+
+
+def _by_name(batch: Any, names: Sequence[str]) -> Any:
+    """The columns in the order of their names, in types that all of Arrow's functions know."""
+    from pyarrow import RecordBatch, types
+
+    if not {*names} <= {*batch.schema.names}:
+        raise ReadError("a column can't be read by its name. Rename columns with a dot in it.")
+    columns = [batch.column(name) for name in names]
+    for i, column in enumerate(columns):
+        if "view" in str(column.type) and not types.is_nested(column.type):
+            wide = "large_string" if types.is_string_view(column.type) else "large_binary"
+            columns[i] = column.cast(wide)
+    return RecordBatch.from_arrays(columns, names=list(names))
+
+
+def _difference(one: Any, other: Any) -> str:
+    """What differs between two schemas; "" if nothing does."""
+    if one.names != other.names:
+        odd = {*one.names} ^ {*other.names}
+        if odd:
+            return f"only one of them has {', '.join(map(quoted, sorted(odd)))}"
+        return "its columns come in another order"
+    found = (n for n, a, b in zip(one.names, one.types, other.types, strict=True) if a != b)
+    name = next(found, None)
+    return "" if name is None else f"{quoted(name)} is of another type"
+
+
+def find(where: str) -> list[str]:
+    """The absolute paths that a path, a folder or a glob names, in order."""
+    path = Path(where).expanduser()
+    if path.is_dir():
+        inside = sorted(each for each in path.rglob("*.parquet") if each.is_file())
+        found = [each for each in inside if not each.name.startswith((".", "_"))]
+        if any("=" in part for each in found for part in each.relative_to(path).parts[:-1]):
+            raise QueryError(
+                f"{quoted(where)} keeps columns in the names of folders. Give it as "
+                'pyarrow.dataset.dataset(folder, partitioning="hive").'
+            )
+        if not found:
+            raise QueryError(f"the folder {quoted(where)} holds no *.parquet file.")
+    elif path.exists():
+        found = [path]
+    else:
+        found = [Path(each) for each in sorted(glob.glob(str(path), recursive=True))]
+        if not found and glob.has_magic(str(path)):
+            raise QueryError(f"no file matches {quoted(where)}.")
+        if not found:
+            raise QueryError(f"there is no file {quoted(where)}.")
+    return [str(each.absolute()) for each in found]

@@ -1,0 +1,270 @@
+"""The rows of each unit brought together on disk: which of them are kept, or all of them.
+
+Rows are dealt to buckets by their unit's name, so that all rows of a unit lie in one, and each
+bucket fits memory. A name is exact for whole numbers, and 128 bits of keyed hashes for other types
+(docs/proofs/truncation.md says what that is worth).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ..rows.values import hashing, vectors
+from ..rows.values.forms import Numbers, Vector
+from . import parallel, private_files
+from .blocks import RowTable
+from .private_files import private_file, private_folder
+from .readers import ArrowColumns
+
+T = TypeVar("T")
+Words = npt.NDArray[np.uint64]
+
+#: Records that are sorted at once.
+RECORDS = 2**20
+#: The most buckets: open files.
+MOST_BUCKETS = 256
+
+
+@dataclass(frozen=True)
+class KeptRows:
+    """A bit for each row."""
+
+    bits: npt.NDArray[np.uint8]
+
+    def among(self, first: int, rows: int) -> npt.NDArray[np.intp] | None:
+        """Which of some consecutive rows are kept; None for all."""
+        start = first // 8
+        bits = np.unpackbits(self.bits[start : (first + rows + 7) // 8], bitorder="little")
+        kept = bits[first - 8 * start :][:rows]
+        return None if kept.all() else np.flatnonzero(kept)
+
+
+def _is_exact(engine: Any) -> bool:
+    """Whether the unit's name is its number."""
+    from pyarrow import types
+
+    kind = engine.files.types[engine.unit.column]
+    return bool(types.is_integer(kind) and not types.is_uint64(kind))
+
+
+def _record(engine: Any) -> np.dtype[Any]:
+    words = 1 if _is_exact(engine) else 2
+    return np.dtype([("unit", "<u8", (words,)), ("hash", "<u8"), ("row", "<u8")])
+
+
+def check_space(engine: Any) -> None:
+    """Refuse before the charge if the disk can't take what the charge would write."""
+    private_files.check_space(engine.files.rows * _record(engine).itemsize)
+
+
+def _names(v: Vector, key: bytes, exact: bool) -> tuple[Words, npt.NDArray[np.bool_]]:
+    """The name of each element as one or two words, and which elements have one."""
+    if exact and isinstance(v, Numbers):
+        return v.values.view(np.uint64)[:, None], ~v.null()
+    there = ~v.null() if isinstance(v, Numbers) else vectors.codes_of(v) >= 0
+    words = [hashing.of_elements(v, key + salt, equal=True) for salt in (b"unit 1", b"unit 2")]
+    return np.stack(words, axis=1), there
+
+
+def _buckets_of(names: Words, number: int) -> npt.NDArray[np.intp]:
+    return (hashing.mixed(names[:, 0]) % np.uint64(number)).astype(np.intp)
+
+
+def _buckets(rows: int) -> int:
+    return min(MOST_BUCKETS, rows // RECORDS + 1)
+
+
+# --- which rows are kept --------------------------------------------------------------------------
+
+
+def kept_rows(engine: Any, label: str) -> KeptRows:
+    """The max_rows rows of smallest hash of each unit, as `truncation.kept_rows` keeps them. Cells
+    of one type that are equal are identical, so one hash orders the rows."""
+    record, exact = _record(engine), _is_exact(engine)
+    number = _buckets(engine.files.rows)
+    bits = np.zeros((engine.files.rows + 7) // 8, dtype=np.uint8)
+    with private_folder() as folder:
+        files = [os.fdopen(private_file(folder / str(b)), "w+b") for b in range(number)]
+        locks, both = [Lock() for _ in files], Lock()
+        pieces = parallel.Shared(engine.files.pieces)
+
+        def deal(tell: parallel.Tell) -> None:
+            for piece in pieces:
+                at = piece.first
+                for table in engine.tables(piece, engine.columns):
+                    bucket, records = _records(table, engine, record, exact, at, number)
+                    for b, part in _dealt(bucket, records, number):
+                        with locks[b]:
+                            files[b].write(part.tobytes())
+                    at += len(table)
+                    tell(0.8 * pieces.share)
+
+        def settle(tell: parallel.Tell) -> None:
+            for file in buckets:
+                rows = _least(file, record, engine.unit.max_rows)
+                with both:
+                    np.bitwise_or.at(bits, rows >> 3, (1 << (rows & 7)).astype(np.uint8))
+                tell(0.8 + 0.2 * buckets.share)
+
+        try:
+            engine.run(deal, len(engine.files.pieces), label)
+            buckets = parallel.Shared(files)
+            engine.run(settle, number, label)
+        finally:
+            for file in files:
+                file.close()
+    return KeptRows(bits)
+
+
+def _records(
+    table: RowTable, engine: Any, record: np.dtype[Any], exact: bool, at: int, number: int
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[Any]]:
+    """The bucket and the record of each row that has a unit."""
+    with np.errstate(all="ignore"):
+        names, there = _names(table.column(engine.unit.column), engine.key, exact)
+        columns = ((name, table.column(name)) for name in table.names)
+        hashes = hashing.of_rows(columns, len(table), engine.key, equal=True)
+        found = np.empty(np.count_nonzero(there), dtype=record)
+        found["unit"], found["hash"] = names[there], hashes[there]
+        found["row"] = at + np.flatnonzero(there)
+        return _buckets_of(found["unit"], number), found
+
+
+def _dealt(
+    bucket: npt.NDArray[np.intp], records: npt.NDArray[Any], number: int
+) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+    """The records of each bucket that has some."""
+    if number == 1:
+        yield 0, records
+        return
+    records = records[np.argsort(bucket, kind="stable")]
+    ends = np.cumsum(np.bincount(bucket, minlength=number)).tolist()
+    for b, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
+        if end > start:
+            yield b, records[start:end]
+
+
+def _least(file: Any, record: np.dtype[Any], most: int) -> npt.NDArray[np.int64]:
+    """The numbers of the rows that a bucket keeps, from some records at a time: however many rows
+    one unit has, they fit memory."""
+    file.flush()
+    file.seek(0)
+    kept = np.empty(0, dtype=record)
+    while len(part := np.frombuffer(file.read(RECORDS * record.itemsize), dtype=record)):
+        kept = _first_of_units(np.concatenate([kept, part]), most)
+    return kept["row"].astype(np.int64)
+
+
+def _first_of_units(records: npt.NDArray[Any], most: int) -> npt.NDArray[Any]:
+    """The records of the smallest hashes of each unit; the first rows among equal ones."""
+    words = [records["unit"][:, i] for i in range(records["unit"].shape[1])]
+    records = records[np.lexsort((records["row"], records["hash"], *words))]
+    units = records["unit"]
+    starts = np.flatnonzero(np.r_[True, (units[1:] != units[:-1]).any(axis=1)])
+    rank = np.arange(len(units)) - np.repeat(starts, np.diff(np.r_[starts, len(units)]))
+    return records[rank < most]
+
+
+# --- all rows of units ----------------------------------------------------------------------------
+
+
+def by_unit(
+    engine: Any,
+    names: Collection[Any],
+    kept: KeptRows | None,
+    function: Callable[[RowTable, parallel.Tell], T],
+    label: str,
+) -> list[T]:
+    """A function of tables, each of which holds all rows of its units that are kept, and some
+    columns of them."""
+    number, exact = _buckets(engine.files.rows), _is_exact(engine)
+    wanted = [name for name in engine.columns if name in names or name == engine.unit.column]
+    with private_folder() as folder:
+        spill = _Spill(folder)
+        pieces = parallel.Shared(engine.files.pieces)
+
+        def deal(tell: parallel.Tell) -> None:
+            for piece in pieces:
+                at = piece.first
+                for batch in engine.files.batches(piece, wanted, engine.block, coded=False):
+                    picked = None if kept is None else kept.among(at, batch.num_rows)
+                    at += batch.num_rows
+                    part = _plain(batch if picked is None else batch.take(_array(picked)))
+                    unit = ArrowColumns(part)[engine.unit.column]
+                    with np.errstate(all="ignore"):
+                        name, there = _names(unit, engine.key, exact)
+                        bucket = _buckets_of(name[there], number)
+                    for b, rows in _dealt(bucket, np.flatnonzero(there), number):
+                        spill.write(b, part.take(_array(rows)))
+                    tell(0.5 * pieces.share)
+
+        def settle(tell: parallel.Tell) -> list[T]:
+            found = []
+            for b in buckets:
+                found.append(function(RowTable(ArrowColumns(spill.read(b)), engine.key), tell))
+                tell(0.5 + 0.5 * buckets.share)
+            return found
+
+        try:
+            engine.run(deal, len(engine.files.pieces), label)
+            spill.close()
+            buckets = parallel.Shared(sorted(spill.writers))
+            parts = engine.run(settle, len(spill.writers), label)
+        finally:
+            spill.close()
+    return [each for part in parts for each in part]
+
+
+def _array(rows: npt.NDArray[np.intp]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(rows)
+
+
+def _plain(batch: Any) -> Any:
+    """Without dictionaries, which every small part would repeat."""
+    import pyarrow as pa
+
+    columns = [
+        column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+class _Spill:
+    """Rows in files, one a bucket."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = Lock()
+        self.writers: dict[int, tuple[Any, Any]] = {}
+
+    def write(self, bucket: int, batch: Any) -> None:
+        import pyarrow as pa
+
+        with self._lock:
+            if bucket not in self.writers:
+                file = os.fdopen(private_file(self._folder / str(bucket)), "wb")
+                self.writers[bucket] = file, pa.ipc.new_stream(file, batch.schema)
+            self.writers[bucket][1].write_batch(batch)
+
+    def close(self) -> None:
+        for file, writer in self.writers.values():
+            if not file.closed:
+                writer.close()
+                file.close()
+
+    def read(self, bucket: int) -> Any:
+        import pyarrow as pa
+
+        with pa.OSFile(str(self._folder / str(bucket)), "rb") as file:
+            return pa.ipc.open_stream(file).read_all()

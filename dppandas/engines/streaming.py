@@ -1,0 +1,140 @@
+"""The engine for files larger than memory: threads take the next piece, and read it in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from threading import Lock
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..rows.accumulators import Accumulator
+from ..rows.expressions import Expression
+from ..rows.facts.units import Unit
+from ..rows.values.forms import joined
+from . import parallel, pruning, spilled
+from . import per_unit as aggregates
+from .base import Engine, Kernel, PerUnitColumns
+from .blocks import BLOCK, RowTable, add_blocks, reuse_memory
+from .pandas import PerUnitEngine, by_unit
+from .parquet import ParquetFiles, Piece
+from .readers import ArrowColumns, ComputedColumns, TableColumns
+
+T = TypeVar("T")
+
+
+class StreamingEngine:
+    """Files, their rows truncated to the unit's max_rows before any other use."""
+
+    def __init__(
+        self, files: ParquetFiles, unit: Unit, key: bytes, block: int = BLOCK, prune: bool = False
+    ) -> None:
+        self.files = files
+        self.columns: tuple[Any, ...] = files.names
+        self.unit = unit
+        self.key = key
+        self.block = block
+        self.prune = prune
+        self._kept: spilled.KeptRows | None = None
+        self._lock = Lock()
+
+    def check(self) -> None:
+        self.files.check()
+        if self.unit.column is not None and self._kept is None:
+            spilled.check_space(self)
+
+    def made(self) -> StreamingEngine:
+        return self
+
+    def accumulate_rows(self, kernel: Kernel, label: str) -> Any:
+        reuse_memory()
+        if kernel.whole_units and self.unit.column is not None:
+            return self._accumulate_units(kernel, label)
+        kept = self.kept(label)
+        pieces = self.files.pieces
+        if self.prune:
+            pieces = pruning.possible(self.files, pieces, kernel.where)
+        work = parallel.Shared(pieces)
+
+        def one(tell: parallel.Tell) -> Accumulator:
+            total = kernel.empty()
+            for piece in work:
+                for table in self.tables(piece, kernel.columns, kept, kernel.whole_units):
+                    edges = table.edges(self.block)
+                    add_blocks(total, table, kernel, edges, lambda _: tell(work.share))
+            return total
+
+        return parallel.joined(self.run(one, len(pieces), label))
+
+    def run(self, task: Callable[[parallel.Tell], T], pieces: int, label: str) -> list[T]:
+        """Run a task in as many threads as there are cores, or pieces."""
+        return parallel.run([task] * max(1, min(parallel.workers(), pieces)), label)
+
+    def tables(
+        self,
+        piece: Piece,
+        names: Collection[Any],
+        kept: spilled.KeptRows | None = None,
+        whole_units: bool = False,
+    ) -> Iterator[RowTable]:
+        """Some columns of a piece, of the rows that are kept."""
+        at = piece.first
+        for columns in self._columns(piece, [name for name in self.columns if name in names]):
+            picked = None if kept is None else kept.among(at, columns.rows)
+            codes = np.arange(at, at + columns.rows) if whole_units else None
+            yield RowTable(columns, self.key, picked, codes)
+            at += columns.rows
+
+    def _columns(self, piece: Piece, names: Sequence[str]) -> Iterator[TableColumns]:
+        if names:
+            yield from map(ArrowColumns, self.files.batches(piece, names, self.block))
+        else:  # the footer knows how many rows there are
+            self.files.files[piece.file].check()
+            for first in range(0, piece.rows, self.block):
+                yield ComputedColumns({}, min(self.block, piece.rows - first))
+
+    def kept(self, label: str) -> spilled.KeptRows | None:
+        """The rows that count, found once; None for all."""
+        if self.unit.column is None:
+            return None
+        # One line: an interrupt between two would leave the lock behind, as in `store`.
+        with self._lock: return self._kept_once(label)  # noqa: E701  # fmt: skip
+
+    def _kept_once(self, label: str) -> spilled.KeptRows:
+        if self._kept is None:
+            self._kept = spilled.kept_rows(self, f"{label}, rows of units")
+        return self._kept
+
+    def _accumulate_units(self, kernel: Kernel, label: str) -> Any:
+        kept = self.kept(label)
+
+        def one(bucket: RowTable, tell: parallel.Tell) -> Accumulator:
+            total = kernel.empty()
+            table = by_unit(bucket, self.unit)
+            add_blocks(total, table, kernel, table.edges(self.block), lambda _: tell(0.5))
+            return total
+
+        totals = spilled.by_unit(self, kernel.columns, kept, one, label)
+        return parallel.joined(totals or [kernel.empty()])
+
+    def per_unit(self, where: Expression | None, branches: int, asked: PerUnitColumns) -> Engine:
+        return PerUnitEngine(self, where, branches, asked)
+
+    def aggregated(
+        self, where: Expression | None, branches: int, asked: PerUnitColumns
+    ) -> TableColumns:
+        """The columns of a table with one row per unit, made of all its rows."""
+        read = aggregates.columns_read(self, where, asked)
+
+        def one(bucket: RowTable, tell: parallel.Tell) -> ComputedColumns:
+            with np.errstate(all="ignore"):
+                block = bucket.block(0, len(bucket), read)
+                return aggregates.per_unit(block, self.unit, where, branches, asked)
+
+        found = spilled.by_unit(self, read, None, one, "rows of units")
+        if not found:
+            empty = RowTable(ArrowColumns(self.files.schema.empty_table()), self.key)
+            found = [one(empty, lambda _: None)]
+        names = [self.unit.column, *asked]
+        columns = {name: joined([part[name] for part in found]) for name in names}
+        return ComputedColumns(columns, sum(part.rows for part in found))
