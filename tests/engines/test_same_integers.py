@@ -1,0 +1,192 @@
+"""Every operation gives the same integers on every engine, however its rows are cut."""
+
+import pickle
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import operations as ops
+import pandas as pd
+import pytest
+from sizes import size
+
+import dppandas as dp
+from dppandas.engines import parquet, spilled
+from dppandas.engines.base import Kernel
+from dppandas.engines.pandas import PandasEngine
+from dppandas.release.context import watching
+from dppandas.release.session import scratch
+from dppandas.rows.facts.units import Unit
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+KEY = b"0123456789abcdef"
+ROWS = 240
+NAMES = [
+    *ops.OPERATIONS, *ops.SELECTIONS, *ops.OF_UNITS, *ops.UNKNOWN, *ops.GAUSSIAN,
+    *ops.EXPERIMENTAL, *ops.VOUCHED,
+]  # fmt: skip
+#: Rows in a file, in a row group, in a piece and in a block.
+CUTS = {"one": (ROWS, ROWS, ROWS, ROWS), "some": (100, 33, 40, 29), "many": (31, 7, 9, 4)}
+
+
+def made() -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    day = 1577836800
+    return pd.DataFrame({
+        "number": np.where(rng.random(ROWS) < 0.1, np.nan, rng.normal(2, 5, ROWS)),
+        "group": pd.Series(rng.choice(["a", "b", "c", "x", None], ROWS), dtype=object),
+        "code": rng.choice([1, 2, 3, 9], ROWS), "yes": rng.random(ROWS) < 0.5,
+        "no": rng.random(ROWS) < 0.3,
+        "when": pd.to_datetime(rng.integers(day, day + 86400 * 12, ROWS), unit="s", utc=True),
+        "owner": pd.array(np.where(rng.random(ROWS) < 0.1, None, rng.integers(0, 70, ROWS)),
+                          dtype="Int64"),
+    })  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The rows in files, cut in several ways."""
+    root = tmp_path_factory.mktemp("cuts")
+    table = pa.Table.from_pandas(made(), preserve_index=False)
+    for name, (rows, group, _, _) in CUTS.items():
+        (root / name).mkdir()
+        for i, first in enumerate(range(0, ROWS, rows)):
+            part = table.slice(first, rows)
+            pq.write_table(part, root / name / f"{i:03}.parquet", row_group_size=group)
+    return root
+
+
+@pytest.fixture(autouse=True)
+def many_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spilled, "RECORDS", 50)
+
+
+@pytest.fixture
+def kernels(monkeypatch: pytest.MonkeyPatch) -> list[Kernel]:
+    seen: list[Kernel] = []
+    accumulate = PandasEngine.accumulate_rows
+
+    def spy(self: PandasEngine, kernel: Kernel, label: str) -> Any:
+        seen.append(kernel)
+        return accumulate(self, kernel, label)
+
+    monkeypatch.setattr(PandasEngine, "accumulate_rows", spy)
+    return seen
+
+
+def integers(name: str, data: Any, block: int, **terms: Any) -> list[Any]:
+    """What an operation finds in data, without noise."""
+    seen: list[Any] = []
+
+    def watch(query: Any, mechanism: Any, exact: Any) -> Any:
+        seen.append(list(exact.items()) if isinstance(exact, Mapping) else ops.flat(exact))
+        return mechanism.dummy_output(query.statistic.size)
+
+    with scratch() as session, watching(watch):
+        people = dp.protect(data, name="same", **terms)
+        engine: Any = session._sources["same"].engine
+        engine.key, engine.block = KEY, block
+        ops.released(name, people)
+    return seen
+
+
+def parquet_cut(cut: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, int]:
+    _, _, piece, block = CUTS[cut]
+    monkeypatch.setattr(parquet, "PIECE", piece)
+    return str(folder / cut), block
+
+
+def duckdb_relation() -> Any:
+    duckdb = pytest.importorskip("duckdb")
+    rows = pa.Table.from_pandas(made(), preserve_index=False)
+    return duckdb.connect().from_arrow(rows)
+
+
+#: What holds the rows in memory.
+TABLES: dict[str, Callable[[], Any]] = {
+    "arrow": lambda: pa.Table.from_pandas(made(), preserve_index=False),
+    "polars": lambda: pytest.importorskip("polars").from_arrow(TABLES["arrow"]()),
+    "lazy": lambda: TABLES["polars"]().lazy(),
+    "duckdb": duckdb_relation,
+}
+
+UNITS = [{}, {"unit": "owner", "max_rows": 2}]
+
+
+def asked_with(name: str) -> list[dict[str, Any]]:
+    return UNITS[1:] if name in ops.OF_UNITS else UNITS
+
+
+@pytest.mark.sized
+@pytest.mark.parametrize("name", NAMES)
+def test_parquet_gives_the_integers_of_pandas(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for terms in asked_with(name):
+        wanted = integers(name, made(), 50, **terms)
+        assert wanted
+        for cut in [*CUTS][1 : size(quick=2, deep=3)]:
+            path, block = parquet_cut(cut, folder, monkeypatch)
+            assert integers(name, path, block, **terms) == wanted, (cut, terms)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", NAMES)
+def test_one_piece_and_tables_in_memory_give_the_integers_of_pandas(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for terms in asked_with(name):
+        wanted = integers(name, made(), 50, **terms)
+        path, block = parquet_cut("one", folder, monkeypatch)
+        assert integers(name, path, block, **terms) == wanted
+        for table in TABLES.values():
+            assert integers(name, table(), 29, **terms) == wanted
+
+
+FEW = ["group mean", "median", "value_counts of times", "distinct", "count of a sample"]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_tables_in_memory_give_the_integers_of_pandas(table: str) -> None:
+    for name in [each for each in FEW if each in NAMES]:
+        for terms in UNITS:
+            wanted = integers(name, made(), 50, **terms)
+            assert integers(name, TABLES[table](), 29, **terms) == wanted
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ops.VOUCHED])
+def test_kernels_travel_and_say_what_they_read(name: str, kernels: list[Kernel]) -> None:
+    """Sent as bytes and back, they find the same; and they read nothing that they don't announce,
+    which every block refuses."""
+    for terms in asked_with(name)[:1]:
+        wanted = integers(name, made(), 50, **terms)
+        assert kernels
+        sent = [pickle.dumps(kernel) for kernel in kernels]
+        assert max(map(len, sent)) < 4000
+        with pytest.MonkeyPatch.context() as travelling:
+            travelling.setattr(Kernel, "__call__", called_elsewhere)
+            assert integers(name, made(), 50, **terms) == wanted
+
+
+def called_elsewhere(kernel: Kernel, chunk: Any) -> Any:
+    return CALL(pickle.loads(pickle.dumps(kernel)), chunk)
+
+
+CALL = Kernel.__call__
+
+
+def test_a_block_refuses_a_column_that_was_not_announced() -> None:
+    engine = PandasEngine(made(), Unit(), KEY)
+    block = engine._rows().block(0, 3, frozenset({"code"}))
+    assert len(block.column("code")) == 3
+    for read in (
+        lambda: block.column("number"),
+        lambda: block.plain(["number"]),
+        lambda: block.hashed(["number"], b""),
+        lambda: block.hashes,
+    ):
+        with pytest.raises(dp.errors.InternalError, match="didn't announce"):
+            read()
