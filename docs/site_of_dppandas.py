@@ -36,6 +36,7 @@ CONTENTS = """
 docs/how_it_works
 docs/verbs
 docs/kinds
+docs/engines
 docs/pandas
 docs/gallery
 docs/differences

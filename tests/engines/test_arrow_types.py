@@ -150,6 +150,18 @@ def test_texts_that_are_not_unicode_are_missing_one_by_one() -> None:
     assert vectors.is_null(ArrowColumns(pa.table({"x": bad}))["x"]).tolist() == [False, True, False]
 
 
+def test_dictionaries_may_repeat_themselves_and_hold_nulls() -> None:
+    indices = pa.array([0, 1, 2, None, 1, 3])
+    for values in (["a", None, "a", "b"], ["a", "b", "a", "b"]):
+        found = ArrowColumns(pa.table({"x": pa.DictionaryArray.from_arrays(indices, values)}))["x"]
+        wanted = [None if i is None else values[i] for i in indices.to_pylist()]
+        assert vectors.as_objects(found).tolist() == wanted
+        sliced = pa.table({"x": pa.DictionaryArray.from_arrays(indices, values)}).slice(2, 3)
+        assert vectors.as_objects(ArrowColumns(sliced)["x"]).tolist() == wanted[2:5]
+        codes = vectors.codes_of(found)
+        assert codes[0] == codes[2]
+
+
 def test_a_time_beyond_pythons_calendar_keeps_its_place() -> None:
     far = pa.array([6_600_000, 0, None], pa.int32()).cast(pa.date32())
     v = ArrowColumns(pa.table({"x": far}))["x"]

@@ -197,6 +197,21 @@ def test_a_file_that_changes_within_a_scan_fails_the_release(
     assert ops.statuses() == ["failed"]
 
 
+def test_a_file_that_is_touched_while_it_is_read_fails_the_release(
+    visits: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    p = protected(visits / "0.parquet")
+    by_name = parquet._by_name
+
+    def touching(batch: Any, names: Any) -> Any:
+        os.utime(visits / "0.parquet", ns=(5, 5))
+        return by_name(batch, names)
+
+    monkeypatch.setattr(parquet, "_by_name", touching)
+    with pytest.raises(ReleaseFailed, match=r"0\.parquet has changed"):
+        p["x"].mean(**BOUNDS)
+
+
 def test_a_damaged_row_group_fails_the_release_and_names_its_file(visits: Path) -> None:
     path = visits / "1.parquet"
     content = bytearray(path.read_bytes())
@@ -218,6 +233,7 @@ def test_the_rows_kept_are_those_that_pandas_keeps(
     kind: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     df = rows().astype({"who": kind})
+    df["odd"] = df["x"] % 2 == 1
     df.loc[::17, "x"] = df["x"].iloc[0]
     df = pd.concat([df, df.iloc[::3]], ignore_index=True)  # rows that are equal, too
     if kind == "uint64":

@@ -133,6 +133,16 @@ def test_parquet_gives_the_integers_of_pandas(
             assert integers(name, path, block, **terms) == wanted, (cut, terms)
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.int64(), pa.float64()])
+def test_rows_without_a_unit_are_dropped(kind: Any, tmp_path: Path, exact: None) -> None:
+    owners = pa.array(["1", None, "2", None, "1"]).cast(kind)
+    pq.write_table(pa.table({"owner": owners}), tmp_path / "x.parquet")
+    p = dp.protect(tmp_path, name="no unit", unit="owner", max_rows=2)
+    assert p.count(epsilon=1) == 3
+    assert p["owner"].nunique(epsilon=1) == 2
+    assert p.per_unit().agg(n="size")["n"].sum(bounds=(0, 9), epsilon=1) == 3
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("name", NAMES)
 def test_one_piece_and_tables_in_memory_give_the_integers_of_pandas(
@@ -190,3 +200,20 @@ def test_a_block_refuses_a_column_that_was_not_announced() -> None:
     ):
         with pytest.raises(dp.errors.InternalError, match="didn't announce"):
             read()
+
+
+def test_the_page_says_what_is_tested() -> None:
+    page = (Path(dp.__file__).parent.parent / "docs" / "engines.md").read_text("utf-8")
+    assert table_of_engines() in page
+
+
+def table_of_engines() -> str:
+    """The table of docs/engines.md."""
+    cuts = f"{len(CUTS)} ways to cut files"
+    lines = ["| the integers of pandas | operations | with units | |", "|---|---|---|---|"]
+    lines += [f"| Parquet | {len(NAMES)} of {len(NAMES)} | the same | {cuts} |"]
+    lines += [f"| {name} | {len(NAMES)} of {len(NAMES)} | the same | |" for name in LABELS]
+    return "\n".join(lines)
+
+
+LABELS = ["Arrow", "Polars", "LazyFrame of Polars", "DuckDB"]
