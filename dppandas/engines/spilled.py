@@ -100,6 +100,7 @@ def kept_rows(engine: Any, label: str) -> KeptRows:
             for piece in pieces:
                 at = piece.first
                 for table in engine.tables(piece, engine.columns):
+                    tell(0.8 * pieces.share)  # often, so that an interrupt is heard soon
                     bucket, records = _records(table, engine, record, exact, at, number)
                     for b, part in _dealt(bucket, records, number):
                         with locks[b]:
@@ -197,6 +198,7 @@ def by_unit(
                 for batch in engine.files.batches(piece, wanted, engine.block, coded=False):
                     picked = None if kept is None else kept.among(at, batch.num_rows)
                     at += batch.num_rows
+                    tell(0.5 * pieces.share)
                     part = _plain(batch if picked is None else batch.take(_array(picked)))
                     unit = ArrowColumns(part)[engine.unit.column]
                     with np.errstate(all="ignore"):
