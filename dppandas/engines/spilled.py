@@ -199,7 +199,8 @@ def by_unit(
                     picked = None if kept is None else kept.among(at, batch.num_rows)
                     at += batch.num_rows
                     tell(0.5 * pieces.share)
-                    part = _plain(batch if picked is None else batch.take(_array(picked)))
+                    part = _plain(batch)
+                    part = part if picked is None else part.take(_array(picked))
                     unit = ArrowColumns(part)[engine.unit.column]
                     with np.errstate(all="ignore"):
                         name, there = _names(unit, engine.key, exact)
@@ -232,13 +233,14 @@ def _array(rows: npt.NDArray[np.intp]) -> Any:
 
 
 def _plain(batch: Any) -> Any:
-    """Without dictionaries, which every small part would repeat."""
+    """Without dictionaries, which every small part would repeat; and with texts of any length."""
     import pyarrow as pa
 
-    columns = [
-        column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-        for column in batch.columns
-    ]
+    wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
+    columns = []
+    for column in batch.columns:
+        whole = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+        columns.append(whole.cast(wide.get(whole.type, whole.type)))
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 

@@ -96,6 +96,7 @@ class ArrowTable(Given):
         self.table = table
         self.names = list(table.schema.names)
         self.kinds = _kinds(self.names, table.schema.types)
+        self.ordered = _ordered(self.names, table.schema.types)
 
     def own(self) -> Own:
         """A copy, for its arrays may be those of numpy."""
@@ -117,7 +118,9 @@ class Files(Given):
             raise QueryError(str(error)) from None
         self.prune = prune
         self.names = list(self.files.names)
-        self.kinds = _kinds(self.names, [self.files.types[name] for name in self.names])
+        types = [self.files.types[name] for name in self.names]
+        self.kinds = _kinds(self.names, types)
+        self.ordered = _ordered(self.names, types)
 
     def own(self) -> Own:
         return self
@@ -208,6 +211,12 @@ def _kinds(names: Sequence[str], types: Sequence[Any]) -> Schema:
                 "dppandas. Leave it out, or convert it first."
             )
     return dict(zip(names, map(of_arrow, types), strict=True))
+
+
+def _ordered(names: Sequence[str], types: Sequence[Any]) -> frozenset[Any]:
+    """The columns of ordered dictionaries, which pandas reads as ordered categories."""
+    pairs = zip(names, types, strict=True)
+    return frozenset(name for name, kind in pairs if getattr(kind, "ordered", False))
 
 
 def with_times(df: pd.DataFrame) -> tuple[pd.DataFrame, Any]:

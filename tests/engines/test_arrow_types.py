@@ -180,6 +180,16 @@ def test_run_ends_and_uuids_are_read() -> None:
         assert vectors.compare_scalar("==", v, uuid.UUID(int=7)).tolist() == [True, False]
 
 
+def test_ordered_categories_stay_ordered(tmp_path: Path) -> None:
+    """By their declared keys, as in pandas, and not by their texts."""
+    sizes = pd.Categorical(["small", "large", "small"], ["small", "large"], ordered=True)
+    df = pd.DataFrame({"size": sizes})
+    df.to_parquet(tmp_path / "x.parquet")
+    for i, given in enumerate((df, tmp_path / "x.parquet", pa.Table.from_pandas(df))):
+        assert dp.protect(given, name=f"sizes {i}")["size"]._expression.has_order
+        refusal(lambda: dp.protect(given, name=f"sizes {i}").query("size > 'small'").count())  # noqa: B023
+
+
 def test_types_without_a_meaning_are_refused_by_name() -> None:
     parts = [pa.array([1, 2]), pa.array(["a", "b"])]
     union = pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), parts)
