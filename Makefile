@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 PIP    := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-deep test-oldest test-full lab bench bench-ledger bench-accuracy timing mutants lint docs clean
+.PHONY: help demo check test test-deep test-oldest test-full lab bench bench-ledger bench-engines bench-accuracy timing mutants lint docs clean
 
 help:
 	@echo "make demo    run the quickstart notebook on real data: questions, answers, the ledger"
@@ -17,6 +17,7 @@ help:
 	@echo "make lab     open JupyterLab on the notebooks"
 	@echo "make bench   measure speed beside pandas, OpenDP and diffprivlib; fails where a target is missed"
 	@echo "make bench-ledger  measure a ledger's file, short and long"
+	@echo "make bench-engines  measure Parquet files beside pandas, Polars and DuckDB; makes 3 GB of rows"
 	@echo "make bench-accuracy  measure errors beside OpenDP and diffprivlib"
 	@echo "make timing  measure what time tells"
 	@echo "make mutants take each defence away, and see a test notice: 40 minutes"
@@ -96,6 +97,9 @@ bench: $(VENV)/dev $(PEER)/ready
 
 bench-ledger: $(VENV)/dev
 	$(BIN)/python benchmarks/ledger.py
+
+bench-engines: $(VENV)/dev
+	$(BIN)/python benchmarks/engines.py --large --json benchmarks/engines.json
 
 # diffprivlib can't be imported beside a new scikit-learn: it gets an environment of its own.
 $(PEER)/ready: Makefile
