@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import QueryError, quoted
 from ..rows.values import hashing
 from .base import ReadError
+from .readers import without_views
 
 #: Rows that a thread reads before it takes the next: whole row groups of one file.
 PIECE = 2**20
@@ -144,15 +145,11 @@ def _is_text(kind: Any) -> bool:
 
 def _by_name(batch: Any, names: Sequence[str]) -> Any:
     """The columns in the order of their names, in types that all of Arrow's functions know."""
-    from pyarrow import RecordBatch, types
+    from pyarrow import RecordBatch
 
     if not {*names} <= {*batch.schema.names}:
         raise ReadError("a column can't be read by its name. Rename columns with a dot in it.")
-    columns = [batch.column(name) for name in names]
-    for i, column in enumerate(columns):
-        if "view" in str(column.type) and not types.is_nested(column.type):
-            wide = "large_string" if types.is_string_view(column.type) else "large_binary"
-            columns[i] = column.cast(wide)
+    columns = [without_views(batch.column(name)) for name in names]
     return RecordBatch.from_arrays(columns, names=list(names))
 
 

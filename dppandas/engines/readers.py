@@ -84,6 +84,15 @@ class ComputedColumns(dict[Any, Vector]):
         return frame
 
 
+def without_views(column: Any) -> Any:
+    """A column of Arrow in a type that all of Arrow's functions know."""
+    from pyarrow import types
+
+    if "view" not in str(column.type) or types.is_nested(column.type):
+        return column
+    return column.cast("large_string" if types.is_string_view(column.type) else "large_binary")
+
+
 class ArrowColumns:
     """The columns of a table of Arrow, or of some of its rows."""
 

@@ -12,7 +12,7 @@ from ..engines import truncation
 from ..engines.base import Engine, ReadError
 from ..engines.pandas import PandasEngine
 from ..engines.parquet import ParquetFiles, find
-from ..engines.readers import ArrowColumns, Columns, TableColumns
+from ..engines.readers import ArrowColumns, Columns, TableColumns, without_views
 from ..engines.streaming import StreamingEngine
 from ..errors import QueryError
 from ..rows.facts.keys import is_missing
@@ -102,9 +102,11 @@ class ArrowTable(Given):
         """A copy, for its arrays may be those of numpy."""
         import pyarrow as pa
 
+        columns = list(map(without_views, self.table.columns))
+        table = pa.Table.from_arrays(columns, names=self.names)
         copied = pa.BufferOutputStream()
-        with pa.ipc.new_stream(copied, self.table.schema) as writer:
-            writer.write_table(self.table)
+        with pa.ipc.new_stream(copied, table.schema) as writer:
+            writer.write_table(table)
         return InMemory(ArrowColumns(pa.ipc.open_stream(copied.getvalue()).read_all()))
 
 
