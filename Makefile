@@ -79,7 +79,7 @@ test-deep: test-oldest test-full
 	$(BIN)/python tests/mutants.py --changed
 
 # What doesn't depend on pandas is tried on the newest only: noise, the ledger's file, the house.
-NEWEST := privacy audit ledger/storage test_house.py test_lint.py test_mutants.py test_site.py test_bench.py
+NEWEST := privacy audit ledger/storage engines/test_neighbours_in_files.py test_house.py test_lint.py test_mutants.py test_site.py test_bench.py
 test-oldest: $(OLD)/test
 	$(OLD)/bin/python -m pytest $(SHARED) -m "not browser and not statistical" $(NEWEST:%=--ignore=tests/%)
 

@@ -15,7 +15,7 @@ from dppandas.engines import parquet, spilled
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-PAIRS = size(quick=6, deep=40)
+PAIRS = size(quick=4, deep=16)
 
 #: Cells as they are in the audit's tables, if Arrow has a type for them.
 TYPES = pa.schema({
