@@ -115,13 +115,14 @@ class RowTable:
 
 def add_blocks(
     total: Accumulator, table: RowTable, kernel: Kernel, edges: Sequence[int], tell: Tell
-) -> None:
-    """Add what a kernel makes of each block between the edges."""
+) -> Accumulator:
+    """Add what a kernel makes of each block between the edges to a total."""
     with np.errstate(all="ignore"):
         for done, (first, last) in enumerate(pairwise(edges), 1):
             block = table.block(first, last, kernel.columns)
             total.add(kernel(block), block.rows)
             tell(done / (len(edges) - 1))
+    return total
 
 
 @cache

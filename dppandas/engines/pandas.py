@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from threading import Lock
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..rows.accumulators import Accumulator
 from ..rows.expressions import Expression, samples
 from ..rows.facts.units import Unit
 from ..rows.values import hashing, vectors
@@ -66,10 +64,13 @@ class PandasEngine:
         edges = table.edges(engine.block)
         # Up to two blocks are read in this thread: starting others would take longer.
         if len(edges) <= 3:
-            return _accumulated(table, kernel, edges, lambda share: None).result()
+            return add_blocks(kernel.empty(), table, kernel, edges, lambda _: None).result()
         workers = parallel.workers()
         cuts = [(len(edges) - 1) * i // workers for i in range(workers + 1)]
-        tasks = [partial(_accumulated, table, kernel, edges[a : b + 1]) for a, b in pairwise(cuts)]
+        tasks = [
+            partial(add_blocks, kernel.empty(), table, kernel, edges[a : b + 1])
+            for a, b in pairwise(cuts)
+        ]
         return parallel.joined(parallel.run(tasks, label))
 
     def per_unit(self, where: Expression | None, branches: int, asked: PerUnitColumns) -> Engine:
@@ -83,14 +84,6 @@ class PandasEngine:
         with np.errstate(all="ignore"):
             block = table.block(0, len(table), aggregates.columns_read(self, where, asked))
             return aggregates.per_unit(block, self.unit, where, branches, asked)
-
-
-def _accumulated(
-    table: RowTable, kernel: Kernel, edges: Sequence[int], tell: parallel.Tell
-) -> Accumulator:
-    total = kernel.empty()
-    add_blocks(total, table, kernel, edges, tell)
-    return total
 
 
 def by_unit(table: RowTable, unit: Unit) -> RowTable:

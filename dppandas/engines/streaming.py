@@ -109,10 +109,9 @@ class StreamingEngine:
         kept = self.kept(label)
 
         def one(bucket: RowTable, tell: parallel.Tell) -> Accumulator:
-            total = kernel.empty()
             table = by_unit(bucket, self.unit)
-            add_blocks(total, table, kernel, table.edges(self.block), lambda _: tell(0.5))
-            return total
+            edges = table.edges(self.block)
+            return add_blocks(kernel.empty(), table, kernel, edges, lambda _: tell(0.5))
 
         totals = spilled.by_unit(self, kernel.columns, kept, one, label)
         return parallel.joined(totals or [kernel.empty()])

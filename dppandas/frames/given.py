@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import pandas as pd
@@ -90,19 +90,19 @@ class PandasFrame(Given):
 
 
 class ArrowTable(Given):
-    """A table of Arrow, or of a library that gives one."""
+    """A table of Arrow, or of a library that gives one: its schema, and what reads it once."""
 
-    def __init__(self, table: Any) -> None:
-        self.table = table
-        self.names = list(table.schema.names)
-        self.kinds = _kinds(self.names, table.schema.types)
-        self.ordered = _ordered(self.names, table.schema.types)
+    def __init__(self, schema: Any, read: Callable[[], Any]) -> None:
+        self.read = read
+        self.names = list(schema.names)
+        self.kinds = _kinds(self.names, schema.types)
+        self.ordered = _ordered(self.names, schema.types)
 
     def own(self) -> Own:
         """A copy, for its arrays may be those of numpy."""
         import pyarrow as pa
 
-        columns = list(map(without_views, self.table.columns))
+        columns = list(map(without_views, self.read().columns))
         table = pa.Table.from_arrays(columns, names=self.names)
         copied = pa.BufferOutputStream()
         with pa.ipc.new_stream(copied, table.schema) as writer:
@@ -152,11 +152,13 @@ def _given_by_others(data: Any, materialize: bool, prune: bool) -> Given:
     kind = type(data)
     library, name = kind.__module__.partition(".")[0], kind.__name__
     if library == "polars" and name == "LazyFrame":
-        return _table(data.collect())
+        pa = _arrow("frames of Polars")
+        empty = pa.table(data.collect_schema().to_frame(eager=True))
+        return ArrowTable(empty.schema, lambda: pa.table(data.collect()))
     if library == "pyarrow" and hasattr(data, "get_fragments"):
         return _dataset(data, prune)
     is_stable = (library, name) in _STABLE or library in ("duckdb", "_duckdb")
-    if not hasattr(data, "__arrow_c_stream__"):
+    if not hasattr(data, "__arrow_c_stream__") or library in ("pandas", "dppandas"):
         raise QueryError(
             "dp.protect takes a DataFrame of pandas or Polars, a table of Arrow, a relation of "
             f"DuckDB, or the path of Parquet files, not {kind.__name__}."
@@ -174,9 +176,14 @@ _STABLE = {("polars", "DataFrame"), ("pyarrow", "Table"), ("pyarrow", "RecordBat
 
 
 def _table(data: Any) -> Given:
-    """A table in memory, read once."""
+    """A table, or a stream, whose schema is known before its rows are read."""
     pa = _arrow("tables of Arrow, Polars and DuckDB")
-    return ArrowTable(data if isinstance(data, pa.Table) else pa.table(data))
+    if isinstance(data, pa.Table):
+        return ArrowTable(data.schema, lambda: data)
+    if isinstance(data, pa.RecordBatch):
+        return ArrowTable(data.schema, lambda: pa.table(data))
+    stream = pa.RecordBatchReader.from_stream(data)
+    return ArrowTable(stream.schema, stream.read_all)
 
 
 def _dataset(data: Any, prune: bool) -> Given:
@@ -190,7 +197,7 @@ def _dataset(data: Any, prune: bool) -> Given:
     is_local = is_plain and fragments and isinstance(data.filesystem, fs.LocalFileSystem)
     if is_local and data.format.default_extname == "parquet":
         return Files([os.path.abspath(path) for path in data.files], prune)
-    return _table(data.to_table())
+    return ArrowTable(data.schema, data.to_table)
 
 
 def _arrow(what: str) -> Any:

@@ -67,7 +67,7 @@ class PCA(Model):
         unit = box.half.max()  # whose square may be too large for a float
         half = box.half / unit
         values, vectors = np.linalg.eigh(spread.to_numpy() * half * half[:, None])
-        values, vectors = np.maximum(values[::-1], 0.0), vectors.T[::-1]
+        values, vectors = np.maximum(values[::-1], 0.0), rounded(vectors.T[::-1])
         largest = np.abs(vectors).argmax(axis=1)
         vectors = vectors * np.where(vectors[range(len(vectors)), largest] < 0, -1.0, 1.0)[:, None]
         total = values.sum()
@@ -75,7 +75,7 @@ class PCA(Model):
         with np.errstate(over="ignore"):
             variances = values[:number] * unit * unit
         return {
-            "components_": rounded(vectors[:number]),
+            "components_": vectors[:number],
             "explained_variance_": variances,
             "explained_variance_ratio_": ratios[:number],
             "mean_": box.back(means),
