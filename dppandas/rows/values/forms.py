@@ -250,7 +250,20 @@ def _with_missing(codes: Codes, null: Mask) -> Codes:
 def numbered(values: Array) -> tuple[Codes, Array]:
     """A number from 0 for each value of an int64 or float64 array, -1 for NaN, and the values by
     number. Of these two types pandas' equality is ours."""
+    if values.dtype.kind == "i" and len(values):
+        low, high = int(values.min()), int(values.max())
+        if high - low < max(2**10, len(values)):  # a table is faster than hashing
+            return _by_table(values - low, high - low + 1, low)
     return pd.factorize(values)
+
+
+def _by_table(offsets: Codes, span: int, low: int) -> tuple[Codes, Array]:
+    occurs = np.zeros(span, dtype=np.bool_)
+    occurs[offsets] = True
+    known = np.flatnonzero(occurs)
+    table = np.empty(span, dtype=np.intp)
+    table[known] = np.arange(len(known))
+    return table[offsets], known + low
 
 
 # --- making them ----------------------------------------------------------------------------------

@@ -147,7 +147,9 @@ def _by_arrow_type(array: Any) -> Vector:
         return arrow(_decoded(array))
     if types.is_boolean(kind):
         return forms.Truths(_filled(array, False), _missing(array))
-    if types.is_integer(kind) or types.is_floating(kind):
+    if types.is_floating(kind):
+        return forms.of_array(array.to_numpy(zero_copy_only=False))  # null becomes NaN
+    if types.is_integer(kind):
         return forms.of_array(_filled(array, 0), _missing(array))
     if types.is_timestamp(kind) or types.is_duration(kind) or types.is_date(kind):
         return _of_arrow_counts(array, kind)

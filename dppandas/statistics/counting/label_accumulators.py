@@ -104,51 +104,58 @@ class EntryAccumulator:
 
 
 class LabelAccumulator:
-    """The same, from labels that have no names yet: many rows share one name."""
+    """The same, from labels that have no names yet: many rows share one name, and where the numbers
+    of all rows mean the same no name is made."""
 
     def __init__(self) -> None:
-        self._entries = EntryAccumulator()
-        self._unnamed: list[NumberedLabels] = []
+        self._named = EntryAccumulator()
+        self._numbered: dict[tuple[Decode, ...], list[NumberedLabels]] = {}
         self._rows = 0
 
     def add(self, partial: list[NumberedLabels], rows: int) -> None:
         """Add the integers of the labels of some rows."""
         if self._rows + rows > ROWS_PER_FOLD:
             self._fold()
-        self._unnamed += partial
+        for found in partial:
+            self._numbered.setdefault(found.decodes, []).append(found)
         self._rows += rows
 
     def join(self, other: LabelAccumulator) -> None:
         """Add the integers of another accumulator."""
-        self._entries.join(other._entries)
-        self.add(other._unnamed, other._rows)
+        self._named.join(other._named)
+        for found in other._numbered.values():
+            self.add(found, 0)
+        self.add([], other._rows)
 
     def result(self) -> Mapping[str, Entry]:
-        """The integers of each label. If the numbers of all rows mean the same, and were few enough
-        to be added up at once, no name is made."""
-        alike = {found.decodes for found in self._unnamed}
-        if len(alike) == 1 and not self._entries.result():
-            return _summed(self._unnamed)
-        self._fold()
-        return self._entries.result()
+        """The integers of each label."""
+        if len(self._numbered) == 1 and not self._named.result():
+            return _summed(*self._numbered.values())
+        self._name()
+        return self._named.result()
 
     def _fold(self) -> None:
-        """Add up and name what isn't named yet."""
-        alike: dict[tuple[Decode, ...], list[NumberedLabels]] = {}
-        for found in self._unnamed:
-            alike.setdefault(found.decodes, []).append(found)
-        for each in alike.values():
-            self._entries.add(dict(_summed(each)), 0)
-        self._unnamed, self._rows = [], 0
+        """Keep one integer a label, by name where numbers mean this in one block and that in the
+        next: otherwise each block's would be kept."""
+        for decodes, found in self._numbered.items():
+            self._numbered[decodes] = [_summed(found)]
+        if len(self._numbered) > 1:
+            self._name()
+        self._rows = 0
+
+    def _name(self) -> None:
+        for found in self._numbered.values():
+            self._named.add(dict(_summed(found)), 0)
+        self._numbered = {}
 
 
 def _summed(found: Sequence[NumberedLabels]) -> NumberedLabels:
-    """The sums of integers whose labels are numbered alike: of so few rows that no int64 wraps
-    around."""
+    """The exact sums of integers whose labels are numbered alike, each label once in each."""
     numbers = np.concatenate([each.numbers for each in found])
     integers = np.concatenate([each.integers for each in found])
     codes, distinct = combined(list(numbers.T))
-    total = np.zeros((len(distinct), integers.shape[1]), dtype=np.int64)
+    most = sum(int(np.abs(each.integers).max(initial=0)) for each in found)
+    total = np.zeros((len(distinct), integers.shape[1]), dtype=np.int64 if most < 2**63 else object)
     np.add.at(total, codes, integers)
     return NumberedLabels(found[0].decodes, distinct, total)
 
