@@ -27,6 +27,19 @@ PerUnitColumns = Mapping[Any, tuple[Expression | None, str]]
 
 
 @dataclass(frozen=True)
+class Need:
+    """What a query reads, known from public facts before it is charged.
+
+    columns : all that may be read. whole_units : whether all rows of a unit must come together.
+    plain : whether a function that the caller wrote sees the rows.
+    """
+
+    columns: frozenset[Any]
+    whole_units: bool = False
+    plain: bool = False
+
+
+@dataclass(frozen=True)
 class Kernel:
     """What is computed from each chunk: a partial answer, such as integers to be added.
 
@@ -58,8 +71,8 @@ class Engine(Protocol):
 
     columns: tuple[Any, ...]
 
-    def check(self) -> None:
-        """Raise `ReadError` if it is plain without reading rows that they can't be read."""
+    def check(self, needs: Sequence[Need]) -> None:
+        """Raise `ReadError` if it is plain without reading rows that these can't be had."""
 
     def accumulate_rows(self, kernel: Kernel, label: str) -> Any:
         """The kernel's partial answers over all rows, accumulated; at most 2^22 rows at once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from threading import Lock
@@ -15,7 +16,7 @@ from ..rows.facts.units import Unit
 from ..rows.values import hashing, vectors
 from . import parallel, truncation
 from . import per_unit as aggregates
-from .base import Engine, Kernel, PerUnitColumns
+from .base import Engine, Kernel, Need, PerUnitColumns
 from .blocks import BLOCK, RowTable, add_blocks, reuse_memory
 from .readers import Columns, TableColumns
 
@@ -34,7 +35,7 @@ class PandasEngine:
         self._kept: RowTable | None = None
         self._by_unit: RowTable | None = None
 
-    def check(self) -> None:
+    def check(self, needs: Sequence[Need]) -> None:
         """Nothing can happen to rows in memory."""
 
     def made(self) -> PandasEngine:
@@ -111,9 +112,10 @@ class PerUnitEngine(PandasEngine):
         self._lock = Lock()
         self._made: PandasEngine | None = None
 
-    def check(self) -> None:
+    def check(self, needs: Sequence[Need]) -> None:
         if self._made is None:
-            self._base.check()
+            read = aggregates.columns_read(self._base, self._where, self._asked)
+            self._base.check([Need(read, whole_units=True)])
 
     def made(self) -> PandasEngine:
         """The table, made when it is first read: after a charge."""

@@ -14,7 +14,7 @@ from ..rows.facts.units import Unit
 from ..rows.values.forms import joined
 from . import parallel, pruning, spilled
 from . import per_unit as aggregates
-from .base import Engine, Kernel, PerUnitColumns
+from .base import Engine, Kernel, Need, PerUnitColumns
 from .blocks import BLOCK, RowTable, add_blocks, reuse_memory
 from .pandas import PerUnitEngine, by_unit
 from .parquet import ParquetFiles, Piece
@@ -38,10 +38,11 @@ class StreamingEngine:
         self._kept: spilled.KeptRows | None = None
         self._lock = Lock()
 
-    def check(self) -> None:
+    def check(self, needs: Sequence[Need]) -> None:
         self.files.check()
-        if self.unit.column is not None and self._kept is None:
-            spilled.check_space(self)
+        if self.unit.column is not None:
+            read = [need.columns for need in needs if need.whole_units]
+            spilled.check_space(self, read, finds_kept=self._kept is None)
 
     def made(self) -> StreamingEngine:
         return self

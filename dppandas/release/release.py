@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..engines.base import Engine, Kernel, ReadError
+from ..engines.base import Engine, Kernel, Need, ReadError
 from ..errors import (
     BudgetExceeded,
     InternalError,
@@ -182,13 +182,22 @@ def _bought(ledger: Ledger, due: Mapping[object, Plan]) -> dict[object, StoredRe
 def _check_engines(plans: Iterable[Plan]) -> None:
     """Refuse rows of which it is plain before the charge that they can't be read."""
     reason = ""
-    for engine in {id(plan.engine): plan.engine for plan in plans}.values():
+    needs: dict[int, tuple[Engine, list[Need]]] = {}
+    for plan in plans:
+        needs.setdefault(id(plan.engine), (plan.engine, []))[1].append(_need(plan.query))
+    for engine, its in needs.values():
         try:
-            engine.check()
+            engine.check(its)
         except ReadError as error:
             reason = str(error)
     if reason:
         raise SourceError(reason)
+
+
+def _need(query: Query) -> Need:
+    statistic, where = query.statistic, query.where
+    columns = statistic.columns() | (frozenset() if where is None else where.columns())
+    return Need(columns, statistic.whole_units, statistic.plain)
 
 
 def _answered(
@@ -254,10 +263,9 @@ class RowPass:
 
     def __call__(self, branch_kernel: BranchKernel, empty: Callable[[], Accumulator]) -> Any:
         """Apply a kernel to each chunk, with the rows that its rows become, and accumulate."""
-        statistic, where = self.query.statistic, self.query.where
-        columns = statistic.columns() | (frozenset() if where is None else where.columns())
+        need, query = _need(self.query), self.query
         kernel = Kernel(
-            branch_kernel, empty, columns, where, self.query.branches, statistic.whole_units
+            branch_kernel, empty, need.columns, query.where, query.branches, need.whole_units
         )
         return self.engine.accumulate_rows(kernel, self.query.what)
 

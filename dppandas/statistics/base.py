@@ -131,6 +131,9 @@ class Statistic(ABC):
     #: Whether the kernel must see all rows of a unit together.
     whole_units: ClassVar[bool] = False
 
+    #: Whether a function that the caller wrote sees the rows as they were given.
+    plain: ClassVar[bool] = False
+
     def l1_sensitivity(self, rows: int) -> int:
         """The most that `rows` rows of one unit can move all integers together: ℓ1."""
         return self.l1 * rows

@@ -63,6 +63,8 @@ class FrameStatistic(Statistic, registered=False):
 
     names: tuple[Any, ...] = ()
 
+    plain: ClassVar[bool] = True
+
     def expressions(self) -> tuple[Expression, ...]:
         return tuple(map(Column, self.names))
 

@@ -320,6 +320,30 @@ def test_a_full_disk_is_refused_before_the_charge(
     assert ops.statuses() == ["failed"]
 
 
+def test_a_disk_too_full_for_whole_units_is_known_before_the_charge(
+    visits: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the types of the columns that are brought together, whatever a first answer has found."""
+    dp.session(epsilon=10, delta="1e-5")
+    p = protected(visits, unit="who", max_rows=2)
+    p.count(epsilon=1)
+    rows = p._table.engine.files.rows
+    before = ops.statuses()
+    usage = type("Usage", (), {"free": 16 * rows - 1})
+    monkeypatch.setattr(private_files.shutil, "disk_usage", lambda path: usage)
+    groups = p.groupby("name", keys=["SECRET-a"])
+    for ask in (
+        lambda: groups["who"].nunique(epsilon=1),
+        lambda: p["name"].unique(epsilon=1, delta="1e-6"),
+        lambda: p.per_unit().agg(some=("x", "mean"))["some"].mean(bounds=(0, 9), epsilon=1),
+    ):
+        refusal(ask, "the disk of your cache is too full", SourceError)
+    assert ops.statuses() == before
+    usage.free += 1  # type: ignore[attr-defined]
+    groups["who"].nunique(epsilon=1)
+    p.count(epsilon=1, fresh=True)
+
+
 # --- progress, interrupts, pruning ----------------------------------------------------------------
 
 
