@@ -271,6 +271,51 @@ def test_of_a_thousand_entries_a_page_is_shown(folders: tuple[Path, Path]) -> No
         book.picture("lab-thousand")
 
 
+#: A minute's scan of files on a slow disk.
+SLOW = """%load_ext dppandas
+import time
+import pandas as pd, dppandas as dp
+from dppandas.engines import parquet
+parquet.PIECE = 1000
+read = parquet._by_name
+def slow(*batch):
+    time.sleep(0.2)
+    return read(*batch)
+parquet._by_name = slow
+rows = pd.DataFrame({'who': range(600_000), 'age': 40})
+rows.to_parquet('visits.parquet', row_group_size=1000, index=False)
+dp.session(epsilon=2)
+
+visits = dp.protect('visits.parquet', name='visits', unit='who', max_rows=1)
+visits['age'].mean(bounds=(0, 100), epsilon=0.5)
+
+parquet._by_name = read
+visits['age'].mean(bounds=(0, 100), epsilon=0.5, fresh=True)"""
+
+
+def test_a_long_scan_of_files_tells_how_far_it_is_and_can_be_stopped(
+    folders: tuple[Path, Path],
+) -> None:
+    root, folder = folders
+    browser.write_notebook(root / "ledger.ipynb", SLOW.split("\n\n"))
+    with browser.server(root, folder) as address, browser.browser(address) as watched:
+        book = Notebook(watched.page, address, LAB)
+        book.run(0)
+        book.run(1, wait=False)
+        book.sees("rows of units: ")
+        book.sees("3%")
+        book.sees("1.5 of ε = 2 left")
+        book.picture("lab-progress")
+        watched.page.locator('[data-command="notebook:interrupt-kernel"]').click()
+        book.sees("KeyboardInterrupt")
+        book.sees("1.5 of ε = 2 left")
+        assert "rows of units: " not in book.text()
+        book.picture("lab-stopped")
+        book.run(2)
+        book.sees("1 of ε = 2 left")
+        assert book.text().count("(charged, no answer)") == 1
+
+
 def _api(address: str, path: str, method: str = "GET") -> Any:
     token = {"Authorization": "token t"}
     request = urllib.request.Request(f"{address}/api/{path}", headers=token, method=method)
