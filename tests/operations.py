@@ -16,6 +16,7 @@ from dppandas.engines.base import Kernel
 from dppandas.models.synthetic.domains import domain_of, marginals_of
 from dppandas.models.synthetic.small_database import database
 from dppandas.privacy.mechanisms.ranks import Ranks, RanksByCell
+from dppandas.release.query import need_of
 from dppandas.release.unreleased import Unreleased
 
 COLUMNS = ("number", "group", "code", "yes", "no", "when")
@@ -405,10 +406,9 @@ def integers(unreleased: dp.types.Unreleased, engine: Any) -> Any:
 
 def row_pass(engine: Any, statistic: Any, where: Any = None, branches: int = 1) -> Any:
     """A pass over all rows of an engine."""
-    columns = statistic.columns() | (where.columns() if where is not None else frozenset())
 
     def passed(over: Any, empty: Any) -> Any:
-        kernel = Kernel(over, empty, columns, where, branches, statistic.whole_units)
+        kernel = Kernel(over, empty, need_of(statistic, where), where, branches)
         return engine.accumulate_rows(kernel, "test")
 
     return passed

@@ -30,12 +30,14 @@ PerUnitColumns = Mapping[Any, tuple[Expression | None, str]]
 class Need:
     """What a query reads, known from public facts before it is charged.
 
-    columns : all that may be read. whole_units : whether all rows of a unit must come together.
+    columns : all that may be read. whole_units : whether all rows of a unit must come together, in
+    one chunk that knows their units. keyed : whether rows are hashed with the key of the source.
     plain : whether a function that the caller wrote sees the rows.
     """
 
     columns: frozenset[Any]
     whole_units: bool = False
+    keyed: bool = False
     plain: bool = False
 
 
@@ -46,16 +48,14 @@ class Kernel:
     A value without a closure, so that it can be pickled and work where the rows are.
 
     over_branches : from what a chunk's rows become, and the filter. empty : what accumulates the
-        partial answers. columns : all that may be read. whole_units : whether all rows of a unit
-        must come in one chunk, which knows their units.
+        partial answers. need : all that it may ask of a chunk.
     """
 
     over_branches: Callable[[Sequence[Chunk], Expression | None], Any]
     empty: Empty
-    columns: frozenset[Any]
+    need: Need
     where: Expression | None = None
     branches: int = 1
-    whole_units: bool = False
 
     def __call__(self, chunk: Chunk) -> Any:
         others = [replace(chunk, branch=i) for i in range(1, self.branches)]  # type: ignore[type-var]

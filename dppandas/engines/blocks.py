@@ -16,7 +16,7 @@ from ..errors import InternalError
 from ..rows.accumulators import Accumulator
 from ..rows.values import hashing
 from ..rows.values.forms import Vector
-from .base import Kernel
+from .base import Kernel, Need
 from .parallel import Tell
 from .readers import TableColumns
 
@@ -34,8 +34,8 @@ class Block:
     table: RowTable
     where: slice
     rows: int
-    #: The columns that may be read.
-    columns: frozenset[Any]
+    #: What may be asked of it; None for all.
+    need: Need | None
     branch: int = 0
     #: Values of expressions on these rows that are asked for more than once.
     memo: dict[Any, Any] = field(default_factory=dict)
@@ -50,6 +50,8 @@ class Block:
         return self.table.column(name).take(self.where)
 
     def hashed(self, names: Sequence[Any], salt: bytes) -> hashing.Hashes:
+        if self.need is not None and not self.need.keyed:
+            raise InternalError("a kernel hashes rows and didn't announce it.")
         columns = ((name, self.column(name)) for name in names)
         return hashing.of_rows(columns, self.rows, self.table.key + salt, equal=True)
 
@@ -68,7 +70,7 @@ class Block:
 
     def _announced(self, names: Iterable[Any]) -> None:
         """A kernel must say what it reads: other engines read nothing else."""
-        if not self.columns.issuperset(names):
+        if self.need is not None and not self.need.columns.issuperset(names):
             raise InternalError("a kernel reads a column that it didn't announce.")
 
 
@@ -97,10 +99,9 @@ class RowTable:
         """Rows as they were given, for a function that the caller wrote."""
         return self.columns.plain(names, rows if self.picked is None else self.picked[rows])
 
-    def block(self, first: int, last: int, columns: frozenset[Any] | None = None) -> Block:
-        """Some rows, of which these columns may be read: all, if it isn't said."""
-        announced = frozenset(self.names) if columns is None else columns
-        return Block(self, slice(first, last), last - first, announced)
+    def block(self, first: int, last: int, need: Need | None = None) -> Block:
+        """Some rows, of which only what is needed may be read: all, if it isn't said."""
+        return Block(self, slice(first, last), last - first, need)
 
     def edges(self, block: int) -> list[int]:
         """Where blocks of about so many rows begin and end; units stay whole."""
@@ -119,7 +120,7 @@ def add_blocks(
     """Add what a kernel makes of each block between the edges to a total."""
     with np.errstate(all="ignore"):
         for done, (first, last) in enumerate(pairwise(edges), 1):
-            block = table.block(first, last, kernel.columns)
+            block = table.block(first, last, kernel.need)
             total.add(kernel(block), block.rows)
             tell(done / (len(edges) - 1))
     return total

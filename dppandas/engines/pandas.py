@@ -61,7 +61,7 @@ class PandasEngine:
     def accumulate_rows(self, kernel: Kernel, label: str) -> Any:
         reuse_memory()
         engine = self.made()
-        table = engine._rows_by_unit() if kernel.whole_units else engine._rows()
+        table = engine._rows_by_unit() if kernel.need.whole_units else engine._rows()
         edges = table.edges(engine.block)
         # Up to two blocks are read in this thread: starting others would take longer.
         if len(edges) <= 3:
@@ -83,7 +83,7 @@ class PandasEngine:
         """The columns of a table with one row per unit."""
         table = RowTable(self.read, self.key)
         with np.errstate(all="ignore"):
-            block = table.block(0, len(table), aggregates.columns_read(self, where, asked))
+            block = table.block(0, len(table), aggregates.needed(self, where, asked))
             return aggregates.per_unit(block, self.unit, where, branches, asked)
 
 
@@ -114,8 +114,7 @@ class PerUnitEngine(PandasEngine):
 
     def check(self, needs: Sequence[Need]) -> None:
         if self._made is None:
-            read = aggregates.columns_read(self._base, self._where, self._asked)
-            self._base.check([Need(read, whole_units=True)])
+            self._base.check([aggregates.needed(self._base, self._where, self._asked)])
 
     def made(self) -> PandasEngine:
         """The table, made when it is first read: after a charge."""

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..rows.expressions import Expression
+from ..rows.expressions import Expression, samples
 from ..rows.facts.units import Unit
 from ..rows.values import hashing, vectors
 from ..rows.values.equality import key
 from ..rows.values.families import MISSING, order
 from ..rows.values.forms import Levels, Numbers, Vector, joined
-from .base import PerUnitColumns
+from .base import Need, PerUnitColumns
 from .readers import ComputedColumns
 
 Floats = npt.NDArray[np.float64]
@@ -45,13 +45,14 @@ _OF_NONE = {"sum": 0.0, "count": 0.0, "nunique": 0.0, "any": 0.0, "all": 1.0}
 CHOSEN = ("min", "max", "first")
 
 
-def columns_read(engine: Any, where: Expression | None, asked: PerUnitColumns) -> frozenset[Any]:
-    """The columns that `per_unit` reads; values are chosen by hashes of whole rows."""
+def needed(engine: Any, where: Expression | None, asked: PerUnitColumns) -> Need:
+    """What `per_unit` reads; values are chosen by hashes of whole rows."""
     expressions = [where, *(expression for expression, _ in asked.values())]
     read = {engine.unit.column}.union(*(e.columns() for e in expressions if e is not None))
-    if any(how in CHOSEN for _, how in asked.values()):
+    chooses = any(how in CHOSEN for _, how in asked.values())
+    if chooses:
         read.update(engine.columns)
-    return frozenset(read)
+    return Need(frozenset(read), whole_units=True, keyed=chooses or bool(samples(where)))
 
 
 def per_unit(

@@ -32,8 +32,10 @@ from ..rows.facts.units import Unit
 from ..rows.values import hashing
 from . import fingerprints
 from .frame import PrivateFrame
-from .given import Given, Own, given, index_levels, ordered_columns, with_times
 from .series import PrivateSeries
+from .sources.base import Given, Own
+from .sources.given import given
+from .sources.pandas_frames import index_levels, ordered_columns, with_times
 
 #: The terms of a source, by name: its unit and its version.
 Terms = dict[str, object]

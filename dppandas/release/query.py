@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from ..engines.base import Need
 from ..ledger import canonical
 from ..privacy.accounting.composition import Path
 from ..privacy.accounting.losses import Loss
 from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.selection import selecting
-from ..rows.expressions import Expression, Facts
+from ..rows.expressions import Expression, Facts, samples
 from ..rows.facts.domain import Declaration
 from ..rows.facts.kinds import Schema
 from ..rows.facts.units import Unit
@@ -83,6 +84,13 @@ class Source:
         return "verified" if self.verified else f"asserted{self.trusted}"
 
 
+def need_of(statistic: Statistic, where: Expression | None) -> Need:
+    """What is read for a statistic of the rows that pass a filter."""
+    read = statistic.columns() if where is None else statistic.columns() | where.columns()
+    keyed = statistic.keyed or any(map(samples, (where, *statistic.expressions())))
+    return Need(read, statistic.whole_units, keyed, statistic.plain)
+
+
 @dataclass(frozen=True)
 class Query:
     """A statistic of some rows of a source, at a privacy loss."""
@@ -109,6 +117,11 @@ class Query:
         """The source and the question, for a list of queries."""
         asserted = "" if self.source.verified else f" ({self.source.lineage})"
         return f"{self.source.name}{asserted}: {self.text}"
+
+    @cached_property
+    def need(self) -> Need:
+        """What is read for it."""
+        return need_of(self.statistic, self.where)
 
     @cached_property
     def unit_sensitivity(self) -> Sensitivity:

@@ -184,7 +184,7 @@ def _check_engines(plans: Iterable[Plan]) -> None:
     reason = ""
     needs: dict[int, tuple[Engine, list[Need]]] = {}
     for plan in plans:
-        needs.setdefault(id(plan.engine), (plan.engine, []))[1].append(_need(plan.query))
+        needs.setdefault(id(plan.engine), (plan.engine, []))[1].append(plan.query.need)
     for engine, its in needs.values():
         try:
             engine.check(its)
@@ -192,12 +192,6 @@ def _check_engines(plans: Iterable[Plan]) -> None:
             reason = str(error)
     if reason:
         raise SourceError(reason)
-
-
-def _need(query: Query) -> Need:
-    statistic, where = query.statistic, query.where
-    columns = statistic.columns() | (frozenset() if where is None else where.columns())
-    return Need(columns, statistic.whole_units, statistic.plain)
 
 
 def _answered(
@@ -263,10 +257,8 @@ class RowPass:
 
     def __call__(self, branch_kernel: BranchKernel, empty: Callable[[], Accumulator]) -> Any:
         """Apply a kernel to each chunk, with the rows that its rows become, and accumulate."""
-        need, query = _need(self.query), self.query
-        kernel = Kernel(
-            branch_kernel, empty, need.columns, query.where, query.branches, need.whole_units
-        )
+        query = self.query
+        kernel = Kernel(branch_kernel, empty, query.need, query.where, query.branches)
         return self.engine.accumulate_rows(kernel, self.query.what)
 
 

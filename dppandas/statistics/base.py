@@ -134,6 +134,11 @@ class Statistic(ABC):
     #: Whether a function that the caller wrote sees the rows as they were given.
     plain: ClassVar[bool] = False
 
+    @property
+    def keyed(self) -> bool:
+        """Whether the kernel hashes rows with the key of their source."""
+        return False
+
     def l1_sensitivity(self, rows: int) -> int:
         """The most that `rows` rows of one unit can move all integers together: ℓ1."""
         return self.l1 * rows

@@ -10,7 +10,7 @@ from sizes import size
 
 import dppandas as dp
 from dppandas.audit import check_sensitivity, sensitivity
-from dppandas.engines import parquet, spilled
+from dppandas.engines.files import parquet, spilled
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

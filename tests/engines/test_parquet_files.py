@@ -19,8 +19,9 @@ from refusals import raising, refusal
 from waiting import until
 
 import dppandas as dp
-from dppandas.engines import parallel, parquet, private_files, pruning, spilled
+from dppandas.engines import parallel
 from dppandas.engines.base import ReadError
+from dppandas.engines.files import parquet, private_files, pruning, spilled
 from dppandas.engines.readers import Columns
 from dppandas.engines.truncation import kept_rows
 from dppandas.errors import QueryError, ReleaseFailed, SourceError
@@ -281,7 +282,7 @@ def test_spilled_rows_are_private_and_gone(
 
 KILLED = """
 import os, signal, sys
-from dppandas.engines.private_files import private_folder
+from dppandas.engines.files.private_files import private_folder
 with private_folder() as folder:
     (folder / "0").write_text("private")
     print("ready", flush=True)

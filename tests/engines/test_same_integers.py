@@ -12,8 +12,8 @@ import pytest
 from sizes import size
 
 import dppandas as dp
-from dppandas.engines import parquet, spilled
 from dppandas.engines.base import Kernel
+from dppandas.engines.files import parquet, spilled
 from dppandas.engines.pandas import PandasEngine
 from dppandas.release.context import watching
 from dppandas.release.session import scratch

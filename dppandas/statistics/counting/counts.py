@@ -53,6 +53,10 @@ class Count(Statistic):
 
     linf = 1
 
+    @property
+    def keyed(self) -> bool:
+        return self.at_most is not None
+
     def expressions(self) -> tuple[Expression, ...]:
         return (*self.cells.by, *self.tests, *map(Column, self.hashed))
 

@@ -153,6 +153,10 @@ class UndeclaredKeys(Sparse):
     def monotone(self) -> bool:
         return self.inner is None or self.inner.monotone
 
+    @property
+    def keyed(self) -> bool:
+        return self.inner is not None and self.inner.keyed
+
     def is_count(self, schema: Schema) -> bool:
         return self.inner is None or self.inner.is_count(schema)
 

@@ -275,7 +275,7 @@ def test_of_a_thousand_entries_a_page_is_shown(folders: tuple[Path, Path]) -> No
 SLOW = """%load_ext dppandas
 import time
 import pandas as pd, dppandas as dp
-from dppandas.engines import parquet
+from dppandas.engines.files import parquet
 parquet.PIECE = 1000
 read = parquet._by_name
 def slow(*batch):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from operator import ge, gt, le, lt
 from typing import Any
 
-from ..rows.expressions import And, Column, Compare, Expression, Literal, Or
+from ...rows.expressions import And, Column, Compare, Expression, Literal, Or
 from .parquet import ParquetFiles, Piece
 
 #: The range of some columns in a row group.

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from errno import EDQUOT, ENOSPC
 from pathlib import Path
 
-from .base import ReadError
+from ..base import ReadError
 
 try:
     import fcntl

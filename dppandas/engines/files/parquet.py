@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import QueryError, quoted
-from ..rows.values import hashing
-from .base import ReadError
-from .readers import without_views
+from ...errors import QueryError, quoted
+from ...rows.values import hashing
+from ..base import ReadError
+from ..readers import without_views
 
 #: Rows that a thread reads before it takes the next: whole row groups of one file.
 PIECE = 2**20

@@ -8,17 +8,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..rows.accumulators import Accumulator
-from ..rows.expressions import Expression
-from ..rows.facts.units import Unit
-from ..rows.values.forms import joined
-from . import parallel, pruning, spilled
-from . import per_unit as aggregates
-from .base import Engine, Kernel, Need, PerUnitColumns
-from .blocks import BLOCK, RowTable, add_blocks, reuse_memory
-from .pandas import PerUnitEngine, by_unit
+from ...rows.accumulators import Accumulator
+from ...rows.expressions import Expression
+from ...rows.facts.units import Unit
+from ...rows.values.forms import joined
+from .. import parallel
+from .. import per_unit as aggregates
+from ..base import Engine, Kernel, Need, PerUnitColumns
+from ..blocks import BLOCK, RowTable, add_blocks, reuse_memory
+from ..pandas import PerUnitEngine, by_unit
+from ..readers import ArrowColumns, ComputedColumns, TableColumns
+from . import pruning, spilled
 from .parquet import ParquetFiles, Piece
-from .readers import ArrowColumns, ComputedColumns, TableColumns
 
 T = TypeVar("T")
 
@@ -49,7 +50,7 @@ class StreamingEngine:
 
     def accumulate_rows(self, kernel: Kernel, label: str) -> Any:
         reuse_memory()
-        if kernel.whole_units and self.unit.column is not None:
+        if kernel.need.whole_units and self.unit.column is not None:
             return self._accumulate_units(kernel, label)
         kept = self.kept(label)
         pieces = self.files.pieces
@@ -60,7 +61,7 @@ class StreamingEngine:
         def one(tell: parallel.Tell) -> Accumulator:
             total = kernel.empty()
             for piece in work:
-                for table in self.tables(piece, kernel.columns, kept, kernel.whole_units):
+                for table in self.tables(piece, kernel.need.columns, kept, kernel.need.whole_units):
                     edges = table.edges(self.block)
                     add_blocks(total, table, kernel, edges, lambda _: tell(work.share))
             return total
@@ -114,7 +115,7 @@ class StreamingEngine:
             edges = table.edges(self.block)
             return add_blocks(kernel.empty(), table, kernel, edges, lambda _: tell(0.5))
 
-        totals = spilled.by_unit(self, kernel.columns, kept, one, label)
+        totals = spilled.by_unit(self, kernel.need.columns, kept, one, label)
         return parallel.joined(totals or [kernel.empty()])
 
     def per_unit(self, where: Expression | None, branches: int, asked: PerUnitColumns) -> Engine:
@@ -124,14 +125,14 @@ class StreamingEngine:
         self, where: Expression | None, branches: int, asked: PerUnitColumns
     ) -> TableColumns:
         """The columns of a table with one row per unit, made of all its rows."""
-        read = aggregates.columns_read(self, where, asked)
+        need = aggregates.needed(self, where, asked)
 
         def one(bucket: RowTable, tell: parallel.Tell) -> ComputedColumns:
             with np.errstate(all="ignore"):
-                block = bucket.block(0, len(bucket), read)
+                block = bucket.block(0, len(bucket), need)
                 return aggregates.per_unit(block, self.unit, where, branches, asked)
 
-        found = spilled.by_unit(self, read, None, one, "rows of units")
+        found = spilled.by_unit(self, need.columns, None, one, "rows of units")
         if not found:
             empty = RowTable(ArrowColumns(self.files.schema.empty_table()), self.key)
             found = [one(empty, lambda _: None)]

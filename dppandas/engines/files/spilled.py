@@ -17,12 +17,13 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..rows.values import hashing, vectors
-from ..rows.values.forms import Numbers, Vector
-from . import parallel, private_files
-from .blocks import RowTable
+from ...rows.values import hashing, vectors
+from ...rows.values.forms import Numbers, Vector
+from .. import parallel
+from ..blocks import RowTable
+from ..readers import ArrowColumns
+from . import private_files
 from .private_files import private_file, private_folder
-from .readers import ArrowColumns
 
 T = TypeVar("T")
 Words = npt.NDArray[np.uint64]

@@ -1,0 +1,1 @@
+"""Parquet files on this machine, which may be larger than memory."""

@@ -1,0 +1,51 @@
+"""Tables of Arrow, and of libraries that give one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...engines.readers import ArrowColumns, without_views
+from ...errors import QueryError
+from ...rows.facts.kinds import Schema, of_arrow
+from .base import Given, InMemory, Own
+
+
+class ArrowTable(Given):
+    """A table of Arrow, or of a library that gives one: its schema, and what reads it once."""
+
+    def __init__(self, schema: Any, read: Callable[[], Any]) -> None:
+        self.read = read
+        self.names = list(schema.names)
+        self.kinds = kinds_of(self.names, schema.types)
+        self.ordered = ordered_of(self.names, schema.types)
+
+    def own(self) -> Own:
+        """A copy, for its arrays may be those of numpy."""
+        import pyarrow as pa
+
+        columns = list(map(without_views, self.read().columns))
+        table = pa.Table.from_arrays(columns, names=self.names)
+        copied = pa.BufferOutputStream()
+        with pa.ipc.new_stream(copied, table.schema) as writer:
+            writer.write_table(table)
+        return InMemory(ArrowColumns(pa.ipc.open_stream(copied.getvalue()).read_all()))
+
+
+def kinds_of(names: Sequence[str], types: Sequence[Any]) -> Schema:
+    """The kinds of a schema of Arrow, of types that can be read."""
+    from pyarrow import types as tests
+
+    for name, kind in zip(names, types, strict=True):
+        if tests.is_union(kind) or tests.is_interval(kind):
+            raise QueryError(
+                f"column {name!r} is of Arrow's type {kind}, whose values mean nothing to "
+                "dppandas. Leave it out, or convert it first."
+            )
+    return dict(zip(names, map(of_arrow, types), strict=True))
+
+
+def ordered_of(names: Sequence[str], types: Sequence[Any]) -> frozenset[Any]:
+    """The columns of ordered dictionaries, which pandas reads as ordered categories."""
+    pairs = zip(names, types, strict=True)
+    return frozenset(name for name, kind in pairs if getattr(kind, "ordered", False))

@@ -1,0 +1,90 @@
+"""What a caller wants protected, by its type's name: no library is imported that isn't there."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pandas as pd
+
+from ...engines.files.parquet import find
+from ...errors import QueryError
+from .arrow_tables import ArrowTable
+from .base import Given
+from .files import Files
+from .pandas_frames import PandasFrame
+
+
+def given(data: Any, materialize: object, prune: object) -> Given:
+    """What a caller wants protected, if it can be."""
+    for name, flag in (("materialize", materialize), ("prune", prune)):
+        if not isinstance(flag, bool):
+            raise QueryError(f"{name}= must be True or False.")
+    if isinstance(data, pd.DataFrame):
+        return PandasFrame(data)
+    if isinstance(data, str | os.PathLike):
+        _arrow("Parquet files")
+        return Files(find(os.fspath(data)), bool(prune))
+    return _given_by_others(data, bool(materialize), bool(prune))
+
+
+def _given_by_others(data: Any, materialize: bool, prune: bool) -> Given:
+    """A table of another library: by its type's name, so that none is imported that isn't there."""
+    kind = type(data)
+    library, name = kind.__module__.partition(".")[0], kind.__name__
+    if library == "polars" and name == "LazyFrame":
+        pa = _arrow("frames of Polars")
+        empty = pa.table(data.collect_schema().to_frame(eager=True))
+        return ArrowTable(empty.schema, lambda: pa.table(data.collect()))
+    if library == "pyarrow" and hasattr(data, "get_fragments"):
+        return _dataset(data, prune)
+    is_stable = (library, name) in _STABLE or library in ("duckdb", "_duckdb")
+    if not hasattr(data, "__arrow_c_stream__") or library in ("pandas", "dppandas"):
+        raise QueryError(
+            "dp.protect takes a DataFrame of pandas or Polars, a table of Arrow, a relation of "
+            f"DuckDB, or the path of Parquet files, not {kind.__name__}."
+        )
+    if not is_stable and not materialize:
+        raise QueryError(
+            f"{kind.__name__} is a stream, which may be read only once, and many questions read "
+            "more than once. Write dp.protect(…, materialize=True) to read it into memory."
+        )
+    return _table(data)
+
+
+#: Tables that stay as they are.
+_STABLE = {("polars", "DataFrame"), ("pyarrow", "Table"), ("pyarrow", "RecordBatch")}
+
+
+def _table(data: Any) -> Given:
+    """A table, or a stream, whose schema is known before its rows are read."""
+    pa = _arrow("tables of Arrow, Polars and DuckDB")
+    if isinstance(data, pa.Table):
+        return ArrowTable(data.schema, lambda: data)
+    if isinstance(data, pa.RecordBatch):
+        return ArrowTable(data.schema, lambda: pa.table(data))
+    stream = pa.RecordBatchReader.from_stream(data)
+    return ArrowTable(stream.schema, stream.read_all)
+
+
+def _dataset(data: Any, prune: bool) -> Given:
+    """Local Parquet files stay where they are; other datasets are read into memory."""
+    from pyarrow import dataset, fs
+
+    fragments = list(data.get_fragments())
+    is_plain = isinstance(data, dataset.FileSystemDataset) and all(
+        not dataset.get_partition_keys(each.partition_expression) for each in fragments
+    )
+    is_local = is_plain and fragments and isinstance(data.filesystem, fs.LocalFileSystem)
+    if is_local and data.format.default_extname == "parquet":
+        return Files([os.path.abspath(path) for path in data.files], prune)
+    return ArrowTable(data.schema, data.to_table)
+
+
+def _arrow(what: str) -> Any:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise QueryError(f'{what} need pyarrow. Run: pip install "dppandas[arrow]"') from None
+    return pyarrow
