@@ -3,21 +3,23 @@ PYTHON ?= python3
 VENV   := .venv
 OLD    := .venv-oldest
 PEER   := .venv-diffprivlib
+DASK   := .venv-dask
+SPARK  := .venv-spark
 BIN    := $(VENV)/bin
 PIP    := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-deep test-oldest test-full lab bench bench-ledger bench-engines bench-accuracy timing mutants lint docs clean
+.PHONY: help demo check test test-deep test-oldest test-full test-dask test-spark lab bench bench-ledger bench-engines bench-accuracy timing mutants lint docs clean
 
 help:
 	@echo "make demo    run the quickstart notebook on real data: questions, answers, the ledger"
 	@echo "make check   lint, types and the core tests: under a minute"
 	@echo "make test    all that decides whether the library is right: some ten minutes"
-	@echo "make test-deep  the oldest pandas, full sizes, and the mutants of what changed"
+	@echo "make test-deep  the oldest pandas, full sizes, Dask, Spark, and the mutants of what changed"
 	@echo "make lab     open JupyterLab on the notebooks"
 	@echo "make bench   measure speed beside pandas, OpenDP and diffprivlib; fails where a target is missed"
 	@echo "make bench-ledger  measure a ledger's file, short and long"
-	@echo "make bench-engines  measure Parquet files beside pandas, Polars and DuckDB; makes 3 GB of rows"
+	@echo "make bench-engines  measure files, Dask and Spark beside others; makes 3 GB of rows"
 	@echo "make bench-accuracy  measure errors beside OpenDP and diffprivlib"
 	@echo "make timing  measure what time tells"
 	@echo "make mutants take each defence away, and see a test notice: 40 minutes"
@@ -53,6 +55,17 @@ $(OLD)/test: pyproject.toml
 	$(OLD)/bin/python $(PIP) --editable ".[test]" $(OLDEST)
 	@touch $@
 
+# Each engine has an environment of its own, so that none decides which versions another gets.
+$(DASK)/test: pyproject.toml
+	$(PYTHON) -m venv $(DASK)
+	$(DASK)/bin/python $(PIP) --editable ".[dask,suite]" distributed
+	@touch $@
+
+$(SPARK)/test: pyproject.toml
+	$(PYTHON) -m venv $(SPARK)
+	$(SPARK)/bin/python $(PIP) --editable ".[spark,suite]"
+	@touch $@
+
 demo: $(VENV)/demo
 	$(BIN)/python notebooks/run_demo.py
 
@@ -75,7 +88,7 @@ test: $(VENV)/dev
 	$(BIN)/python -m pytest $(SHARED) -m "not browser"
 
 # tests/README.md says what each of the three is for.
-test-deep: test-oldest test-full
+test-deep: test-oldest test-full test-dask test-spark
 	$(BIN)/python tests/mutants.py --changed
 
 # What doesn't depend on pandas is tried on the newest only: noise, the ledger's file, the house.
@@ -85,6 +98,14 @@ test-oldest: $(OLD)/test
 
 test-full: $(VENV)/dev
 	$(BIN)/python -m pytest $(SHARED) --deep -m "deep or sized or hypothesis"
+
+test-dask: $(DASK)/test
+	$(DASK)/bin/python -m pytest $(SHARED) tests/engines/clusters/test_dask.py
+
+test-spark: $(SPARK)/test
+	@if command -v java >/dev/null || [ -n "$$CI" ]; \
+	then $(SPARK)/bin/python -m pytest tests/engines/clusters/test_spark.py; \
+	else echo "Spark is left out: it needs a Java runtime (apt-get install default-jre-headless)"; fi
 
 timing: $(VENV)/dev
 	$(BIN)/python benchmarks/timing.py
@@ -98,8 +119,10 @@ bench: $(VENV)/dev $(PEER)/ready
 bench-ledger: $(VENV)/dev
 	$(BIN)/python benchmarks/ledger.py
 
-bench-engines: $(VENV)/dev
+bench-engines: $(VENV)/dev $(DASK)/test $(SPARK)/test
 	$(BIN)/python benchmarks/engines.py --large --json benchmarks/engines.json
+	$(DASK)/bin/python benchmarks/clusters.py dask --json benchmarks/dask.json
+	$(SPARK)/bin/python benchmarks/clusters.py spark --json benchmarks/spark.json
 
 # diffprivlib can't be imported beside a new scikit-learn: it gets an environment of its own.
 $(PEER)/ready: Makefile
@@ -126,4 +149,4 @@ docs: $(VENV)/docs
 	@echo "build/docs/index.html"
 
 clean:
-	rm -rf $(VENV) $(OLD) $(PEER) artifacts dist build
+	rm -rf $(VENV) $(OLD) $(PEER) $(DASK) $(SPARK) artifacts dist build

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pandas as pd
@@ -23,6 +24,8 @@ def _private(df: Any) -> Any:
 
 def _register(getter: Any) -> None:
     pd.DataFrame.dp = pd.Series.dp = property(getter)  # type: ignore[attr-defined]
+    if "dask.dataframe" in sys.modules:  # else with the first frame that is protected
+        sys.modules["dask.dataframe"].DataFrame.dp = property(getter)
 
 
 # Properties rather than pandas' register_…_accessor: pandas 2 keeps the first accessor of a frame

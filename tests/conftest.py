@@ -3,6 +3,7 @@
 import functools
 import gc
 import importlib
+import importlib.util
 import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +23,14 @@ from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import MemoryStore, Store
 from dppandas.privacy.sampling import samplers
 from dppandas.release.session import identities
+
+#: What runs where its engine is installed: `make test-dask` and `make test-spark`.
+CLUSTERS = {"test_dask.py": "distributed", "test_spark.py": "pyspark"}
+collect_ignore = [
+    f"engines/clusters/{name}"
+    for name, library in CLUSTERS.items()
+    if importlib.util.find_spec(library) is None
+]
 
 # The first look at Arrow or at a time zone takes longer than any deadline, and on a busy machine
 # making examples takes longer than Hypothesis calls healthy.

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..rows.expressions import Expression, samples
+from ..rows.expressions import Expression
 from ..rows.facts.units import Unit
-from ..rows.values import hashing, vectors
+from ..rows.values import vectors
 from . import parallel, truncation
 from . import per_unit as aggregates
 from .base import Engine, Kernel, Need, PerUnitColumns
@@ -125,9 +125,7 @@ class PerUnitEngine(PandasEngine):
         if self._made is None:
             base = self._base.made()
             columns = base.aggregated(self._where, self._branches, self._asked)
-            key = base.key
-            if times := samples(self._where):  # a sample of a sample chooses again
-                key = bytes.fromhex(hashing.digest(f"{times} samples", key))
+            key = aggregates.key_after(self._where, base.key)
             self._made = PandasEngine(columns, self.unit, key, base.block)
         return self._made
 

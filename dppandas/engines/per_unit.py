@@ -55,6 +55,12 @@ def needed(engine: Any, where: Expression | None, asked: PerUnitColumns) -> Need
     return Need(frozenset(read), whole_units=True, keyed=chooses or bool(samples(where)))
 
 
+def key_after(where: Expression | None, key: bytes) -> bytes:
+    """The key of a table per unit: a sample of a sample chooses again."""
+    times = samples(where)
+    return bytes.fromhex(hashing.digest(f"{times} samples", key)) if times else key
+
+
 def per_unit(
     block: Any, unit: Unit, where: Expression | None, branches: int, asked: PerUnitColumns
 ) -> ComputedColumns:

@@ -26,7 +26,7 @@ from ..release.session import (
 from ..rows.expressions import Column, Declared, Expression
 from ..rows.facts.domain import Declaration, parse_domain
 from ..rows.facts.keys import SOURCE_ATTR, lasting_names
-from ..rows.facts.kinds import UNKNOWN, Kind, Schema, of_columns, of_dtype
+from ..rows.facts.kinds import UNKNOWN, Kind, Schema, of_dtype
 from ..rows.facts.kinds import parse as parse_kinds
 from ..rows.facts.units import Unit
 from ..rows.values import hashing
@@ -34,8 +34,9 @@ from . import fingerprints
 from .frame import PrivateFrame
 from .series import PrivateSeries
 from .sources.base import Given, Own
+from .sources.dask_frames import DaskFrame, is_of_dask
 from .sources.given import given
-from .sources.pandas_frames import index_levels, ordered_columns, with_times
+from .sources.pandas_frames import ordered_columns
 
 #: The terms of a source, by name: its unit and its version.
 Terms = dict[str, object]
@@ -95,7 +96,7 @@ def protect(
 ask .release(epsilon=…)>
     """
     _check_names(name, version)
-    found = given(df, materialize, prune)
+    found = _taken(df, materialize, prune)
     columns = found.names  # on its own line, because a traceback shows what the line names
     _named_once(columns)
     owner = Unit.parse(unit, max_rows, columns)
@@ -275,9 +276,17 @@ ask .release(epsilon=…)>
                 f"dp.private(df, unit={quoted(unit)})['column']."
             )
         return _series(df, row_level=_is_row(unit, [df.name]), kinds=kinds)
-    if not isinstance(df, pd.DataFrame):
+    if not isinstance(df, pd.DataFrame) and not is_of_dask(df):
         raise QueryError(f"dp.private takes a DataFrame or Series, not {type(df).__name__}.")
     return _frame(df, unit, max_rows, kinds)
+
+
+def _taken(data: Any, materialize: bool = False, prune: bool = False) -> Given:
+    """What a caller gives. Frames of Dask have ``dp`` from then on."""
+    found = given(data, materialize, prune)
+    if isinstance(found, DaskFrame):
+        type(data).dp = property(private)
+    return found
 
 
 def _is_row(unit: Any, columns: list[Any]) -> bool:
@@ -314,12 +323,13 @@ def _check_owner(
         )
 
 
-def _frame(df: pd.DataFrame, unit: Any, max_rows: int | None, kinds: Any) -> PrivateFrame:
-    columns = list(df.columns)
+def _frame(df: Any, unit: Any, max_rows: int | None, kinds: Any) -> PrivateFrame:
+    found = _taken(df)
+    columns = found.names
     _named_once(columns)
     declared = parse_kinds(kinds, columns)
     row_level = _is_row(unit, columns)
-    source, refusal = _asserted(df.attrs, columns)
+    source, refusal = _asserted(found.attrs, columns)
     if unit is not None:
         asked = Unit.parse(unit, max_rows, columns)
         if source.name == UNNAMED and source.unit.column is None:
@@ -329,12 +339,10 @@ def _frame(df: pd.DataFrame, unit: Any, max_rows: int | None, kinds: Any) -> Pri
                 f"this frame comes from source {source.name!r}, which protects {source.unit}, and "
                 f"unit={quoted(unit)} can't change that. Leave unit= out."
             )
-    # a copy, so that the columns stay as they were checked, whatever happens to the frame
-    whole, times = with_times(df)
-    engine = PandasEngine(whole.copy(deep=False), source.unit, entropy.key())
-    source = replace(source, schema=_schema(of_columns(whole), declared))
-    table = Table(source, engine, df, row_level, refusal, index_levels(df), times)
-    return PrivateFrame(table, _columns(columns, ordered_columns(df), declared))
+    engine = found.shared().engine(source.unit, entropy.key())
+    source = replace(source, schema=_schema(found.kinds, declared))
+    table = Table(source, engine, df, row_level, refusal, found.levels, found.times)
+    return PrivateFrame(table, _columns(columns, found.ordered, declared))
 
 
 def _series(series: pd.Series, row_level: bool, kinds: Any) -> PrivateSeries:

@@ -1,49 +1,28 @@
 """Every operation gives the same integers on every engine, however its rows are cut."""
 
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import operations as ops
-import pandas as pd
 import pytest
+from same_rows import KEY, NAMES, ROWS, UNITS, asked_with, integers, made
 from sizes import size
 
 import dppandas as dp
-from dppandas.engines.base import Kernel
+from dppandas.engines import pandas as pandas_engine
+from dppandas.engines.base import Kernel, Need
+from dppandas.engines.blocks import add_blocks
 from dppandas.engines.files import parquet, spilled
 from dppandas.engines.pandas import PandasEngine
-from dppandas.release.context import watching
-from dppandas.release.session import scratch
 from dppandas.rows.facts.units import Unit
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-KEY = b"0123456789abcdef"
-ROWS = 240
-NAMES = [
-    *ops.OPERATIONS, *ops.SELECTIONS, *ops.OF_UNITS, *ops.UNKNOWN, *ops.GAUSSIAN,
-    *ops.EXPERIMENTAL, *ops.VOUCHED,
-]  # fmt: skip
 #: Rows in a file, in a row group, in a piece and in a block.
 CUTS = {"one": (ROWS, ROWS, ROWS, ROWS), "some": (100, 33, 40, 29), "many": (31, 7, 9, 4)}
-
-
-def made() -> pd.DataFrame:
-    rng = np.random.default_rng(3)
-    day = 1577836800
-    return pd.DataFrame({
-        "number": np.where(rng.random(ROWS) < 0.1, np.nan, rng.normal(2, 5, ROWS)),
-        "group": pd.Series(rng.choice(["a", "b", "c", "x", None], ROWS), dtype=object),
-        "code": rng.choice([1, 2, 3, 9], ROWS), "yes": rng.random(ROWS) < 0.5,
-        "no": rng.random(ROWS) < 0.3,
-        "when": pd.to_datetime(rng.integers(day, day + 86400 * 12, ROWS), unit="s", utc=True),
-        "owner": pd.array(np.where(rng.random(ROWS) < 0.1, None, rng.integers(0, 70, ROWS)),
-                          dtype="Int64"),
-    })  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -77,22 +56,6 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> list[Kernel]:
     return seen
 
 
-def integers(name: str, data: Any, block: int, **terms: Any) -> list[Any]:
-    """What an operation finds in data, without noise."""
-    seen: list[Any] = []
-
-    def watch(query: Any, mechanism: Any, exact: Any) -> Any:
-        seen.append(list(exact.items()) if isinstance(exact, Mapping) else ops.flat(exact))
-        return mechanism.dummy_output(query.statistic.size)
-
-    with scratch() as session, watching(watch):
-        people = dp.protect(data, name="same", **terms)
-        engine: Any = session._sources["same"].engine
-        engine.key, engine.block = KEY, block
-        ops.released(name, people)
-    return seen
-
-
 def parquet_cut(cut: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, int]:
     _, _, piece, block = CUTS[cut]
     monkeypatch.setattr(parquet, "PIECE", piece)
@@ -112,12 +75,6 @@ TABLES: dict[str, Callable[[], Any]] = {
     "lazy": lambda: TABLES["polars"]().lazy(),
     "duckdb": duckdb_relation,
 }
-
-UNITS = [{}, {"unit": "owner", "max_rows": 2}]
-
-
-def asked_with(name: str) -> list[dict[str, Any]]:
-    return UNITS[1:] if name in ops.OF_UNITS else UNITS
 
 
 @pytest.mark.sized
@@ -169,8 +126,8 @@ def test_tables_in_memory_give_the_integers_of_pandas(table: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ops.VOUCHED])
 def test_kernels_travel_and_say_what_they_read(name: str, kernels: list[Kernel]) -> None:
-    """Sent as bytes and back, they find the same; and they read nothing that they don't announce,
-    which every block refuses."""
+    """Kernels sent as bytes and back find the same, and so do the partial answers that come back;
+    and they read nothing that they don't announce, which every block refuses."""
     for terms in asked_with(name)[:1]:
         wanted = integers(name, made(), 50, **terms)
         assert kernels
@@ -178,6 +135,7 @@ def test_kernels_travel_and_say_what_they_read(name: str, kernels: list[Kernel])
         assert max(map(len, sent)) < 4000
         with pytest.MonkeyPatch.context() as travelling:
             travelling.setattr(Kernel, "__call__", called_elsewhere)
+            travelling.setattr(pandas_engine, "add_blocks", added_elsewhere)
             assert integers(name, made(), 50, **terms) == wanted
 
 
@@ -188,9 +146,13 @@ def called_elsewhere(kernel: Kernel, chunk: Any) -> Any:
 CALL = Kernel.__call__
 
 
+def added_elsewhere(*blocks: Any) -> Any:
+    return pickle.loads(pickle.dumps(add_blocks(*blocks)))
+
+
 def test_a_block_refuses_a_column_that_was_not_announced() -> None:
     engine = PandasEngine(made(), Unit(), KEY)
-    block = engine._rows().block(0, 3, frozenset({"code"}))
+    block = engine._rows().block(0, 3, Need(frozenset({"code"})))
     assert len(block.column("code")) == 3
     for read in (
         lambda: block.column("number"),

@@ -30,6 +30,10 @@ class Given:
         """The data as they stay, whatever happens to what was given."""
         raise NotImplementedError
 
+    def shared(self) -> Own:
+        """The data as they are, for a frame that nobody protected."""
+        raise NotImplementedError
+
     @property
     def attrs(self) -> dict[Any, Any]:
         return {}

@@ -11,8 +11,10 @@ from ...engines.files.parquet import find
 from ...errors import QueryError
 from .arrow_tables import ArrowTable
 from .base import Given
+from .dask_frames import DaskFrame, is_of_dask
 from .files import Files
 from .pandas_frames import PandasFrame
+from .spark_frames import SparkFrame, is_of_spark
 
 
 def given(data: Any, materialize: object, prune: object) -> Given:
@@ -32,6 +34,10 @@ def _given_by_others(data: Any, materialize: bool, prune: bool) -> Given:
     """A table of another library: by its type's name, so that none is imported that isn't there."""
     kind = type(data)
     library, name = kind.__module__.partition(".")[0], kind.__name__
+    if is_of_dask(data):
+        return DaskFrame(data, materialize)
+    if is_of_spark(data):
+        return SparkFrame(data, materialize)
     if library == "polars" and name == "LazyFrame":
         pa = _arrow("frames of Polars")
         empty = pa.table(data.collect_schema().to_frame(eager=True))
@@ -41,8 +47,8 @@ def _given_by_others(data: Any, materialize: bool, prune: bool) -> Given:
     is_stable = (library, name) in _STABLE or library in ("duckdb", "_duckdb")
     if not hasattr(data, "__arrow_c_stream__") or library in ("pandas", "dppandas"):
         raise QueryError(
-            "dp.protect takes a DataFrame of pandas or Polars, a table of Arrow, a relation of "
-            f"DuckDB, or the path of Parquet files, not {kind.__name__}."
+            "dp.protect takes a DataFrame of pandas, Polars, Dask or Spark, a table of Arrow, a "
+            f"relation of DuckDB, or the path of Parquet files, not {kind.__name__}."
         )
     if not is_stable and not materialize:
         raise QueryError(

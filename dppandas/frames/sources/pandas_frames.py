@@ -31,6 +31,10 @@ class PandasFrame(Given):
         # not a lazy copy: .array writes around pandas' copy-on-write
         return InMemory(Columns(self.whole.copy(deep=True)))
 
+    def shared(self) -> Own:
+        # a copy, so that the columns stay as they were checked, whatever happens to the frame
+        return InMemory(Columns(self.whole.copy(deep=False)))
+
 
 def with_times(df: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
     """A frame with its index of times as one more column, and the name of that; None for others."""

@@ -103,7 +103,9 @@ def ranks(labels: Sequence[Any]) -> Sequence[Any]:
 
 class Decode(Protocol):
     """What stands for the labels of a column: whole numbers, which mean the same wherever the same
-    object decodes them."""
+    object decodes them. `lasting` says whether they do in other processes too."""
+
+    lasting: bool
 
     def labels(self, numbers: Integers) -> list[Any]:
         """The labels themselves."""
@@ -118,6 +120,11 @@ class Decode(Protocol):
 class _Wholes:
     """Whole numbers themselves."""
 
+    lasting = True
+
+    def __reduce__(self) -> str:
+        return "_WHOLES"
+
     def labels(self, numbers: Integers) -> list[Any]:
         return list(numbers.tolist())
 
@@ -130,6 +137,11 @@ class _Wholes:
 
 class _Reals:
     """The bits of reals, each of which has a label."""
+
+    lasting = True
+
+    def __reduce__(self) -> str:
+        return "_REALS"
 
     def labels(self, numbers: Integers) -> list[Any]:
         return list(map(_label, self._cells(numbers)))
@@ -146,6 +158,8 @@ class _Reals:
 
 class Listed:
     """The positions of labels in a list."""
+
+    lasting = False
 
     def __init__(self, labels: Sequence[Any], name: Callable[[int], str]) -> None:
         self._labels = labels

@@ -127,6 +127,13 @@ class LabelAccumulator:
             self.add(found, 0)
         self.add([], other._rows)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process understands: of labels in a list only those that occur, by name."""
+        self._fold()
+        if not all(decode.lasting for decodes in self._numbered for decode in decodes):
+            self._name()
+        return self.__dict__
+
     def result(self) -> Mapping[str, Entry]:
         """The integers of each label."""
         if len(self._numbered) == 1 and not self._named.result():

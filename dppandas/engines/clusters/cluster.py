@@ -1,0 +1,130 @@
+"""The engine of a table whose rows are on a cluster. Kernels travel, and partial answers return."""
+
+from __future__ import annotations
+
+import pickle
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from ...errors import QueryError
+from ...rows.expressions import Expression
+from ...rows.facts.units import Unit
+from .. import per_unit as aggregates
+from ..base import Engine, Kernel, Need, PerUnitColumns, ReadError
+from ..blocks import BLOCK
+from .work import Failed, Partial, PerUnit, Work, version
+
+
+class Seen:
+    """What earlier scans of a source met."""
+
+    def __init__(self) -> None:
+        self.rows: int | None = None
+        self.hashes: int | None = None
+
+    def compare(self, found: Partial) -> None:
+        """Refuse a scan that met other rows."""
+        self.rows = found.rows if self.rows is None else self.rows
+        if self.hashes is None:
+            self.hashes = found.hashes
+        if found.rows != self.rows or found.hashes not in (None, self.hashes):
+            raise ReadError(
+                "the rows aren't those that an earlier question met. Write them to files, and "
+                "protect what is read from these."
+            )
+
+
+class ClusterEngine(ABC):
+    """A table on a cluster, its rows truncated to the unit's max_rows where they are.
+
+    Rows of one unit are brought together by the cluster's own shuffle, in each scan. checked :
+    whether each scan compares the sum of row hashes with that of the first.
+    """
+
+    #: What the library is called.
+    library: str
+
+    def __init__(
+        self, rows: Any, columns: tuple[Any, ...], unit: Unit, key: bytes, checked: bool = False
+    ) -> None:
+        self.rows = rows
+        self.source_columns = self.columns = columns
+        self.source_unit = self.unit = unit
+        self.key = key
+        self.checked = checked
+        self.block = BLOCK
+        self._steps: tuple[PerUnit, ...] = ()
+        self._seen = Seen()
+        self._is_ready: list[bool] = []
+
+    def check(self, needs: Sequence[Need]) -> None:
+        if any(need.plain for need in needs) and self.leaves_process():
+            raise QueryError(
+                f"a function of your own isn't sent to the workers of {self.library}. Ask it of a "
+                "DataFrame of pandas."
+            )
+        if not self._is_ready:
+            self._check_workers()
+            self._is_ready.append(True)
+
+    def _check_workers(self) -> None:
+        """Refuse workers that can't run what is sent to them, by a job of one row."""
+        try:
+            found = self.version_there()
+        except Exception:
+            raise ReadError(
+                f"a job of one row fails on {self.library}. Its workers need dppandas "
+                f"{version()}, with numpy, pandas and pyarrow."
+            ) from None
+        if found != version():
+            raise ReadError(
+                f"the workers of {self.library} have dppandas {found}, and this is {version()}. "
+                "Install the same version there."
+            )
+
+    def accumulate_rows(self, kernel: Kernel, label: str) -> Any:
+        work = self._work(kernel)
+        found = pickle.loads(self.run(work, self._columns_sent(kernel.need), label))
+        if isinstance(found, Failed):
+            raise ReadError(f"a worker of {self.library} failed ({found.kind}).")
+        self._seen.compare(found)
+        return found.total.result()
+
+    def _work(self, kernel: Kernel) -> Work:
+        needs = [kernel.need, *(step.need for step in self._steps)]
+        truncates = self.source_unit.column is not None and not self._steps
+        keyed = truncates or self.checked or any(need.keyed for need in needs)
+        key = self.key if keyed else b""
+        return Work(kernel, self.source_unit, key, self._steps, self.checked, self.block)
+
+    def _columns_sent(self, need: Need) -> list[Any]:
+        """The columns of the source that the work reads, in their order; truncation reads all."""
+        first = self._steps[0].need if self._steps else need
+        truncates = self.source_unit.column is not None and not self._steps
+        if truncates or self.checked:
+            return list(self.source_columns)
+        return [name for name in self.source_columns if name in first.columns]
+
+    def per_unit(self, where: Expression | None, branches: int, asked: PerUnitColumns) -> Engine:
+        args = (self.rows, self.source_columns, self.source_unit, self.key, self.checked)
+        made = type(self)(*args)
+        step = PerUnit(self.unit, where, branches, asked, aggregates.needed(self, where, asked))
+        made._steps = (*self._steps, step)
+        made.unit = Unit(self.unit.column, 1)
+        made.columns = (self.unit.column, *asked)
+        made.block, made._seen, made._is_ready = self.block, self._seen, self._is_ready
+        return made
+
+    @abstractmethod
+    def leaves_process(self) -> bool:
+        """Whether rows are read in other processes."""
+
+    @abstractmethod
+    def version_there(self) -> str:
+        """The dppandas of a worker."""
+
+    @abstractmethod
+    def run(self, work: Work, names: list[Any], label: str) -> bytes:
+        """The joined partial answers to some columns of all partitions, each of which has all rows
+        of its units. What fails for good is a `ReadError`."""

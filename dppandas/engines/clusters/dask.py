@@ -1,0 +1,135 @@
+"""DataFrames of Dask, on threads, processes, or a distributed cluster."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from ..base import ReadError
+from ..parallel import Progress
+from ..readers import Columns
+from .cluster import ClusterEngine
+from .work import Work, bucket, joined, version
+
+#: How many partial answers are joined at once.
+JOINED = 8
+#: The column that says which partition a row goes to. No column of a source has this name.
+BUCKET = "__dppandas_together__"
+
+
+class DaskEngine(ClusterEngine):
+    """A DataFrame of Dask. Each question is a graph of its own, which the user's scheduler runs."""
+
+    library = "Dask"
+
+    def leaves_process(self) -> bool:
+        import dask.local
+        import dask.threaded
+
+        return _scheduler() not in (dask.threaded.get, dask.local.get_sync)
+
+    def version_there(self) -> str:
+        import dask
+
+        (found,) = dask.compute(dask.delayed(version, pure=False)())
+        return str(found)
+
+    def run(self, work: Work, names: list[Any], label: str) -> bytes:
+        import dask
+
+        told = pickle.dumps(work)
+        one = dask.delayed(partial(_partial, told), pure=False)
+        leaves = [one(part) for part in self._together(work, names).to_delayed()]
+        parts = leaves
+        join = dask.delayed(joined, pure=False)
+        while len(parts) > 1:
+            parts = [join(parts[i : i + JOINED]) for i in range(0, len(parts), JOINED)]
+        (root,) = parts
+        client = getattr(_scheduler(), "__self__", None)
+        try:
+            with Progress(label) as progress:
+                if client is None:
+                    return _computed(root, progress)
+                return _computed_there(client, root, leaves, progress)
+        except ReadError:
+            raise
+        except Exception as error:
+            raise ReadError(f"the graph of Dask failed ({type(error).__name__}).") from None
+
+    def _together(self, work: Work, names: list[Any]) -> Any:
+        """Some columns of all partitions, with the rows of a unit in one of them."""
+        found = self.rows[names]
+        if not work.whole:
+            return found
+        number = found.npartitions
+        dealt = partial(_dealt, unit=work.unit.column, number=number)
+        meta = dealt(found._meta)
+        shuffled = found.map_partitions(dealt, meta=meta).shuffle(
+            BUCKET, npartitions=number, shuffle_method=_method(found._meta)
+        )
+        return shuffled[names]
+
+
+def _dealt(frame: pd.DataFrame, unit: Any, number: int) -> pd.DataFrame:
+    """The rows that have a unit, and where they go."""
+    where = bucket(Columns(frame), unit, number)
+    # a new frame of the same columns: pandas would keep the index, whose values may be private
+    found = frame.assign(**{BUCKET: where}).reset_index(drop=True)
+    return found[found[BUCKET] >= 0]
+
+
+def _method(meta: pd.DataFrame) -> str | None:
+    """How Dask shuffles: by its own choice, but on threads without files, and without Arrow if
+    cells may be anything."""
+    has_objects = any(dtype.kind == "O" for dtype in meta.dtypes)
+    is_far = getattr(_scheduler(), "__self__", None) is not None
+    return None if is_far and not has_objects else "tasks"
+
+
+def _partial(told: bytes, frame: pd.DataFrame) -> bytes:
+    work: Work = pickle.loads(told)
+    return work([Columns(frame)])
+
+
+def _scheduler() -> Any:
+    """The function that runs graphs here."""
+    import dask
+    from dask.base import get_scheduler
+
+    return get_scheduler() or dask.threaded.get
+
+
+def _computed(root: Any, progress: Progress) -> bytes:
+    """On this machine."""
+    from dask.callbacks import Callback
+
+    def finished(key: Any, result: Any, graph: Any, state: Any, worker: Any) -> None:
+        sizes = [len(state[each]) for each in ("finished", "running", "ready", "waiting")]
+        progress.tell(sizes[0] / max(1, sum(sizes)))
+
+    with Callback(posttask=finished):
+        return bytes(root.compute())
+
+
+def _computed_there(client: Any, root: Any, leaves: Sequence[Any], progress: Progress) -> bytes:
+    """On a distributed cluster. Its futures are let go as they finish, so that no partial answer
+    stays on a worker."""
+    from distributed import wait
+
+    last, *futures = client.compute([root, *leaves])
+    pending = list(futures)
+    try:
+        while not last.done():
+            with suppress(TimeoutError):
+                wait(last, timeout=0.25)
+            pending = [future for future in pending if not future.done()]
+            progress.tell(1 - len(pending) / max(1, len(leaves)))
+        return bytes(last.result())
+    except BaseException:
+        client.cancel([last, *futures])
+        raise

@@ -1,0 +1,225 @@
+"""DataFrames of Spark. Partial answers are made by Python workers, from batches of Arrow."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+from ..base import Need, ReadError
+from ..blocks import BLOCK
+from ..parallel import Progress, started
+from ..readers import ArrowColumns, TableColumns
+from .cluster import ClusterEngine
+from .work import Work, joined, version
+
+#: How many partial answers come to the driver; more are joined by workers before.
+JOINED = 32
+#: Seconds between two looks at a job.
+LOOK = 0.2
+_FORM = "partial binary"
+
+
+@dataclass(frozen=True)
+class SparkPlan:
+    """What gives the rows, and what can be told of them without reading them: the time zone in
+    which Spark hands out times, and the files on this machine, with their sizes and times."""
+
+    frame: Any
+    zone: str
+    files: tuple[tuple[str, int, int], ...]
+
+    @classmethod
+    def of(cls, frame: Any) -> SparkPlan:
+        return cls(frame, _zone(frame), _files(frame))
+
+    def check(self) -> None:
+        """Refuse rows that aren't as they were."""
+        if _zone(self.frame) != self.zone:
+            raise ReadError(f"spark.sql.session.timeZone isn't {self.zone} any more. Set it again.")
+        for path, size, changed in self.files:
+            if _state(path) != (size, changed):
+                raise ReadError(
+                    f"{path} has changed since it was protected. Protect it again, as another "
+                    "version, with dp.protect."
+                )
+
+
+def _zone(frame: Any) -> str:
+    return str(frame.sparkSession.conf.get("spark.sql.session.timeZone"))
+
+
+def _files(frame: Any) -> tuple[tuple[str, int, int], ...]:
+    parsed = map(urlparse, frame.inputFiles())
+    paths = sorted(unquote(each.path) for each in parsed if each.scheme == "file")
+    return tuple((path, *_state(path)) for path in paths)
+
+
+def _state(path: str) -> tuple[int, int]:
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return -1, -1
+    return facts.st_size, facts.st_mtime_ns
+
+
+class SparkEngine(ClusterEngine):
+    """A DataFrame of Spark. Each question is a job of its own."""
+
+    library = "Spark"
+
+    def check(self, needs: Sequence[Need]) -> None:
+        self.rows.check()
+        super().check(needs)
+
+    def leaves_process(self) -> bool:
+        return True
+
+    def version_there(self) -> str:
+        one = self.rows.frame.sparkSession.range(1, numPartitions=1)
+        (row,) = _Job(one.mapInArrow(_versions, _FORM), "Spark starts").collected()
+        return bytes(row.partial).decode()
+
+    def run(self, work: Work, names: list[Any], label: str) -> bytes:
+        frame = self._together(work, names)
+        parts = frame.mapInArrow(_Partials(work, bool(names)), _FORM)
+        if _partitions(frame) > JOINED:
+            parts = parts.repartition(JOINED).mapInArrow(_join, _FORM)
+        rows = _Job(parts, label).collected()
+        return joined([bytes(row.partial) for row in rows])
+
+    def _together(self, work: Work, names: list[Any]) -> Any:
+        """Some columns of all partitions, with the rows of a unit in one of them."""
+        from pyspark.sql import functions as F
+
+        columns = [F.col(_quoted(name)) for name in names]
+        # of a batch without columns Spark tells no number of rows
+        found = self.rows.frame.select(*(columns or [F.lit(True).alias("any")]))
+        if not work.whole:
+            return found
+        unit = F.col(_quoted(work.unit.column))
+        if dict(found.dtypes)[work.unit.column] in ("float", "double"):
+            unit = F.when(unit == 0, F.lit(0.0)).otherwise(unit)  # -0.0 is hashed as another number
+        # a number of partitions: otherwise Spark may change the partitioning as it runs
+        return found.filter(unit.isNotNull()).repartition(_partitions(found), unit)
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace("`", "``")
+    return f"`{escaped}`"
+
+
+def _partitions(frame: Any) -> int:
+    """How many partitions a frame has, at least one. A plan that Spark adapts as it runs would run
+    in part to tell, so there it is what Spark begins with."""
+    plan = frame._jdf.queryExecution().executedPlan()
+    if plan.nodeName() != "AdaptiveSparkPlan":
+        return max(1, int(frame.rdd.getNumPartitions()))
+    known = int(plan.outputPartitioning().numPartitions())
+    return known or int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
+
+
+# --- on workers -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Partials:
+    """From the batches of a partition to one partial answer."""
+
+    work: Work
+    has_columns: bool
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        yield _batch(self.work(self._tables(batches)))
+
+    def _tables(self, batches: Iterable[Any]) -> Iterator[TableColumns]:
+        import pyarrow as pa
+
+        some: list[Any] = []
+        for batch in batches:
+            some.append(batch)
+            if not self.work.whole and sum(each.num_rows for each in some) >= BLOCK:
+                yield ArrowColumns(pa.Table.from_batches(some))
+                some = []
+        if some:
+            yield ArrowColumns(pa.Table.from_batches(some))
+
+
+def _batch(told: bytes) -> Any:
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_arrays([pa.array([told], pa.binary())], names=["partial"])
+
+
+def _join(batches: Iterable[Any]) -> Iterator[Any]:
+    parts = [part.as_py() for batch in batches for part in batch.column(0)]
+    if parts:
+        yield _batch(joined(parts))
+
+
+def _versions(batches: Iterable[Any]) -> Iterator[Any]:
+    for _ in batches:
+        yield _batch(version().encode())
+
+
+# --- on the driver --------------------------------------------------------------------------------
+
+
+#: Of jobs.
+_NUMBERS = count()
+
+
+class _Job:
+    """A job that runs in a thread, and is watched by another. This one only waits: an interrupt in
+    the middle of a call to Spark would leave half of an answer for the next call."""
+
+    def __init__(self, parts: Any, label: str) -> None:
+        self._parts, self._label = parts, label
+        self._context = parts.sparkSession.sparkContext
+        self._group = f"dppandas {os.getpid()} {next(_NUMBERS)}"
+        self._over = threading.Event()
+        self._found: list[Any] | None = None
+        self._failed = ""
+        self._share = 0.0
+
+    def collected(self) -> list[Any]:
+        with Progress(self._label) as progress:
+            try:
+                for task in (self._collect, self._watch):
+                    if not started(threading.Thread(target=task, name="dppandas", daemon=True)):
+                        raise ReadError("Spark needs threads, and none can be started here.")
+                while not self._over.wait(LOOK):
+                    progress.tell(self._share)
+            except BaseException:
+                self._over.set()
+                self._context.cancelJobGroup(self._group)
+                raise
+        if self._found is None:
+            raise ReadError(f"the job of Spark failed ({self._failed}).")
+        return self._found
+
+    def _collect(self) -> None:
+        try:
+            self._context.setJobGroup(self._group, f"dppandas: {self._label}", True)
+            self._found = self._parts.collect()
+        except Exception as error:
+            self._failed = type(error).__name__
+        finally:
+            self._over.set()
+
+    def _watch(self) -> None:
+        """How many of the tasks are done, as Spark has it."""
+        tracker = self._context.statusTracker()
+        while not self._over.wait(LOOK):
+            done, total = 0, 0
+            for job in tracker.getJobIdsForGroup(self._group):
+                info = tracker.getJobInfo(job)
+                for stage in info.stageIds if info is not None else ():
+                    about = tracker.getStageInfo(stage)
+                    if about is not None:
+                        done, total = done + about.numCompletedTasks, total + about.numTasks
+            self._share = done / max(1, total)

@@ -1,0 +1,150 @@
+"""What travels to the rows, and what comes back: exact partial answers, which are private.
+
+A worker gets a statistic, a filter and public facts, and the key of the source only where rows are
+hashed. What it raises stays there: an error could quote data in its message and its traceback.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...rows.accumulators import Accumulator
+from ...rows.expressions import Expression
+from ...rows.facts.units import Unit
+from ...rows.values import hashing, vectors
+from .. import per_unit as aggregates
+from .. import truncation
+from ..base import Kernel, Need, PerUnitColumns
+from ..blocks import BLOCK, RowTable, add_blocks
+from ..pandas import by_unit
+from ..readers import TableColumns
+
+
+@dataclass(frozen=True)
+class PerUnit:
+    """A table with one row per unit, made of all its rows in the table before."""
+
+    unit: Unit
+    where: Expression | None
+    branches: int
+    asked: PerUnitColumns
+    need: Need
+
+    def __call__(self, table: RowTable) -> RowTable:
+        block = table.block(0, len(table), self.need)
+        columns = aggregates.per_unit(block, self.unit, self.where, self.branches, self.asked)
+        return RowTable(columns, aggregates.key_after(self.where, table.key))
+
+
+@dataclass(frozen=True)
+class Partial:
+    """What a kernel makes of some rows. `rows` and `hashes`, the sum of their hashes if these are
+    asked for, show whether another scan met other rows."""
+
+    total: Accumulator
+    rows: int
+    hashes: int | None
+
+    def joined(self, other: Partial) -> Partial:
+        self.total.join(other.total)
+        hashes = None
+        if self.hashes is not None and other.hashes is not None:
+            hashes = (self.hashes + other.hashes) % 2**64
+        return Partial(self.total, self.rows + other.rows, hashes)
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Work that raised, and what."""
+
+    kind: str
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is done with the rows of a partition, which holds all rows of its units.
+
+    unit : whose rows are truncated; without a column none are. key : of the source; b"" where no
+        row is hashed. steps : what tables are made before. checked : whether row hashes are summed.
+    """
+
+    kernel: Kernel
+    unit: Unit
+    key: bytes
+    steps: Sequence[PerUnit] = ()
+    checked: bool = False
+    block: int = BLOCK
+
+    @property
+    def whole(self) -> bool:
+        """Whether a partition must be read as one table."""
+        return self.unit.column is not None
+
+    def __call__(self, tables: Iterable[TableColumns]) -> bytes:
+        """The partial answer to some tables, pickled."""
+        try:
+            with np.errstate(all="ignore"):
+                return pickle.dumps(self._partial(tables))
+        except Exception as error:
+            return pickle.dumps(Failed(type(error).__name__))
+
+    def _partial(self, tables: Iterable[TableColumns]) -> Partial:
+        total, rows, hashes = self.kernel.empty(), 0, 0
+        for columns in tables:
+            rows += columns.rows
+            if self.checked:
+                found = truncation.row_hashes(columns, self.key, equal=True)
+                hashes = (hashes + int(found.sum(dtype=np.uint64))) % 2**64
+            for table in self._made(columns):
+                edges = table.edges(self.block)
+                add_blocks(total, table, self.kernel, edges, lambda _: None)
+        return Partial(total, rows, hashes if self.checked else None)
+
+    def _made(self, columns: TableColumns) -> Iterator[RowTable]:
+        """The rows that count."""
+        picked = None
+        if self.whole and not self.steps:
+            kept = truncation.kept_rows(columns, self.unit, self.key)
+            picked = None if kept.all() else np.flatnonzero(kept)
+        table = RowTable(columns, self.key, picked)
+        for step in self.steps:
+            table = step(table)
+        unit = self.steps[-1].unit if self.steps else self.unit
+        yield by_unit(table, unit) if self.kernel.need.whole_units else table
+
+
+def joined(parts: Sequence[bytes]) -> bytes:
+    """Several partial answers together, pickled."""
+    try:
+        found = [pickle.loads(part) for part in parts]
+        failed = next((each for each in found if isinstance(each, Failed)), None)
+        if failed is not None:
+            return pickle.dumps(failed)
+        first, *others = found
+        for other in others:
+            first = first.joined(other)
+        return pickle.dumps(first)
+    except Exception as error:
+        return pickle.dumps(Failed(type(error).__name__))
+
+
+def bucket(columns: TableColumns, unit: Any, number: int) -> Any:
+    """For each row a number that is the same for all rows of its unit, -1 for rows without one.
+    It needs no key: it says nothing that the unit beside it doesn't."""
+    with np.errstate(all="ignore"):
+        found = columns[unit]
+        names = hashing.of_elements(found, b"together", equal=True)
+        buckets = (names % np.uint64(number)).astype(np.int64)
+        buckets[vectors.codes_of(found) < 0] = -1
+        return buckets
+
+
+def version() -> str:
+    """The dppandas of this process: a worker's, or the caller's."""
+    return str(sys.modules[__name__.partition(".")[0]].__version__)
