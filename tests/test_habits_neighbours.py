@@ -60,7 +60,7 @@ HABITS: dict[str, Ask] = {
 @pytest.mark.parametrize("name", HABITS)
 def test_a_habit_tells_no_neighbours_apart(name: str, unit: str | None, max_rows: int) -> None:
     found = check_sensitivity(
-        HABITS[name], ops.SCHEMA, unit=unit, max_rows=max_rows, pairs=size(quick=12, deep=60),
+        HABITS[name], ops.SCHEMA, unit=unit, max_rows=max_rows, pairs=size(quick=12, deep=30),
         domain={"group": GROUPS, "yes": [False, True]},
     )  # fmt: skip
     assert found.ok, found

@@ -45,7 +45,7 @@ from dppandas.statistics.distances import Measurer, Valuer
 from dppandas.statistics.scores import Scorer
 
 KEY = b"0123456789abcdef"
-PAIRS = size(quick=250, deep=500)  # for each statistic
+PAIRS = size(quick=250, deep=400)  # for each statistic
 
 
 # --- random rows ----------------------------------------------------------------------------------
@@ -362,7 +362,7 @@ def test_one_unit_moves_the_integers_by_no_more_than_the_sensitivities(
 @pytest.mark.parametrize("statistic", stats.REGISTRY)
 def test_the_type_of_a_column_never_changes_the_integers(statistic: Any) -> None:
     rng = random.Random(statistic.__name__)
-    for _ in range(size(quick=15, deep=60)):
+    for _ in range(size(quick=15, deep=40)):
         made = MAKERS[statistic](rng)
         where = parsed(rng.choice(FILTERS))
         rows = [{**row(rng, False), "owner": rng.choice([1, 2])} for _ in range(12)]
@@ -453,7 +453,7 @@ ASKED: list[tuple[list[str], str | None, int]] = [
     ),
 ]
 #: Of each, and each operation twice.
-PAIRS_EACH = size(quick=32, deep=200)
+PAIRS_EACH = size(quick=32, deep=80)
 
 
 @pytest.mark.sized

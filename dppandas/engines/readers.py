@@ -88,9 +88,28 @@ def without_views(column: Any) -> Any:
     """A column of Arrow in a type that all of Arrow's functions know."""
     from pyarrow import types
 
+    if types.is_dictionary(column.type):
+        return _without_views_in_dictionary(column)
     if "view" not in str(column.type) or types.is_nested(column.type):
         return column
     return column.cast("large_string" if types.is_string_view(column.type) else "large_binary")
+
+
+def _without_views_in_dictionary(column: Any) -> Any:
+    import pyarrow as pa
+
+    kind = column.type
+    if "view" not in str(kind.value_type):
+        return column
+    parts = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    plain = [
+        pa.DictionaryArray.from_arrays(p.indices, without_views(p.dictionary), ordered=kind.ordered)
+        for p in parts
+    ]
+    if not isinstance(column, pa.ChunkedArray):
+        return plain[0]
+    values = pa.large_string() if "string" in str(kind.value_type) else pa.large_binary()
+    return pa.chunked_array(plain, pa.dictionary(kind.index_type, values, kind.ordered))
 
 
 class ArrowColumns:

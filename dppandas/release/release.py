@@ -208,7 +208,8 @@ def _answered(
     except BaseException:
         pass
     if stopped is not None:
-        raise stopped  # a new one: the first one's traceback holds rows or exact integers
+        # a new one: the first one's traceback holds rows or exact integers
+        raise stopped(f"'{plan.query}' was charged {entries[0].loss}, which stays.")
     _refuse_fork(process)  # before anything is stored
     statistic, entry = plan.query.statistic, entries[0]
     if noisy is None:

@@ -156,10 +156,10 @@ class Session:
         if owned:
             names = ", ".join(f"{s.name!r} (unit {s.unit.column!r})" for s in owned)
             raise LineageError(
-                f"this session protects {names}, and this frame doesn't say whether its rows come "
-                "from there: merge, concat, explode and reading a file lose the token that pandas "
-                "keeps in attrs. Use the private frame that dp.protect returned. Or, if each row "
-                f"here really is one person, say so: {say}."
+                f"this session protects {names}, and nothing says whether these rows come from "
+                "there: only pandas keeps a token of that, in attrs, which merge, concat, explode "
+                "and reading a file lose. Use the private frame that dp.protect returned. Or, if "
+                f"each row here really is one person, say so: {say}."
             )
 
     def __repr__(self) -> str:

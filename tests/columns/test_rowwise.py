@@ -286,7 +286,7 @@ def test_a_row_means_the_same_alone_and_among_others(name: str, hostile: pd.Data
         assert parts == together
     backwards = hostile.iloc[::-1].reset_index(drop=True)
     assert results(backwards, expression, branches, slice(None)) == together[::-1]
-    step = size(quick=8, deep=2)  # which rows is another question for each operation
+    step = size(quick=8, deep=4)  # which rows is another question for each operation
     for i in range(NAMES.index(name) % step, n, step):  # a frame of its own
         assert results(hostile.iloc[[i]], expression, branches, slice(None)) == [together[i]]
 
@@ -1197,7 +1197,7 @@ def test_domains_of_large_numbers_are_left_unsaid() -> None:
 
 
 @pytest.mark.usefixtures("exact")
-@settings(max_examples=size(quick=12, deep=60))
+@settings(max_examples=size(quick=12, deep=30))
 @given(st.lists(st.sampled_from([0.0, 7.5, -100.0, 1e9, None, math.inf, "a", "q", 3]), max_size=5))
 def test_a_wrong_domain_can_only_bias(values: list[Any]) -> None:
     """Clipped to the bounds, or outside the keys: one row still moves an answer by so much."""

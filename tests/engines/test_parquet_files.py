@@ -75,6 +75,43 @@ def test_a_path_a_folder_and_a_glob_are_the_same_files(visits: Path, exact: None
     assert dp.protect(visits, name="a path").count(epsilon=1) == ROWS
 
 
+def test_a_list_of_paths_is_one_source(visits: Path, exact: None) -> None:
+    paths = [visits / "0.parquet", str(visits / "1.parquet")]
+    assert dp.protect(paths, name="two files").count(epsilon=1) == 200
+
+
+def test_views_in_dictionaries_are_texts(exact: None) -> None:
+    """As Polars hands out its categories."""
+    polars = pytest.importorskip("polars")
+    for kind in (polars.Categorical, polars.Enum(["a", "b"])):
+        frame = polars.DataFrame({"w": ["a", "b", None, "a"]}, schema={"w": kind})
+        for given in (frame, frame.lazy(), pa.table(frame).combine_chunks()):
+            dp.reset()
+            p = dp.protect(given, name="categories")
+            assert p["w"].value_counts(keys=["a", "b"], epsilon=1).tolist() == [2, 1]
+
+
+def test_errors_of_other_libraries_keep_their_words(tmp_path: Path) -> None:
+    """They quote a cell that they can't read."""
+    polars, duckdb = pytest.importorskip("polars"), pytest.importorskip("duckdb")
+    dataset = pytest.importorskip("pyarrow.dataset")
+    (tmp_path / "a.csv").write_text("a,b\n" + "1,2\n" * 400_000 + "SECRET,3\n")
+    bad = polars.LazyFrame({"a": ["SECRET"]}).select(polars.col("a").cast(polars.Int64))
+    given = {
+        "lazy": bad,
+        "missing": polars.scan_parquet(tmp_path / "nothing.parquet"),
+        "duckdb": duckdb.sql("select cast(x as int) y from (values ('SECRET')) q(x)"),
+        "csv": dataset.dataset(tmp_path / "a.csv", format="csv"),
+        "int128": polars.DataFrame({"x": [1]}, schema={"x": polars.Int128}),
+    }
+    for name, data in given.items():
+        with pytest.raises(QueryError, match="can't be read") as caught:
+            dp.protect(data, name=name)
+        assert "SECRET" not in str(caught.value)
+        assert caught.value.__context__ is None
+        assert "SECRET" not in repr(caught.value.__cause__)
+
+
 def test_a_dataset_of_local_files_is_read_where_it_is(visits: Path, exact: None) -> None:
     dataset = pytest.importorskip("pyarrow.dataset")
     p = dp.protect(dataset.dataset(visits, format="parquet"), name="dataset")
@@ -99,9 +136,17 @@ WRONG: dict[str, tuple[Callable[[Path], Any], str]] = {
     "another order": (lambda at: _beside(at, rows()[["who", "x", "name"]]), "another order"),
     "another type": (lambda at: _beside(at, rows().astype({"x": float})), "'x' is of another type"),
     "no Parquet": (lambda at: _written(at, b"PAR1 no"), "isn't a Parquet file, or is damaged"),
+    "a glob of partitions": (lambda at: _in_folder(at), "names of folders"),
+    "a URL": (lambda at: "s3://bucket/x.parquet", "isn't a path on this machine"),
     "no table": (lambda at: 7, "dp.protect takes a DataFrame"),
     "a stream": (lambda at: pa.table({"x": [1]}).to_reader(), "materialize=True"),
 }  # fmt: skip
+
+
+def _in_folder(at: Path) -> Path:
+    (at / "year=2020").mkdir()
+    _beside(at / "year=2020", rows())
+    return at / "*" / "*.parquet"
 
 
 def _beside(at: Path, frame: pd.DataFrame) -> Path:
@@ -319,6 +364,20 @@ def test_a_full_disk_is_refused_before_the_charge(
         with pytest.raises(ReleaseFailed, match="the disk of your cache is too full"):
             p.count(epsilon=1)
     assert ops.statuses() == ["failed"]
+
+
+def test_a_cache_that_cannot_be_written_is_refused_before_the_charge(
+    visits: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    p = protected(visits, unit="who", max_rows=2)
+    with monkeypatch.context() as shut:
+        shut.setattr(private_files.tempfile, "TemporaryFile", raising(OSError(13, "SECRET")))
+        said = refusal(lambda: p.count(epsilon=1), "Permission denied. Let XDG_CACHE", SourceError)
+    assert "SECRET" not in said
+    assert ops.statuses() == []
+    monkeypatch.setenv("XDG_CACHE_HOME", "here")
+    monkeypatch.setenv("HOME", str(visits.parent))
+    assert private_files._root() == visits.parent / ".cache" / "dppandas" / "rows"
 
 
 def test_a_disk_too_full_for_whole_units_is_known_before_the_charge(

@@ -175,7 +175,17 @@ def table_of_engines() -> str:
     lines = ["| the integers of pandas | operations | with units | |", "|---|---|---|---|"]
     lines += [f"| Parquet | {len(NAMES)} of {len(NAMES)} | the same | {cuts} |"]
     lines += [f"| {name} | {len(NAMES)} of {len(NAMES)} | the same | |" for name in LABELS]
+    for name, refused in FAR.items():
+        said = f"; {refused} are refused" if refused else ""
+        able = f"{len(NAMES) - refused} of {len(NAMES)}"
+        lines.append(f"| {name} | {able} | the same | 3 partitionings{said} |")
     return "\n".join(lines)
 
 
 LABELS = ["Arrow", "Polars", "LazyFrame of Polars", "DuckDB"]
+#: Tested by clusters/test_dask.py and clusters/test_spark.py.
+FAR = {
+    "Dask on threads": 0,
+    "Dask on two processes": len(ops.VOUCHED),
+    "Spark": len(ops.VOUCHED),
+}

@@ -34,19 +34,18 @@ class DaskEngine(ClusterEngine):
         return _scheduler() not in (dask.threaded.get, dask.local.get_sync)
 
     def version_there(self) -> str:
-        import dask
+        from dask.delayed import delayed
 
-        (found,) = dask.compute(dask.delayed(version, pure=False)())
-        return str(found)
+        return str(delayed(version, pure=False)().compute())
 
     def run(self, work: Work, names: list[Any], label: str) -> bytes:
-        import dask
+        from dask.delayed import delayed
 
         told = pickle.dumps(work)
-        one = dask.delayed(partial(_partial, told), pure=False)
+        one = delayed(partial(_partial, told), pure=False)
         leaves = [one(part) for part in self._together(work, names).to_delayed()]
         parts = leaves
-        join = dask.delayed(joined, pure=False)
+        join = delayed(joined, pure=False)
         while len(parts) > 1:
             parts = [join(parts[i : i + JOINED]) for i in range(0, len(parts), JOINED)]
         (root,) = parts

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ class FileState:
 
     path: str
     size: int
-    changed: int  # in nanoseconds
+    changed: tuple[int, int]  # its contents, and what the system notes of it, in nanoseconds
     footer: str
 
     @classmethod
@@ -51,14 +52,17 @@ class FileState:
                 footer = file.read().hex()
         except OSError as error:
             raise ReadError(f"{path} can't be read: {error.strerror}.") from None
-        return cls(path, facts.st_size, facts.st_mtime_ns, hashing.digest(footer, b""))
+        return cls(
+            path, facts.st_size, (facts.st_mtime_ns, facts.st_ctime_ns), hashing.digest(footer, b"")
+        )
 
     def check(self) -> None:
         """Refuse a file that isn't as it was."""
         if FileState.of(self.path) != self:
             raise ReadError(
-                f"{self.path} has changed since it was protected. Protect it again, as another "
-                "version, with dp.protect."
+                f"{self.path} has changed since it was protected. Ask of the new rows in a new "
+                "process, as another version= on the same store; or here under another name=, "
+                "which the same budget pays for."
             )
 
 
@@ -131,10 +135,16 @@ class ParquetFiles:
                     yield _by_name(batch, names)
         except (OSError, ArrowException):
             state.check()
-            raise ReadError(f"{state.path} can't be read: it is damaged.") from None
+            raise ReadError(_damaged(state.path)) from None
         state.check()
         if number != piece.rows:
-            raise ReadError(f"{state.path} can't be read: it is damaged.")
+            raise ReadError(_damaged(state.path))
+
+
+def _damaged(path: str) -> str:
+    return (
+        f"{path} can't be read: it is damaged. Mend it before you ask again, for that costs again."
+    )
 
 
 def _is_text(kind: Any) -> bool:
@@ -160,22 +170,32 @@ def _difference(one: Any, other: Any) -> str:
         if odd:
             return f"only one of them has {', '.join(map(quoted, sorted(odd)))}"
         return "its columns come in another order"
-    found = (n for n, a, b in zip(one.names, one.types, other.types, strict=True) if a != b)
-    name = next(found, None)
-    return "" if name is None else f"{quoted(name)} is of another type"
+    for name, a, b in zip(one.names, one.types, other.types, strict=True):
+        if a != b:
+            return f"{quoted(name)} is of another type, {b} instead of {a}"
+    return ""
+
+
+def _refuse_partitions(where: str, found: Sequence[Path], base: Path) -> None:
+    """Refuse files in folders whose names hold columns."""
+    if any("=" in part for each in found for part in each.relative_to(base).parts[:-1]):
+        raise QueryError(
+            f"{quoted(where)} keeps columns in the names of folders. Give it as "
+            'pyarrow.dataset.dataset(folder, partitioning="hive").'
+        )
 
 
 def find(where: str) -> list[str]:
     """The absolute paths that a path, a folder or a glob names, in order."""
+    if "://" in where:
+        raise QueryError(
+            f"{quoted(where)} isn't a path on this machine. Give a pyarrow.dataset.dataset of it."
+        )
     path = Path(where).expanduser()
     if path.is_dir():
         inside = sorted(each for each in path.rglob("*.parquet") if each.is_file())
         found = [each for each in inside if not each.name.startswith((".", "_"))]
-        if any("=" in part for each in found for part in each.relative_to(path).parts[:-1]):
-            raise QueryError(
-                f"{quoted(where)} keeps columns in the names of folders. Give it as "
-                'pyarrow.dataset.dataset(folder, partitioning="hive").'
-            )
+        _refuse_partitions(where, found, path)
         if not found:
             raise QueryError(f"the folder {quoted(where)} holds no *.parquet file.")
     elif path.exists():
@@ -186,4 +206,6 @@ def find(where: str) -> list[str]:
             raise QueryError(f"no file matches {quoted(where)}.")
         if not found:
             raise QueryError(f"there is no file {quoted(where)}.")
+        fixed = takewhile(lambda part: not glob.has_magic(part), path.parts)
+        _refuse_partitions(where, found, Path(*fixed))
     return [str(each.absolute()) for each in found]

@@ -24,7 +24,8 @@ except ImportError:  # Windows, where leftovers aren't told from folders in use
 
 def _root() -> Path:
     """The folder of all such folders."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    cache = named if named.is_absolute() else Path.home() / ".cache"
     root = Path(cache, "dppandas", "rows")
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
     return root
@@ -33,11 +34,22 @@ def _root() -> Path:
 def check_space(needed: int) -> None:
     """Refuse work for whose files, of so many bytes, the disk is too full."""
     try:
-        free = shutil.disk_usage(_root()).free
+        root = _root()
+        with tempfile.TemporaryFile(dir=root):  # whether it can be written, no flag tells for sure
+            free = shutil.disk_usage(root).free
     except OSError as error:
-        raise ReadError(f"no folder for private rows can be made: {error.strerror}.") from None
+        raise ReadError(_cannot(error)) from None
     if free < needed:
         raise ReadError(_FULL)
+
+
+def _cannot(error: OSError) -> str:
+    """Of the system's own words, which quote no data; others' may."""
+    why = os.strerror(error.errno) if error.errno else "the system refuses"
+    return (
+        f"private rows can't be written to the folder of your cache: {why}. Let XDG_CACHE_HOME "
+        "name a folder that you can write to."
+    )
 
 
 _FULL = (
@@ -57,7 +69,7 @@ def private_folder() -> Iterator[Path]:
     except OSError as error:
         if error.errno in (ENOSPC, EDQUOT):
             raise ReadError(_FULL) from None
-        raise
+        raise ReadError(_cannot(error)) from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):

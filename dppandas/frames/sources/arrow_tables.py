@@ -24,12 +24,25 @@ class ArrowTable(Given):
         """A copy, for its arrays may be those of numpy."""
         import pyarrow as pa
 
-        columns = list(map(without_views, self.read().columns))
+        read = without_words(self.read, "its rows")
+        columns = list(map(without_views, read.columns))
         table = pa.Table.from_arrays(columns, names=self.names)
         copied = pa.BufferOutputStream()
         with pa.ipc.new_stream(copied, table.schema) as writer:
             writer.write_table(table)
         return InMemory(ArrowColumns(pa.ipc.open_stream(copied.getvalue()).read_all()))
+
+
+def without_words(read: Callable[[], Any], what: str) -> Any:
+    """What another library reads. Its errors could quote data, so their words aren't shown."""
+    try:
+        return read()
+    except Exception as error:
+        kind = type(error).__name__
+    raise QueryError(
+        f"{what} can't be read ({kind}). The words of this error could quote data, so they aren't "
+        "shown. Run the query by itself to see them."
+    )
 
 
 def kinds_of(names: Sequence[str], types: Sequence[Any]) -> Schema:

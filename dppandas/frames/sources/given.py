@@ -9,7 +9,7 @@ import pandas as pd
 
 from ...engines.files.parquet import find
 from ...errors import QueryError
-from .arrow_tables import ArrowTable
+from .arrow_tables import ArrowTable, without_words
 from .base import Given
 from .dask_frames import DaskFrame, is_of_dask
 from .files import Files
@@ -24,9 +24,10 @@ def given(data: Any, materialize: object, prune: object) -> Given:
             raise QueryError(f"{name}= must be True or False.")
     if isinstance(data, pd.DataFrame):
         return PandasFrame(data)
-    if isinstance(data, str | os.PathLike):
+    paths = data if isinstance(data, list | tuple) and data else [data]
+    if all(isinstance(path, str | os.PathLike) for path in paths):
         _arrow("Parquet files")
-        return Files(find(os.fspath(data)), bool(prune))
+        return Files([each for path in paths for each in find(os.fspath(path))], bool(prune))
     return _given_by_others(data, bool(materialize), bool(prune))
 
 
@@ -40,15 +41,18 @@ def _given_by_others(data: Any, materialize: bool, prune: bool) -> Given:
         return SparkFrame(data, materialize)
     if library == "polars" and name == "LazyFrame":
         pa = _arrow("frames of Polars")
-        empty = pa.table(data.collect_schema().to_frame(eager=True))
+        empty = without_words(
+            lambda: pa.table(data.collect_schema().to_frame(eager=True)), "the schema of the frame"
+        )
         return ArrowTable(empty.schema, lambda: pa.table(data.collect()))
     if library == "pyarrow" and hasattr(data, "get_fragments"):
         return _dataset(data, prune)
     is_stable = (library, name) in _STABLE or library in ("duckdb", "_duckdb")
     if not hasattr(data, "__arrow_c_stream__") or library in ("pandas", "dppandas"):
         raise QueryError(
-            "dp.protect takes a DataFrame of pandas, Polars, Dask or Spark, a table of Arrow, a "
-            f"relation of DuckDB, or the path of Parquet files, not {kind.__name__}."
+            "dp.protect takes a DataFrame of pandas, Polars, Dask or Spark, a LazyFrame, a table "
+            "or dataset of Arrow, a relation of DuckDB, or paths of Parquet files, not "
+            f"{kind.__name__}."
         )
     if not is_stable and not materialize:
         raise QueryError(
@@ -69,7 +73,9 @@ def _table(data: Any) -> Given:
         return ArrowTable(data.schema, lambda: data)
     if isinstance(data, pa.RecordBatch):
         return ArrowTable(data.schema, lambda: pa.table(data))
-    stream = pa.RecordBatchReader.from_stream(data)
+    stream = without_words(
+        lambda: pa.RecordBatchReader.from_stream(data), "the schema of the table"
+    )
     return ArrowTable(stream.schema, stream.read_all)
 
 

@@ -321,7 +321,7 @@ def run(body: str, file: Path) -> subprocess.Popen[str]:
 
 
 #: Children that are killed.
-CHILDREN = size(quick=200, deep=1000)
+CHILDREN = size(quick=200, deep=500)
 
 
 @pytest.mark.sized

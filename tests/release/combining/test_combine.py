@@ -76,7 +76,7 @@ def covered(law: CombinedNoise, w: float | Fraction) -> float:
 
 
 @pytest.mark.sized
-@settings(max_examples=size(quick=30, deep=200))
+@settings(max_examples=size(quick=30, deep=100))
 @given(
     st.lists(st.sampled_from(LAWS), min_size=2, max_size=2), st.booleans(),
     st.sampled_from([0.5, 0.8, 0.95, 0.999]), st.sampled_from([1, 7]),

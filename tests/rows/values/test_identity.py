@@ -21,7 +21,7 @@ from dppandas.rows.values.hashing import name_of, of_rows
 from dppandas.rows.values.vectors import vector
 
 #: Of neighbours, for each kind of odd unit.
-PAIRS = size(quick=16, deep=100)
+PAIRS = size(quick=16, deep=50)
 UTC, HOUR = datetime.UTC, datetime.timedelta(hours=1)
 NOON = datetime.datetime(2020, 1, 1, 12)
 
