@@ -37,6 +37,7 @@ docs/how_it_works
 docs/verbs
 docs/kinds
 docs/engines
+docs/scaling
 docs/pandas
 docs/gallery
 docs/differences
