@@ -157,7 +157,7 @@ def test_a_block_refuses_a_column_that_was_not_announced() -> None:
     for read in (
         lambda: block.column("number"),
         lambda: block.plain(["number"]),
-        lambda: block.hashed(["number"], b""),
+        lambda: block.hashed(["code"], b""),
         lambda: block.hashes,
     ):
         with pytest.raises(dp.errors.InternalError, match="didn't announce"):
