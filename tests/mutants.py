@@ -54,6 +54,7 @@ CASES = {
     33: "no step is taken that noise decides, and smooth sensitivities are as small as is proven",
     32: "figures are told as answered, in the user's unit, in a possible order, and noise says so",
     34: "rows mean the same on every engine, and what is read is as it was",
+    35: "rows on clusters",
     30: "sums of a covariance are bounded together, of integers that public facts choose",
 }
 
@@ -1014,7 +1015,7 @@ MUTANTS = [
            "self.key if keyed else b\"\"", "self.key",
            "test_work.py::test_the_key_travels_only_where_rows_are_hashed"),
     Mutant(35, "a worker's error comes back", "engines/clusters/work.py",
-           "Failed(type(error).__name__))\n\n    def", "error)\n\n    def",
+           "Failed.of(error))\n\n    def", "error)\n\n    def",
            "test_work.py::test_what_a_kernel_raises_stays_with_the_worker"),
     Mutant(35, "other rows are added up", "engines/clusters/cluster.py",
            "if found.rows != self.rows or", "if",

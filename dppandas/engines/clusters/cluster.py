@@ -87,7 +87,7 @@ class ClusterEngine(ABC):
         work = self._work(kernel)
         found = pickle.loads(self.run(work, self._columns_sent(kernel.need), label))
         if isinstance(found, Failed):
-            raise ReadError(f"a worker of {self.library} failed ({found.kind}).")
+            raise ReadError(f"a worker of {self.library} failed{found}")
         self._seen.compare(found)
         return found.total.result()
 

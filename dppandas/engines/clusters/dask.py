@@ -14,7 +14,7 @@ from ..base import ReadError
 from ..parallel import Progress
 from ..readers import Columns
 from .cluster import ClusterEngine
-from .work import Work, bucket, joined, version
+from .work import Failed, Work, bucket, joined, version
 
 #: How many partial answers are joined at once.
 JOINED = 8
@@ -58,7 +58,7 @@ class DaskEngine(ClusterEngine):
         except ReadError:
             raise
         except Exception as error:
-            raise ReadError(f"the graph of Dask failed ({type(error).__name__}).") from None
+            raise ReadError(f"the graph of Dask failed{Failed.of(error)}") from None
 
     def _together(self, work: Work, names: list[Any]) -> Any:
         """Some columns of all partitions, with the rows of a unit in one of them."""

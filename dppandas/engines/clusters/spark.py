@@ -15,7 +15,7 @@ from ..blocks import BLOCK
 from ..parallel import Progress, started
 from ..readers import ArrowColumns, TableColumns
 from .cluster import ClusterEngine
-from .work import Work, joined, version
+from .work import Failed, Work, joined, version
 
 #: How many partial answers come to the driver; more are joined by workers before.
 JOINED = 32
@@ -199,7 +199,7 @@ class _Job:
                 self._context.cancelJobGroup(self._group)
                 raise
         if self._found is None:
-            raise ReadError(f"the job of Spark failed ({self._failed}).")
+            raise ReadError(f"the job of Spark failed{self._failed}")
         return self._found
 
     def _collect(self) -> None:
@@ -207,7 +207,7 @@ class _Job:
             self._context.setJobGroup(self._group, f"dppandas: {self._label}", True)
             self._found = self._parts.collect()
         except Exception as error:
-            self._failed = type(error).__name__
+            self._failed = str(Failed.of(error))
         finally:
             self._over.set()
 

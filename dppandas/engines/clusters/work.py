@@ -59,11 +59,26 @@ class Partial:
         return Partial(self.total, self.rows + other.rows, hashes)
 
 
+#: Errors of machines. Others may come from the rows, so not even their names are told.
+_OF_MACHINES = {
+    "ImportError", "KilledWorker", "MemoryError", "ModuleNotFoundError", "PermissionError",
+    "Py4JJavaError", "Py4JNetworkError", "TimeoutError",
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Failed:
-    """Work that raised, and what."""
+    """Work that raised, and what, if that may be told."""
 
     kind: str
+
+    @classmethod
+    def of(cls, error: Exception) -> Failed:
+        name = type(error).__name__
+        return cls(name if name in _OF_MACHINES else "")
+
+    def __str__(self) -> str:
+        return f": {self.kind}." if self.kind else ". The cause could quote data, and isn't shown."
 
 
 @dataclass(frozen=True)
@@ -92,7 +107,7 @@ class Work:
             with np.errstate(all="ignore"):
                 return pickle.dumps(self._partial(tables))
         except Exception as error:
-            return pickle.dumps(Failed(type(error).__name__))
+            return pickle.dumps(Failed.of(error))
 
     def _partial(self, tables: Iterable[TableColumns]) -> Partial:
         total, rows, hashes = self.kernel.empty(), 0, 0
@@ -131,7 +146,7 @@ def joined(parts: Sequence[bytes]) -> bytes:
             first = first.joined(other)
         return pickle.dumps(first)
     except Exception as error:
-        return pickle.dumps(Failed(type(error).__name__))
+        return pickle.dumps(Failed.of(error))
 
 
 def bucket(columns: TableColumns, unit: Any, number: int) -> Any:

@@ -140,16 +140,17 @@ def empty() -> SumAccumulator:
 def test_what_a_kernel_raises_stays_with_the_worker() -> None:
     work = Work(Kernel(raising, empty, Need(frozenset({"code"}))), Unit(), b"")
     told = work([Columns(made()[["code"]])])
+    assert str(Failed.of(MemoryError("SECRET"))) == ": MemoryError."
     assert b"SECRET" not in told
-    assert pickle.loads(told) == Failed("ValueError")
-    assert pickle.loads(joined([told, told])) == Failed("ValueError")
+    assert pickle.loads(told) == Failed("")
+    assert pickle.loads(joined([told, told])) == Failed("")
 
 
 @pytest.mark.usefixtures("cluster")
 def test_a_worker_that_fails_fails_the_release(monkeypatch: pytest.MonkeyPatch) -> None:
     p = dp.protect(made(), name="rows")
     monkeypatch.setattr(Workers, "_columns_sent", lambda self, need: ["code"])
-    with pytest.raises(ReleaseFailed, match=r"a worker of a test failed \(KeyError\)"):
+    with pytest.raises(ReleaseFailed, match=r"a worker of a test failed\. The cause could"):
         p["number"].mean(bounds=(0, 1), epsilon=1)
     assert ops.statuses() == ["failed"]
 
