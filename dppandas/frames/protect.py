@@ -61,10 +61,8 @@ def protect(
 ) -> PrivateFrame:
     """Protect a table, and return the private frame to work with.
 
-    df : a DataFrame of pandas or Polars, a LazyFrame, a table of Arrow or a relation of DuckDB, of
-        which the source keeps a copy in memory; a path, folder or glob of Parquet files, a list of
-        paths, or a pyarrow.dataset, whose local Parquet files are read where they are; a DataFrame
-        of Dask or Spark, whose rows stay there (docs/engines.md, docs/scaling.md).
+    df : a DataFrame of pandas, Polars, Dask or Spark, a LazyFrame, a table or dataset of Arrow, a
+        relation of DuckDB; or paths, a folder or a glob of Parquet files (docs/engines.md).
     name : its name in the ledger.
     unit : the column that says whose row it is. Without it every row is one person; state that as
         "row" in a session that holds a source with a unit column. Rows without a unit are dropped.
@@ -79,8 +77,7 @@ def protect(
     kinds : the kinds of columns, a public fact. A dict such as {"when": "time", "price": "number"}
         converts cells as `astype` does. Without it, the dtypes decide, and you assert that they
         are public (docs/kinds.md).
-    materialize : True reads a stream of Arrow into memory, which can be read only once, and lets
-        Dask or Spark keep the rows that it has made.
+    materialize : True keeps a stream of Arrow in memory, and rows of Dask and Spark there.
     prune : True skips row groups without a row that a filter keeps: time depends on the data.
 
     Frames that are made from the private frame by its own methods are row-wise, and their lineage
