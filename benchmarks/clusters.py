@@ -36,10 +36,13 @@ COLUMNS = {
 }  # fmt: skip
 
 
-def protected(frame: Any, **terms: Any) -> Any:
+def started() -> None:
     dp.reset()
     dp.session(epsilon=10**9, delta="0.01")
-    return dp.protect(frame, name="visits", **terms)
+
+
+def protected(frame: Any, name: str = "visits", **terms: Any) -> Any:
+    return dp.protect(frame, name=name, **terms)
 
 
 def timed(name: str, works: list[tuple[str, Work, float | None]]) -> Iterator[Result]:
@@ -63,7 +66,7 @@ def sizes(p: Any) -> Iterator[Result]:
     for name, ask in engines.ours(p).items():
         sent.clear()
         ask()
-        yield Result(f"{name}: bytes of the work", max(sent[::2]), None, 4000, "B")
+        yield Result(f"{name}: bytes of the work", max(sent[::2]), None, None, "B")
         yield Result(f"{name}: bytes of a joined answer", max(sent[1::2]), None, None, "B")
     type(p._table.engine).run = run
 
@@ -93,9 +96,11 @@ def dask_results(folder: Path) -> Iterator[Result]:
     from distributed import Client, LocalCluster
 
     ddf = dd.read_parquet(folder)
+    started()
+
+    p = protected(ddf)
 
     def of(where: str) -> Iterator[Result]:
-        p = protected(ddf)
         for name, theirs in of_dask(ddf).items():
             ours = engines.ours(p)[name]
             yield from timed(f"{where}, {name}", [("", ours, None), ("its own", theirs, 1.8)])
@@ -106,9 +111,9 @@ def dask_results(folder: Path) -> Iterator[Result]:
 
     with dask.config.set(scheduler="threads", num_workers=2):
         yield from of("threads")
-        yield from sizes(protected(ddf))
-        units = protected(ddf, unit="unit", max_rows=5)
-        works = [engines.ours(each)["mean"] for each in (units, protected(ddf))]
+        yield from sizes(p)
+        units = protected(ddf, "units", unit="unit", max_rows=5)
+        works = [engines.ours(each)["mean"] for each in (units, p)]
         yield from timed("threads, mean of units", [("", works[0], None), ("rows", works[1], None)])
     workers = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
     with workers as cluster, Client(cluster):
@@ -151,6 +156,7 @@ def spark_results(folder: Path) -> Iterator[Result]:
         builder = builder.config(name, "false")
     spark = builder.config("spark.log.level", "ERROR").getOrCreate()
     sdf = spark.read.parquet(str(folder))
+    started()
     p = protected(sdf)
 
     def idle(columns: list[str]) -> Work:
@@ -165,14 +171,14 @@ def spark_results(folder: Path) -> Iterator[Result]:
                 ("doing nothing", lambda wait=wait, n=passes: [wait() for _ in range(n)], 1.3)
             )
         yield from timed(name, [*besides, ("its SQL", theirs, 4.5 if name != "count" else None)])
-    one = protected(spark.range(1))
+    one = protected(spark.range(1), "one")
     clock = engines.clock(lambda: one.count(**engines.NOW))
     clock()
     (took,) = in_turn([clock], engines.REPEATS)
     yield Result("a job of one row", took, None, 1000, "ms")
     yield from sizes(p)
-    units = protected(sdf, unit="unit", max_rows=5)
-    works = [engines.ours(each)["mean"] for each in (units, protected(sdf))]
+    units = protected(sdf, "units", unit="unit", max_rows=5)
+    works = [engines.ours(each)["mean"] for each in (units, p)]
     yield from timed("mean of units", [("", works[0], None), ("rows", works[1], None)])
     spark.stop()
 
