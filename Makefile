@@ -55,6 +55,7 @@ $(OLD)/test: pyproject.toml
 	$(OLD)/bin/python $(PIP) --editable ".[test]" $(OLDEST)
 	@touch $@
 
+# All partitionings of each operation: make test-dask DEEP=--deep
 # Each engine has an environment of its own, so that none decides which versions another gets.
 $(DASK)/test: pyproject.toml
 	$(PYTHON) -m venv $(DASK)
@@ -104,7 +105,7 @@ test-full: $(VENV)/dev
 	$(BIN)/python -m pytest $(SHARED) --deep -m "deep or sized"
 
 test-dask: $(DASK)/test
-	$(DASK)/bin/python -m pytest $(SHARED) tests/engines/clusters/test_dask.py
+	$(DASK)/bin/python -m pytest $(SHARED) $(DEEP) tests/engines/clusters/test_dask.py
 
 test-spark: $(SPARK)/test
 	@if command -v java >/dev/null || [ -n "$$CI" ]; \

@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 from refusals import refusal
 from same_rows import KEY, NAMES, ROWS, asked_with, integers, made
+from sizes import size
 from waiting import until
 
 import dppandas as dp
@@ -58,20 +59,28 @@ def client(cluster: Any) -> Iterator[Any]:
 # --- identity -------------------------------------------------------------------------------------
 
 
+def partitionings(name: str) -> tuple[int, ...]:
+    """Each operation has its turn with one of them, and with all if there is time."""
+    at = NAMES.index(name) % len(PARTITIONS)
+    return PARTITIONS[at : at + 1] if size(quick=True, deep=False) else PARTITIONS
+
+
+@pytest.mark.sized
 @pytest.mark.parametrize("name", NAMES)
 def test_threads_give_the_integers_of_pandas(name: str) -> None:
     for terms in asked_with(name):
         wanted = integers(name, made(), 50, **terms)
         assert wanted
-        for partitions in PARTITIONS:
+        for partitions in partitionings(name):
             assert integers(name, frame(partitions), 29, **terms) == wanted, (partitions, terms)
 
 
+@pytest.mark.sized
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ops.VOUCHED])
 def test_processes_give_the_integers_of_pandas(name: str, client: Any) -> None:
     for terms in asked_with(name):
         wanted = integers(name, made(), 50, **terms)
-        for partitions in PARTITIONS:
+        for partitions in partitionings(name):
             assert integers(name, frame(partitions), 29, **terms) == wanted, (partitions, terms)
 
 
@@ -113,7 +122,7 @@ def test_an_index_of_times_is_a_column(exact: None) -> None:
 # --- what travels ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [*ops.OPERATIONS, *ops.UNKNOWN])
+@pytest.mark.parametrize("name", [*ops.OPERATIONS, *ops.UNKNOWN][::8])
 def test_the_key_travels_only_where_rows_are_hashed(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
