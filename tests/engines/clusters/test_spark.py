@@ -33,7 +33,8 @@ from dppandas.engines.clusters.work import Failed, Work, joined
 from dppandas.engines.pandas import PandasEngine, PerUnitEngine
 from dppandas.errors import QueryError, ReleaseFailed, SourceError
 
-cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers can't import tests
+for _tests in (__name__, "waiting"):  # which workers can't import
+    cloudpickle.register_pickle_by_value(sys.modules[_tests])
 
 BOUNDS = {"bounds": (-5, 10), "epsilon": 1}
 PARTITIONS = (1, 3, 7)
