@@ -45,7 +45,7 @@ from dppandas.statistics.distances import Measurer, Valuer
 from dppandas.statistics.scores import Scorer
 
 KEY = b"0123456789abcdef"
-PAIRS = size(quick=250, deep=400)  # for each statistic
+PAIRS = size(quick=250, deep=300)  # for each statistic
 
 
 # --- random rows ----------------------------------------------------------------------------------
@@ -453,7 +453,7 @@ ASKED: list[tuple[list[str], str | None, int]] = [
     ),
 ]
 #: Of each, and each operation twice.
-PAIRS_EACH = size(quick=32, deep=80)
+PAIRS_EACH = size(quick=32, deep=48)
 
 
 @pytest.mark.sized

@@ -47,7 +47,7 @@ from dppandas.types import AuditResult
 #: Noise of the fake mechanisms below. Nothing of dppandas draws from it.
 RNG = np.random.default_rng()
 #: Of neighbours, for each operation.
-PAIRS = size(quick=4, deep=16)
+PAIRS = size(quick=4, deep=8)
 
 TOWN = pd.DataFrame({"age": [20.0, 30.0, 40.0], "street": ["Elm", "Oak", "Elm"]})
 

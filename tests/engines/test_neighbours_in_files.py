@@ -15,7 +15,7 @@ from dppandas.engines.files import parquet, spilled
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-PAIRS = size(quick=4, deep=16)
+PAIRS = size(quick=4, deep=8)
 
 #: Cells as they are in the audit's tables, if Arrow has a type for them.
 TYPES = pa.schema({

@@ -152,8 +152,7 @@ def flat(found: Any) -> Any:
 
 #: One of each kind of road: nothing read, sums, passes, labels, hashes, whole units, programs.
 FEW = [
-    "count", "group mean", "median", "value_counts of labels found", "distinct", "nunique",
-    "count of a sample", "nunique by group", "group sum found",
+    "count", "group mean", "median", "count of a sample", "nunique by group", "group sum found",
 ]  # fmt: skip
 
 
