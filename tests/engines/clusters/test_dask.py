@@ -269,6 +269,8 @@ def test_an_interrupt_cancels_and_stays_charged(
         until((tmp_path / "begun").exists)
         os.kill(os.getpid(), signal.SIGINT)
 
+    # xdist's workers ignore it
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     other = threading.Thread(target=interrupt)
     other.start()
     try:
@@ -277,6 +279,7 @@ def test_an_interrupt_cancels_and_stays_charged(
     finally:
         (tmp_path / "go").touch()
         other.join()
+        signal.signal(signal.SIGINT, before)
     assert dp.ledger().spent == 1
     assert p.count(epsilon=1, fresh=True) is not None
 
