@@ -86,7 +86,7 @@ class SparkEngine(ClusterEngine):
 
     def run(self, work: Work, names: list[Any], label: str) -> bytes:
         frame = self._together(work, names)
-        parts = frame.mapInArrow(_Partials(work, bool(names)), _FORM)
+        parts = frame.mapInArrow(_Partials(work, tuple(names)), _FORM)
         if _partitions(frame) > JOINED:
             parts = parts.repartition(JOINED).mapInArrow(_join, _FORM)
         rows = _Job(parts, label).collected()
@@ -96,13 +96,15 @@ class SparkEngine(ClusterEngine):
         """Some columns of all partitions, with the rows of a unit in one of them."""
         from pyspark.sql import functions as F
 
-        columns = [F.col(_quoted(name)) for name in names]
+        # by position: mapInArrow can't take names with dots and ticks
+        columns = [F.col(_quoted(name)).alias(f"c{i}") for i, name in enumerate(names)]
         # of a batch without columns Spark tells no number of rows
         found = self.rows.frame.select(*(columns or [F.lit(True).alias("any")]))
         if not work.whole:
             return found
-        unit = F.col(_quoted(work.unit.column))
-        if dict(found.dtypes)[work.unit.column] in ("float", "double"):
+        at = f"c{names.index(work.unit.column)}"
+        unit = F.col(at)
+        if dict(found.dtypes)[at] in ("float", "double"):
             unit = F.when(unit == 0, F.lit(0.0)).otherwise(unit)  # -0.0 is hashed as another number
         # a number of partitions: otherwise Spark may change the partitioning as it runs
         return found.filter(unit.isNotNull()).repartition(_partitions(found), unit)
@@ -131,7 +133,7 @@ class _Partials:
     """From the batches of a partition to one partial answer."""
 
     work: Work
-    has_columns: bool
+    names: tuple[str, ...]
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         yield _batch(self.work(self._tables(batches)))
@@ -143,10 +145,13 @@ class _Partials:
         for batch in batches:
             some.append(batch)
             if not self.work.whole and sum(each.num_rows for each in some) >= BLOCK:
-                yield ArrowColumns(pa.Table.from_batches(some))
+                yield self._named(pa.Table.from_batches(some))
                 some = []
         if some:
-            yield ArrowColumns(pa.Table.from_batches(some))
+            yield self._named(pa.Table.from_batches(some))
+
+    def _named(self, table: Any) -> TableColumns:
+        return ArrowColumns(table.rename_columns(list(self.names)) if self.names else table)
 
 
 def _batch(told: bytes) -> Any:

@@ -110,7 +110,7 @@ class All:
         told = []
         for work, names in self.works:
             picked = [batch.select(names) for batch in found]
-            told += [each.column(0)[0].as_py() for each in _Partials(work, bool(names))(picked)]
+            told += [each.column(0)[0].as_py() for each in _Partials(work, tuple(names))(picked)]
         yield pa.RecordBatch.from_arrays([pa.array(told, pa.binary())], names=["partial"])
 
 
