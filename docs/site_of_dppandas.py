@@ -34,6 +34,9 @@ CONTENTS = """
 :hidden:
 :caption: Guide
 docs/how_it_works
+docs/how_do_i
+docs/asking
+docs/ledger
 docs/verbs
 docs/kinds
 docs/engines
@@ -41,7 +44,6 @@ docs/scaling
 docs/pandas
 docs/gallery
 docs/differences
-docs/ledger
 docs/losses
 {more}
 docs/operations
