@@ -103,10 +103,17 @@ def run(tasks: Sequence[Callable[[Tell], T]], label: str) -> list[T]:
     """Run tasks side by side, or in turn where threads can't be started; each gets a function to
     call with the share that it has done.
 
-    If one raises or is interrupted, the others stop at their next report.
+    If one raises or is interrupted, the others stop at their next report. None begins before all
+    have a thread: one that began, and was begun again in turn, would add its rows twice.
     """
     done = [0.0] * len(tasks)
     stopped = threading.Event()
+    may_begin: Future[bool] = Future()
+
+    def begin(task: Callable[[Tell], T], position: int) -> T:
+        if not may_begin.result():
+            raise InterruptedError("this work is done in turn, or not at all")
+        return task(partial(tell, position))
 
     def tell(position: int, share: float) -> None:
         done[position] = share
@@ -117,12 +124,15 @@ def run(tasks: Sequence[Callable[[Tell], T]], label: str) -> list[T]:
         futures: list[Future[T]] = []
         try:
             with suppress(RuntimeError):  # of a thread that can't be started
-                futures = [pool.submit(task, partial(tell, i)) for i, task in enumerate(tasks)]
+                futures = [pool.submit(begin, task, i) for i, task in enumerate(tasks)]
             if futures:
+                may_begin.set_result(True)
                 _watch(futures, done, label)
                 return [future.result() for future in futures]
         finally:
             stopped.set()
+            if not may_begin.done():
+                may_begin.set_result(False)
     return _in_turn(tasks, label)
 
 

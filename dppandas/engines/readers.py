@@ -132,7 +132,7 @@ class ArrowColumns:
 
     def _once(self, name: Any) -> Vector:
         if name not in self._made:
-            self._made[name] = reading.arrow(reading.one_array(self._table.column(name)))
+            self._made[name] = reading.arrow_column(self._table.column(name))
         return self._made[name]
 
     def plain(self, names: Sequence[Any], rows: Any) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from ..base import ReadError
 from ..parallel import Progress
 from ..readers import Columns
 from .cluster import ClusterEngine
-from .work import Failed, Work, bucket, joined, version
+from .work import Failed, Work, bucket, joined, unlogged, version
 
 #: How many partial answers are joined at once.
 JOINED = 8
@@ -54,7 +54,7 @@ class DaskEngine(ClusterEngine):
             with Progress(label) as progress:
                 if client is None:
                     return _computed(root, progress)
-                return _computed_there(client, root, leaves, progress)
+                return bytes(unlogged(lambda: _computed_there(client, root, leaves, progress)))
         except ReadError:
             raise
         except Exception as error:

@@ -15,7 +15,7 @@ from ..blocks import BLOCK
 from ..parallel import Progress, started
 from ..readers import ArrowColumns, TableColumns
 from .cluster import ClusterEngine
-from .work import Failed, Work, joined, version
+from .work import Failed, Work, joined, unlogged, version
 
 #: How many partial answers come to the driver; more are joined by workers before.
 JOINED = 32
@@ -85,12 +85,22 @@ class SparkEngine(ClusterEngine):
         return bytes(row.partial).decode()
 
     def run(self, work: Work, names: list[Any], label: str) -> bytes:
+        self.rows.check()
+        try:
+            parts = unlogged(lambda: self._parts(work, names))
+        except Exception as error:  # Spark computes what is constant while it plans
+            raise ReadError(f"the plan of Spark failed{Failed.of(error)}") from None
+        rows = _Job(parts, label).collected()
+        self.rows.check()
+        # a plan that turns out to be empty has no partitions
+        return joined([bytes(row.partial) for row in rows] or [work(())])
+
+    def _parts(self, work: Work, names: list[Any]) -> Any:
         frame = self._together(work, names)
         parts = frame.mapInArrow(_Partials(work, tuple(names)), _FORM)
         if _partitions(frame) > JOINED:
             parts = parts.repartition(JOINED).mapInArrow(_join, _FORM)
-        rows = _Job(parts, label).collected()
-        return joined([bytes(row.partial) for row in rows])
+        return parts
 
     def _together(self, work: Work, names: list[Any]) -> Any:
         """Some columns of all partitions, with the rows of a unit in one of them."""
@@ -210,7 +220,7 @@ class _Job:
     def _collect(self) -> None:
         try:
             self._context.setJobGroup(self._group, f"dppandas: {self._label}", True)
-            self._found = self._parts.collect()
+            self._found = unlogged(self._parts.collect)
         except Exception as error:
             self._failed = str(Failed.of(error))
         finally:

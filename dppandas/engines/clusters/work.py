@@ -6,9 +6,10 @@ hashed. What it raises stays there: an error could quote data in its message and
 
 from __future__ import annotations
 
+import logging
 import pickle
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -158,6 +159,27 @@ def bucket(columns: TableColumns, unit: Any, number: int) -> Any:
         buckets = (names % np.uint64(number)).astype(np.int64)
         buckets[vectors.codes_of(found) < 0] = -1
         return buckets
+
+
+#: What other libraries' logs say of an error may quote the cell that caused it.
+_LOGS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger", "distributed.worker")
+
+
+def unlogged(run: Callable[[], Any]) -> Any:
+    """What a function returns that runs something with rows, whose errors aren't logged here. What
+    another machine logs stays there."""
+
+    def keeps(record: logging.LogRecord) -> bool:
+        return record.levelno < logging.WARNING
+
+    loggers = list(map(logging.getLogger, _LOGS))
+    for logger in loggers:
+        logger.addFilter(keeps)
+    try:
+        return run()
+    finally:
+        for logger in loggers:
+            logger.removeFilter(keeps)
 
 
 def version() -> str:

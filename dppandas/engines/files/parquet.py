@@ -185,6 +185,21 @@ def _refuse_partitions(where: str, found: Sequence[Path], base: Path) -> None:
         )
 
 
+def _is_hidden(inside: Path) -> bool:
+    """Whether other readers of a folder leave a path in it out: what is half written, or hidden."""
+    return any(part.startswith((".", "_")) for part in inside.parts)
+
+
+def find_all(paths: Sequence[str]) -> list[str]:
+    """The files that paths, folders and globs name, each once: a row may count only once."""
+    found = [path for where in paths for path in find(where)]
+    once: dict[Any, str] = {}
+    for path in found:
+        facts = os.stat(path)
+        once.setdefault((facts.st_dev, facts.st_ino) if facts.st_ino else path, path)
+    return list(once.values())
+
+
 def find(where: str) -> list[str]:
     """The absolute paths that a path, a folder or a glob names, in order."""
     if "://" in where:
@@ -194,7 +209,7 @@ def find(where: str) -> list[str]:
     path = Path(where).expanduser()
     if path.is_dir():
         inside = sorted(each for each in path.rglob("*.parquet") if each.is_file())
-        found = [each for each in inside if not each.name.startswith((".", "_"))]
+        found = [each for each in inside if not _is_hidden(each.relative_to(path))]
         _refuse_partitions(where, found, path)
         if not found:
             raise QueryError(f"the folder {quoted(where)} holds no *.parquet file.")

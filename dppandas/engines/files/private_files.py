@@ -71,10 +71,10 @@ def private_folder() -> Iterator[Path]:
             raise ReadError(_FULL) from None
         raise ReadError(_cannot(error)) from None
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        with suppress(OSError):
-            folder.with_suffix(".lock").unlink()
-        os.close(lock)
+        try:
+            _remove(folder)
+        finally:  # after an interrupt the next process removes it, once the lock is free
+            os.close(lock)
 
 
 def _locked(root: Path) -> tuple[int, Path]:
@@ -91,6 +91,15 @@ def _locked(root: Path) -> tuple[int, Path]:
         return lock, folder
 
 
+def _remove(folder: Path) -> None:
+    """Remove a folder, then its lock. As long as a file stays, so does the lock, by which the next
+    process finds it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if not folder.exists():
+        with suppress(OSError):
+            folder.with_suffix(".lock").unlink()
+
+
 def _sweep(root: Path) -> None:
     """Remove what processes left that are no more."""
     for left in root.glob("*.lock") if fcntl is not None else ():
@@ -98,8 +107,7 @@ def _sweep(root: Path) -> None:
             lock = os.open(left, os.O_RDWR)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(left.with_suffix(""), ignore_errors=True)
-                left.unlink()
+                _remove(left.with_suffix(""))
             finally:
                 os.close(lock)
 

@@ -3,6 +3,7 @@ file says. What is skipped would have added nothing; but time then depends on th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from operator import ge, gt, le, lt
@@ -33,6 +34,8 @@ def possible(files: ParquetFiles, pieces: Sequence[Piece], where: Expression | N
         return list(pieces)
     found: list[Piece] = []
     metas = {piece.file: parquet.read_metadata(files.files[piece.file].path) for piece in pieces}
+    for number in metas:  # what is skipped is not read, so not compared again
+        files.files[number].check()
     for piece in pieces:
         first = piece.first
         for group in piece.groups:
@@ -67,8 +70,10 @@ def ranges(files: ParquetFiles, meta: Any) -> Range:
     """The ranges of columns of plain numbers. A NaN, which no comparison keeps, lies in none."""
     from pyarrow import types
 
-    columns = (meta.column(i) for i in range(meta.num_columns))
-    by_path = {column.path_in_schema: column for column in columns}
+    # a column `a.b` has the path of the field b of a struct a
+    columns = [meta.column(i) for i in range(meta.num_columns)]
+    times = Counter(column.path_in_schema for column in columns)
+    by_path = {c.path_in_schema: c for c in columns if times[c.path_in_schema] == 1}
 
     def of(name: Any) -> tuple[Any, Any] | None:
         kind = files.types[name]

@@ -8,9 +8,11 @@ import pandas as pd
 
 from ...engines.base import Engine
 from ...engines.clusters.dask import BUCKET, DaskEngine
+from ...engines.clusters.work import unlogged
 from ...errors import QueryError
 from ...rows.facts.units import Unit
 from ...rows.values import hashing
+from .arrow_tables import without_words
 from .base import Given, Own
 from .pandas_frames import PandasFrame, with_times
 
@@ -37,7 +39,9 @@ class DaskFrame(Given):
         self._columns = tuple(meta.whole.columns)
 
     def own(self) -> Own:
-        frame = self._frame.persist() if self._materialize else self._frame
+        frame = self._frame
+        if self._materialize:
+            frame = without_words(lambda: unlogged(frame.persist), "the rows of the graph")
         return DaskRows(frame, self._columns, self._frame._name)
 
     def shared(self) -> Own:

@@ -7,14 +7,17 @@ from typing import Any
 
 from ...engines.base import Engine
 from ...engines.clusters.spark import SparkEngine, SparkPlan
+from ...engines.clusters.work import unlogged
 from ...errors import QueryError
 from ...rows.facts.units import Unit
 from ...rows.values import hashing
-from .arrow_tables import kinds_of, ordered_of
+from .arrow_tables import kinds_of, ordered_of, without_words
 from .base import Given, Own
 
-#: Parts of a plan that may take other rows when it runs again.
-_UNSTABLE = {"GlobalLimit", "LocalLimit", "Tail", "Offset", "Sample"}
+#: Parts of a plan that may give other rows, or other last digits, when it runs again.
+_UNSTABLE = {
+    "Aggregate", "Deduplicate", "GlobalLimit", "LocalLimit", "Offset", "Sample", "Tail", "Window",
+}  # fmt: skip
 
 
 def is_of_spark(data: Any) -> bool:
@@ -39,14 +42,24 @@ class SparkFrame(Given):
         zone = frame.sparkSession.conf.get("spark.sql.session.timeZone")
         schema = to_arrow_schema(frame.schema, timezone=zone)
         self.names = list(schema.names)
+        if len({name.lower() for name in self.names}) < len(self.names):
+            raise QueryError(
+                "two columns differ only in upper and lower case, which Spark doesn't tell apart. "
+                "Rename one of them."
+            )
         self.kinds = kinds_of(self.names, schema.types)
         self.ordered = ordered_of(self.names, schema.types)
 
     def own(self) -> Own:
         frame = self._frame
         keeps = self._materialize or not _is_stable(frame)
-        plan = SparkPlan.of(frame.localCheckpoint() if keeps else frame)
-        return SparkRows(plan, self.names, str(frame.semanticHash()), keeps)
+
+        def plan() -> tuple[SparkPlan, str]:
+            kept = frame.localCheckpoint() if keeps else frame
+            return SparkPlan.of(kept), str(frame.semanticHash())
+
+        kept, name = without_words(lambda: unlogged(plan), "the rows of the plan")
+        return SparkRows(kept, self.names, name, keeps)
 
 
 class SparkRows:

@@ -107,12 +107,17 @@ def one_array(array: Any) -> Any:
 
     if not isinstance(array, pa.ChunkedArray):
         return array
-    if pa.types.is_dictionary(array.type):
+    if array.num_chunks == 1:
+        return array.chunk(0)
+    kind = array.type
+    if pa.types.is_dictionary(kind) and not array.num_chunks:
+        return pa.array([], kind.value_type)
+    if pa.types.is_dictionary(kind):
         array = array.unify_dictionaries()
+    elif array.nbytes >= _OFFSETS and (pa.types.is_string(kind) or pa.types.is_binary(kind)):
+        array = array.cast(pa.large_string() if pa.types.is_string(kind) else pa.large_binary())
     # combine_chunks of text beyond 2 GiB would stay in chunks
-    return array.chunk(0) if array.num_chunks == 1 else pa.concat_arrays(array.chunks or [
-        pa.array([], array.type)
-    ])  # fmt: skip
+    return pa.concat_arrays(array.chunks or [pa.array([], array.type)])
 
 
 def _of_nullable(array: Any, plain: np.dtype[Any]) -> Vector:
@@ -122,6 +127,20 @@ def _of_nullable(array: Any, plain: np.dtype[Any]) -> Vector:
 
 
 # --- Arrow ----------------------------------------------------------------------------------------
+
+
+#: Bytes of texts whose offsets may not fit 32 bits.
+_OFFSETS = 2**31
+
+
+def arrow_column(column: Any) -> Vector:
+    """The closed form of a column in chunks. Chunks that don't fit together, such as dictionaries
+    that hold a null, are read value by value: no rows make it fail."""
+    try:
+        whole = one_array(column)
+    except Exception:
+        return _value_by_value(column)
+    return arrow(whole)
 
 
 def arrow(array: Any) -> Vector:

@@ -196,6 +196,14 @@ def test_what_fails_for_good_stays_charged_and_quotes_no_data(
     assert ops.statuses() == ["failed"]
 
 
+def test_what_dask_says_of_a_row_is_not_shown() -> None:
+    broke = frame(3).map_partitions(broken, meta=made().iloc[:0])
+    with pytest.raises(QueryError, match="the rows of the graph can't be read") as failed:
+        dp.protect(broke, name="broken", materialize=True)
+    assert "SECRET" not in str(failed.value)
+    assert failed.value.__context__ is None
+
+
 def test_what_a_kernel_raises_stays_on_the_worker(capfd: pytest.CaptureFixture[str]) -> None:
     """Neither its words nor its traceback come back, or are logged."""
     p = dp.protect(frame(3), name="raising")

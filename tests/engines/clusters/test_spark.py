@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import operations as ops
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -202,6 +203,7 @@ def test_a_unit_of_many_parts_is_refused(spark: Any) -> None:
 def test_plans_that_are_not_deterministic_are_run_once(rows: Any) -> None:
     for name, plan in {
         "rand": rows.filter(F.rand() < 0.5), "limit": rows.limit(20), "sample": rows.sample(0.5),
+        "any of some": rows.dropDuplicates(["code"]),
     }.items():  # fmt: skip
         p = dp.protect(plan, name=name)
         engine: Any = p._table.engine
@@ -297,6 +299,52 @@ def test_what_fails_for_good_stays_charged_and_quotes_no_data(rows: Any) -> None
     assert "SECRET" not in str(failed.value)
     assert failed.value.__context__ is None
     assert ops.statuses() == ["failed"]
+
+
+@pytest.mark.parametrize("how", ["constant", "materialized", "read"])
+def test_what_spark_says_of_a_cell_is_not_shown(
+    how: str, spark: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Neither by dp.protect nor by a release, nor in the logs of pyspark: Spark quotes the cell."""
+
+    def ask(texts: Any) -> None:
+        numbers = texts.select(F.col("text").cast("int").alias("x"))
+        p = dp.protect(numbers, name=how, unit="row", materialize=how == "materialized")
+        p["x"].mean(**BOUNDS)
+
+    level = spark.conf.get("spark.sql.ansi.enabled")
+    spark.conf.set("spark.sql.ansi.enabled", "true")
+    spark.sparkContext.setLogLevel("OFF")
+    try:
+        if how == "read":
+            path = str(tmp_path / "texts.parquet")
+            pd.DataFrame({"text": ["1", "SECRET"]}).to_parquet(path)
+            texts = spark.read.parquet(path)
+        else:
+            texts = spark.createDataFrame(pd.DataFrame({"text": ["1", "SECRET"]}))
+        capfd.readouterr()
+        with pytest.raises((QueryError, ReleaseFailed)) as failed:
+            ask(texts)
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", level)
+        spark.sparkContext.setLogLevel("ERROR")
+    said = str(failed.value) + "".join(capfd.readouterr())
+    assert "SECRET" not in said
+    assert failed.value.__context__ is None
+
+
+def test_a_plan_that_is_empty_answers(spark: Any, exact: None) -> None:
+    """As does one with a row: a failure would tell them apart."""
+    one = spark.createDataFrame([(1, 2)], "a int, b int")
+    plans = {"none": one.filter("a > 1"), "joined": one.join(one.filter("a > 1"), "a")}
+    for name, plan in plans.items():
+        ones = plan.select(F.lit(1).alias("c"))
+        assert dp.protect(ones, name=name, unit="row").count(epsilon=1) == 0
+
+
+def test_columns_that_differ_only_in_case_are_refused(spark: Any) -> None:
+    rows = spark.createDataFrame([(1, 2)], ["x", "X"])
+    refusal(lambda: dp.protect(rows, name="cases"), "upper and lower case", QueryError)
 
 
 def test_what_a_kernel_raises_stays_on_the_worker(rows: Any) -> None:
