@@ -9,7 +9,7 @@ BIN    := $(VENV)/bin
 PIP    := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-deep test-oldest test-full test-dask test-spark lab bench bench-ledger bench-engines bench-accuracy timing mutants lint docs clean
+.PHONY: help demo check test test-deep test-oldest test-full test-dask test-spark lab bench bench-ledger bench-engines bench-accuracy timing mutants lint docs sbom clean
 
 help:
 	@echo "make demo    run the quickstart notebook on real data: questions, answers, the ledger"
@@ -25,6 +25,7 @@ help:
 	@echo "make mutants take each defence away, and see a test notice: 40 minutes"
 	@echo "make lint    ruff and mypy --strict"
 	@echo "make docs    build the docs site: build/docs/index.html"
+	@echo "make sbom    list what dppandas needs at run time, in CycloneDX: build/sbom.cdx.json"
 
 # Python compiles what the demo imports; all that it doesn't would be another 100 MB.
 $(VENV)/demo: pyproject.toml
@@ -152,6 +153,10 @@ lint: $(VENV)/dev
 docs: $(VENV)/docs
 	$(BIN)/python -m sphinx -q -W --keep-going -c docs . build/docs
 	@echo "build/docs/index.html"
+
+sbom: $(VENV)/dev
+	$(BIN)/python tools/sbom.py build/sbom.cdx.json
+	@echo "build/sbom.cdx.json"
 
 clean:
 	rm -rf $(VENV) $(OLD) $(PEER) $(DASK) $(SPARK) artifacts dist build

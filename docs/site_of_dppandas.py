@@ -60,10 +60,12 @@ docs/api/index
 ```{{toctree}}
 :hidden:
 :caption: Why to believe it
+docs/why
 docs/threat_model
 docs/known_limits
 docs/proofs/index
 docs/auditing
+docs/nist_sp_800_226
 docs/errata
 ```
 
@@ -71,6 +73,8 @@ docs/errata
 :hidden:
 :caption: More
 benchmarks/README
+docs/stability
+SECURITY
 CHANGELOG
 CONTRIBUTING
 docs/adr/index

@@ -69,7 +69,8 @@ def _parser() -> argparse.ArgumentParser:
     check.set_defaults(command=_verify)
     export = commands.add_parser("export", help="write a privacy statement for publication")
     export.add_argument("file", metavar="FILE", help="the ledger")
-    export.add_argument("report", metavar="REPORT", help="what to write: .html, .json or .csv")
+    export.add_argument("report", metavar="REPORT", help="what: .html, .json, .csv or .yaml")
+    export.add_argument("--replace", action="store_true", help="write over a .yaml that is there")
     export.set_defaults(command=_export)
     return parser
 
@@ -92,7 +93,7 @@ def _show(asked: argparse.Namespace) -> tuple[str, int]:
 
 
 def _export(asked: argparse.Namespace) -> tuple[str, int]:
-    _opened(asked.file).export(asked.report)
+    _opened(asked.file).export(asked.report, replace=asked.replace or None)
     return f"wrote {_plain(asked.report)}", SOUND
 
 

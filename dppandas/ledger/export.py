@@ -1,29 +1,35 @@
-"""A ledger as a file to publish: a page, JSON, or a table."""
+"""A ledger as a file to publish: a page, JSON, a table, or a record for registries."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+import shutil
 from pathlib import Path as File
 
 from ..errors import QueryError, StoreError, quoted
+from ..privacy.sampling import entropy
 from . import report
+from .deployment.record import PublisherFacts, deployment, deployment_yaml
+from .deployment.yaml_text import plain
 from .snapshot import Snapshot
 from .statement import Statement, as_csv, as_json, table
 from .storage import locks
 from .storage.paths import folder_fault
 
+#: Endings of records for registries, in which people go on to write.
+_RECORDS = (".yaml", ".yml")
+_ENDINGS = (".html", ".json", ".csv", *_RECORDS)
 
-def written(ledger: Snapshot, path: object) -> None:
+
+def written(ledger: Snapshot, path: object, facts: PublisherFacts, replace: object) -> None:
     """Write a ledger to a file, in the format that the file's name ends in: `Ledger.export`."""
     file = _checked(ledger, path)
-    if file.suffix.lower() == ".csv":
-        text = as_csv(table(ledger.entries(), ledger.terms.measure.counted, is_exact=True))
-    else:
-        shape = report.html if file.suffix.lower() == ".html" else as_json
-        text = shape(Statement.of(ledger))
+    _check_facts(file, facts)
+    _check_replace(file, replace)
     try:
-        # A label may hold half of a surrogate pair, which a file can't: it is escaped as in JSON.
-        file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+        _put(file, _text(ledger, file.suffix.lower(), facts))
     except OSError as error:
         told = StoreError(f"{str(file)!r} can't be written: {error.strerror or error}.")
     else:
@@ -31,17 +37,76 @@ def written(ledger: Snapshot, path: object) -> None:
     raise told
 
 
+def _text(ledger: Snapshot, ending: str, facts: PublisherFacts) -> str:
+    if ending == ".csv":
+        return as_csv(table(ledger.entries(), ledger.terms.measure.counted, is_exact=True))
+    said = Statement.of(ledger)
+    if ending in _RECORDS:
+        return deployment_yaml(said, facts)
+    if ending == ".json":
+        return as_json(said, plain(deployment(said, facts)))
+    return report.html(said)
+
+
+def _put(file: File, text: str) -> None:
+    """Write all of the text or leave what was there: whoever reads meanwhile never sees half."""
+    # A label may hold half of a surrogate pair, which a file can't: it is escaped as in JSON.
+    content = text.encode("utf-8", "backslashreplace")
+    target = File(os.path.realpath(file))  # a link stays a link
+    half = target.with_name(f".{entropy.identifier()}.half")
+    try:
+        with open(half, "xb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if target.exists():
+            if not os.access(target, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            shutil.copymode(target, half)
+        os.replace(half, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            half.unlink()
+        raise
+
+
 def _checked(ledger: Snapshot, path: object) -> File:
     if not isinstance(path, str | os.PathLike) or not str(path).strip():
         raise QueryError(f"path={quoted(path)} must be the path of a file.")
     file = File(path).expanduser()
-    if file.suffix.lower() not in (".html", ".json", ".csv"):
+    if file.suffix.lower() not in _ENDINGS:
         raise QueryError(
-            f"path={quoted(str(path))} must end in .html (for readers), .json (for programs) or "
-            ".csv (a table)."
+            f"path={quoted(str(path))} must end in .html (for readers), .json (for programs), "
+            ".csv (a table) or .yaml (for registries)."
         )
     if fault := folder_fault(file):
         raise StoreError(f"path={str(file)!r} {fault}.")
+    if file.exists() and not file.is_file():
+        raise StoreError(f"path={str(file)!r} isn't a regular file: name one on a disk.")
     if locks.is_held(locks.identity(file)) or ledger.store.is_at(file):
         raise StoreError(f"path={str(file)!r} is the ledger itself: choose another file.")
     return file
+
+
+def _check_facts(file: File, facts: PublisherFacts) -> None:
+    for name, value in facts._asdict().items():
+        if value is None:
+            continue
+        if not isinstance(value, str) or not value.strip():
+            raise QueryError(f'{name}={quoted(value)} must be a text, such as {name}="…".')
+        if file.suffix.lower() not in (".json", *_RECORDS):
+            raise QueryError(
+                f"{name}= has no place in a {file.suffix} file. Write to a .yaml or a .json file, "
+                f"or leave {name}= out."
+            )
+
+
+def _check_replace(file: File, replace: object) -> None:
+    if replace is not None and not isinstance(replace, bool):
+        raise QueryError(f"replace={quoted(replace)} must be True or False.")
+    may = file.suffix.lower() not in _RECORDS if replace is None else replace
+    if not may and file.exists():
+        raise StoreError(
+            f"path={str(file)!r} is there already, and may hold what people wrote in it. Choose "
+            "another file, or write `replace=True`."
+        )

@@ -20,6 +20,7 @@ from ..privacy.sampling import entropy
 from ..rows.facts.units import whole_number
 from . import export, html, statement, words
 from .cells import Reruns, current_cell, first_run
+from .deployment.record import PublisherFacts
 from .snapshot import Snapshot
 from .storage.leases import Claim
 from .storage.store import Entry, MemoryStore, Store, StoredRelease
@@ -177,29 +178,40 @@ class Ledger:
         return statement.table(self._entries(), self._terms.measure.counted)
 
     @hide_internals
-    def export(self, path: str | os.PathLike[str]) -> None:
-        """Write a privacy statement for publication, in the format that the file's name ends in.
+    def export(
+        self, path: str | os.PathLike[str], *, name: str | None = None, curator: str | None = None,
+        purpose: str | None = None, description: str | None = None,
+        justification: str | None = None, replace: bool | None = None,
+    ) -> None:  # fmt: skip
+        """Write a statement for publication, in the format that the file's name ends in.
 
-        ".html" : a self-contained page for readers: what is promised and to whom, the budget, every
-        release with its loss, error, mechanism and lineage, what that rests on, and how to check
-        it. ".json" : the same for programs, losses as exact text; docs/adr/0013-audited.md has the
-        keys. ".csv" : `to_frame` with exact losses; a text that a spreadsheet would run as a
-        formula, such as a source called "=1+1", begins with an apostrophe.
+        path : ".html": a self-contained page for readers, with what is promised and to whom, every
+            release, what that rests on, and how to check it. ".json": the same for programs, losses
+            as exact text (docs/adr/0013-audited.md has the keys). ".csv": `to_frame` with exact
+            losses; a text that a spreadsheet would run as a formula begins with an apostrophe.
+            ".yaml": a record for public registries of deployments (docs/ledger.md).
+        name, curator, purpose, description, justification : in ".yaml" and ".json", what only you
+            know: what the answers are called, who holds the data, what they are for, what was
+            published, and why at this loss. What isn't given is null, with a comment.
+        replace : True replaces an existing file. By default so for all but ".yaml".
 
-        An existing file is replaced. Another ending raises `QueryError`; a folder, or a file in a
-        folder that is missing or can't be written to, `StoreError`. The statement is of one moment,
-        even while others charge.
+        Raises `QueryError` for another ending or a wrong argument; `StoreError` for a folder, a
+        ".yaml" file that is there, or a file that can't be written. The file is written whole or
+        not at all. The statement is of one moment, even while others charge.
 
-        *Guarantee*: it contains public facts only: all that the ledger holds, except the noisy
-        answers.
+        *Guarantee*: nothing is charged and no row is read. The file has public facts only: what the
+        ledger holds except the noisy answers, and what you say.
 
-        >>> import dppandas as dp
+        >>> import tempfile, dppandas as dp
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> dp.ledger().export(f"{folder.name}/deployment.yaml", purpose="Teaching")
         >>> dp.ledger().export("report.txt")
         Traceback (most recent call last):
         dppandas.errors.QueryError: path='report.txt' must end in .html (for readers), .json (for \
-programs) or .csv (a table). Nothing was computed or charged.
+programs), .csv (a table) or .yaml (for registries). Nothing was computed or charged.
         """
-        export.written(self._snapshot(), path)
+        facts = PublisherFacts(name, curator, purpose, description, justification)
+        export.written(self._snapshot(), path, facts, replace)
 
     @hide_internals
     def verify(self, head: str | None = None) -> Verdict:

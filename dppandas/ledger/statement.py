@@ -117,8 +117,9 @@ def exact(loss: Loss, counted: Sequence[str]) -> dict[str, str]:
     return {name: str(getattr(loss, name)) for name in counted}
 
 
-def as_json(said: Statement) -> str:
-    """A statement for programs; docs/adr/0013-audited.md has its keys."""
+def as_json(said: Statement, deployment: dict[str, Any]) -> str:
+    """A statement for programs, with what registries of deployments ask;
+    docs/adr/0013-audited.md has its keys."""
     terms, counted = said.terms, said.counted
     limit = None
     if terms.limit is not None:
@@ -137,6 +138,7 @@ def as_json(said: Statement) -> str:
         "replays": said.replays,
         "sources": [_source(source, counted) for source in said.sources],
         "releases": [_release(entry, counted) for entry in said.entries],
+        "deployment": deployment,
     }
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
 

@@ -164,7 +164,7 @@ def test_programs_read_the_same_exactly(session: str, tmp_path: Path) -> None:
     said = json.loads((tmp_path / "r.json").read_text("utf-8"))
     assert list(said) == [
         "form", "dppandas", "ledger", "measure", "neighbours", "budget", "spent", "left",
-        "replays", "sources", "releases",
+        "replays", "sources", "releases", "deployment",
     ]  # fmt: skip
     assert (said["form"], said["dppandas"], said["replays"]) == (2, dp.__version__, 1)
     entries = [e for e in ledger._entries() if e.status != "replayed"]
@@ -228,7 +228,7 @@ def test_nothing_that_a_ledger_says_becomes_markup(tmp_path: Path) -> None:
     assert "\u202e" not in text
     assert "\x00" not in text
     assert "\\u202e\\n\\x00\\ud800" in said.text
-    for ending in ("json", "csv"):
+    for ending in ("json", "csv", "yaml"):
         ledger.export(tmp_path / f"r.{ending}")
     assert json.loads((tmp_path / "r.json").read_text("utf-8"))["releases"][0]["query"] == NASTY
     pd.read_csv(StringIO((tmp_path / "r.csv").read_text("utf-8").replace("\x00", "")))
@@ -356,7 +356,7 @@ def test_a_failed_write_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: 
     (tmp_path / "folder.html").mkdir()
     before = sorted(os.listdir(tmp_path))
     refused: list[tuple[Any, type[Exception], str]] = [
-        ("report.txt", QueryError, r"must end in \.html .*, \.json .* or \.csv"),
+        ("report.txt", QueryError, r"must end in \.html .*, \.json .*, \.csv .* or \.yaml"),
         ("report", QueryError, r"must end in .html"),
         ("", QueryError, "must be the path of a file"),
         (3, QueryError, "must be the path of a file"),
@@ -368,10 +368,39 @@ def test_a_failed_write_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: 
     for path, kind, said in refused:
         refusal(lambda path=path: ledger.export(path), said, kind)
     denied = raising(PermissionError(13, "Permission denied"))
-    monkeypatch.setattr(Path, "write_text", denied)  # root may write everywhere
+    monkeypatch.setattr(os, "fsync", denied)  # root may write everywhere
     said = "can't be written: Permission denied"
     refusal(lambda: ledger.export(tmp_path / "r.html"), said, StoreError)
     assert sorted(os.listdir(tmp_path)) == before
+
+
+@pytest.mark.parametrize("ending", ["html", "json", "csv", "yaml"])
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_no_half_of_a_file_is_ever_seen(
+    ending: str, step: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """Neither where the disk is full, nor where somebody interrupts."""
+    ledger, file = dp.ledger(), tmp_path / f"r.{ending}"
+    file.write_text("as it was")
+    for kind in (OSError(28, "No space left on device"), KeyboardInterrupt):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, step, raising(kind))
+            error = StoreError if isinstance(kind, OSError) else KeyboardInterrupt
+            with pytest.raises(error):
+                ledger.export(file, replace=True)
+        assert file.read_text() == "as it was"
+        assert os.listdir(tmp_path) == [file.name]
+    file.chmod(0o640)
+    ledger.export(file, replace=True)
+    assert "as it was" not in file.read_text("utf-8")
+    assert (os.listdir(tmp_path), file.stat().st_mode & 0o777) == ([file.name], 0o640)
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "link.html").symlink_to(tmp_path / "report.html")
+    dp.ledger().export(tmp_path / "link.html")
+    assert (tmp_path / "link.html").is_symlink()
+    assert (tmp_path / "report.html").read_text("utf-8").startswith("<!DOCTYPE html>")
 
 
 # --- the table ------------------------------------------------------------------------------------

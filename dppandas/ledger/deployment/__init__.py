@@ -1,0 +1,1 @@
+"""A ledger as a record of a deployment, in the terms of public registries."""

@@ -1,0 +1,347 @@
+"""What a careful adopter looks for: that the files beside the package agree with it and with each
+other, and that a release does what CONTRIBUTING.md says. Nothing here is published or fetched."""
+
+import importlib.metadata
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from once import once
+
+import dppandas as dp
+
+yaml = pytest.importorskip("yaml", reason="PyYAML comes with the extra [suite]")
+pytest.importorskip("packaging", reason="it comes with the extra [suite]")
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+
+def module(path: str) -> Any:
+    """A script of the checkout, as a module."""
+    file = ROOT / path
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec
+    assert spec.loader
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+# --- how to cite, and what is promised to adopters ------------------------------------------------
+
+#: What the Citation File Format 1.2.0 knows at its top, and what it requires.
+REQUIRED = {"cff-version", "message", "title", "authors"}
+CFF = REQUIRED | {
+    "abstract", "commit", "contact", "date-released", "doi", "identifiers", "keywords", "license",
+    "license-url", "preferred-citation", "references", "repository", "repository-artifact",
+    "repository-code", "type", "url", "version",
+}  # fmt: skip
+
+
+def test_the_citation_is_valid_and_of_this_version() -> None:
+    said = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert REQUIRED <= set(said) <= CFF
+    assert said["cff-version"] == "1.2.0"
+    assert said["version"] == PROJECT["version"] == dp.__version__
+    assert (said["title"], said["license"]) == (PROJECT["name"], PROJECT["license"])
+    assert said["abstract"].rstrip(".") == PROJECT["description"]
+    assert said["authors"] == PROJECT["authors"]
+    assert len({*said["keywords"]}) == len(said["keywords"])
+    assert set(said["keywords"]) <= set(PROJECT["keywords"])
+    assert said["type"] in ("software", "dataset")
+
+
+def test_nobody_is_sent_to_an_address_that_was_made_up() -> None:
+    """Neither by mail nor to a page: where the project is published, a checkout doesn't know."""
+    for name in ("SECURITY.md", "CITATION.cff", "pyproject.toml", "docs/stability.md"):
+        text = (ROOT / name).read_text("utf-8")
+        assert not re.search(r"[\w.]+@\w[\w-]*\.\w", text), name
+        assert not re.search(r"https?://\S*dppandas", text), name
+
+
+def test_what_is_said_of_versions_is_what_the_package_asks_for() -> None:
+    text = (ROOT / "docs" / "stability.md").read_text("utf-8")
+    assert PROJECT["requires-python"] == ">=3.11"
+    assert {"pandas>=2.2.2,<4", "numpy>=2.0"} <= set(PROJECT["dependencies"])
+    for row in ("Python | 3.11 and newer ", "pandas | 2.2.2 and newer, below 4 ", "numpy | 2.0 "):
+        assert row in text
+    assert "`tests/golden/keys.json`" in text
+    assert (ROOT / "tests" / "golden" / "keys.json").exists()
+
+
+#: The rows of figures in docs/why.md, and how the lines of benchmarks/README.md that they are from
+#: begin: lines of speed name the other library, lines of accuracy have all of them.
+SPEED = {
+    "mean of 100,000 rows": "mean of 10^5 rows",
+    "nine quantiles of 1,000,000 rows": "nine quantiles of 10^6 rows",
+    "10,000 declared keys of 100,000 rows": "10,000 declared keys of 10^5 rows",
+    "largest of 10,000 keys, of 100,000 rows": "top-1 of 10,000 keys of 10^5 rows",
+}
+ACCURACY = {
+    "error of a mean, fair survey, ε = 1": "mean           fair: age, education",
+    "error of nine quantiles, fair survey, ε = 1, in rows": "nine quantiles fair: age, education",
+    "error of a count, fair survey, ε = 1": "count          fair: age, education",
+}
+
+
+def test_figures_beside_other_libraries_are_those_of_the_benchmarks() -> None:
+    measured = (ROOT / "benchmarks" / "README.md").read_text("utf-8")
+    page = (ROOT / "docs" / "why.md").read_text("utf-8")
+    told = {
+        row: [each.removesuffix(" ms").replace(",", "") for each in figures.split(" | ")]
+        for row, figures in re.findall(
+            r"^\| ([^|]+) \| ([\d.]+(?: ms)? \|.*) \|$", page, re.MULTILINE
+        )
+    }
+    assert set(told) == {*SPEED, *ACCURACY}
+    for row, figures in told.items():
+        if row in SPEED:
+            pairs = [
+                re.findall(rf"^\| {re.escape(SPEED[row])} / {other} .*$", measured, re.MULTILINE)[0]
+                for other in ("OpenDP", "diffprivlib")
+            ]
+            ours, opendp = re.findall(r"([\d.]+) ms", pairs[0])
+            exact = [ours, opendp, re.findall(r"([\d.]+) ms", pairs[1])[1]]
+        else:
+            line = measured.partition(f"{ACCURACY[row]} ")[2].split("\n")[0].split()
+            exact = [line[0], line[1], line[3]]
+        for figure, found in zip(figures, exact, strict=True):
+            digits = len(figure.replace(".", "").lstrip("0"))
+            assert float(figure) == float(f"{float(found):.{digits}g}"), (row, figure, found)
+
+
+# --- the bill of materials ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def sbom(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    file = tmp_path_factory.mktemp("sbom") / "deep" / "sbom.cdx.json"
+    script = str(ROOT / "tools" / "sbom.py")
+    first, second = (
+        subprocess.run([sys.executable, script, str(file)], check=True) and file.read_bytes()
+        for _ in range(2)
+    )
+    assert first == second
+    return json.loads(first)  # type: ignore[no-any-return]
+
+
+def test_the_bill_of_materials_lists_what_runs_and_nothing_else(sbom: dict[str, Any]) -> None:
+    assert (sbom["bomFormat"], sbom["specVersion"], sbom["version"]) == ("CycloneDX", "1.6", 1)
+    assert set(sbom) == {
+        "bomFormat", "specVersion", "version", "metadata", "components", "dependencies",
+    }  # fmt: skip
+    root = sbom["metadata"]["component"]
+    assert (root["name"], root["version"]) == ("dppandas", dp.__version__)
+    assert root["licenses"] == [{"expression": "MIT"}]
+    names = [each["name"] for each in sbom["components"]]
+    assert names == sorted({*names})
+    assert {"pandas", "numpy", "ipython", "ipywidgets", "python-dateutil"} <= {*names}
+    assert not {"dppandas", "pytest", "hypothesis", "sphinx", "scipy", "pyarrow", "dask"} & {*names}
+    for each in sbom["components"]:
+        assert each["version"] == importlib.metadata.version(each["name"])
+        assert each["purl"] == each["bom-ref"] == f"pkg:pypi/{each['name']}@{each['version']}"
+        for said in each.get("licenses", []):
+            assert set(said) == {"expression"} or set(said["license"]) == {"name"}
+
+
+def test_its_graph_is_closed_and_reaches_everything(sbom: dict[str, Any]) -> None:
+    graph = {each["ref"]: each["dependsOn"] for each in sbom["dependencies"]}
+    listed = {each["bom-ref"] for each in sbom["components"]}
+    root = sbom["metadata"]["component"]["bom-ref"]
+    assert set(graph) == listed | {root}
+    direct = {ref.partition("@")[0].removeprefix("pkg:pypi/") for ref in graph[root]}
+    assert direct == {re.split("[<>=]", each)[0] for each in PROJECT["dependencies"]}
+    reached, waiting = set(), [root]
+    while waiting:
+        ref = waiting.pop()
+        if ref not in reached:
+            reached.add(ref)
+            waiting += graph[ref]
+    assert reached == listed | {root}
+
+
+def test_an_extra_adds_what_it_needs_and_what_is_missing_is_told(
+    tmp_path: Path, monkeypatch: Any, capsys: Any
+) -> None:
+    tool = module("tools/sbom.py")
+    requires = {
+        "dppandas": [
+            "a>=1", "b; extra == 'x'", "c; python_version < '3'", "dppandas[x]; extra == 'y'",
+        ],
+        "a": ["d[z]"], "b": [], "d": ["e; extra == 'z'"], "e": ["a"],
+    }  # fmt: skip
+
+    def known(name: str) -> list[str]:
+        if name not in requires:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return requires[name]
+
+    monkeypatch.setattr(tool.importlib.metadata, "requires", known)
+    plain = {"dppandas": {"a"}, "a": {"d"}, "d": {"e"}, "e": {"a"}}
+    assert tool.closure("dppandas", frozenset()) == plain
+    for extra in "xy":
+        more = tool.closure("dppandas", frozenset(extra))
+        assert more == {**plain, "dppandas": {"a", "b"}, "b": set()}
+    del requires["e"]
+    assert tool.main([str(tmp_path / "sbom.json")]) == 1
+    assert capsys.readouterr().err == "sbom: e is needed, and isn't installed here\n"
+    assert not (tmp_path / "sbom.json").exists()
+
+
+def test_make_sbom_makes_what_is_tested_here() -> None:
+    said = subprocess.check_output(["make", "--dry-run", "sbom"], cwd=ROOT, text=True)
+    assert "tools/sbom.py build/sbom.cdx.json" in said
+
+
+# --- a release ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def workflow() -> dict[str, Any]:
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8")
+    return yaml.safe_load(text)  # type: ignore[no-any-return]
+
+
+def steps(workflow: dict[str, Any], job: str) -> list[dict[str, Any]]:
+    return workflow["jobs"][job]["steps"]  # type: ignore[no-any-return]
+
+
+def commands(workflow: dict[str, Any], job: str) -> str:
+    return "\n".join(step.get("run", "") for step in steps(workflow, job))
+
+
+def test_only_a_tag_releases(workflow: dict[str, Any]) -> None:
+    triggers = workflow[True]  # "on", in YAML 1.1
+    assert triggers == {"push": {"tags": ["v[0-9]+.[0-9]+.[0-9]+*"]}}
+    assert "GITHUB_REF_NAME" in commands(workflow, "build")  # compared with the version
+
+
+def test_each_job_may_do_what_it_needs_and_no_more(workflow: dict[str, Any]) -> None:
+    assert workflow["permissions"] == {}
+    assert {name: job["permissions"] for name, job in workflow["jobs"].items()} == {
+        "test": {"contents": "read"},
+        "build": {"contents": "read"},
+        "attest": {"id-token": "write", "attestations": "write"},
+        "publish": {"id-token": "write"},
+    }
+    for name in workflow["jobs"]:
+        assert workflow["jobs"][name]["timeout-minutes"] <= 180
+        for step in steps(workflow, name):
+            if "checkout" in step.get("uses", ""):
+                assert step["with"]["persist-credentials"] is False
+            if "id-token" in workflow["jobs"][name]["permissions"]:
+                assert "run" not in step  # nothing of ours runs beside a token
+
+
+def test_what_is_used_is_pinned_to_a_commit_and_needs_no_secret(workflow: dict[str, Any]) -> None:
+    used = [s["uses"] for name in workflow["jobs"] for s in steps(workflow, name) if "uses" in s]
+    assert len(used) > 8
+    assert [each for each in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", each)] == []
+    by_action: dict[str, set[str]] = {}
+    for each in used:
+        by_action.setdefault(each.partition("@")[0], set()).add(each)
+    assert max(map(len, by_action.values())) == 1
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8")
+    assert len(re.findall(r"@[0-9a-f]{40} # v\d+\.\d+\.\d+$", text, re.MULTILINE)) == len(used)
+    assert not re.search(r"secrets\.|password|token:(?! write)", text)
+
+
+def test_a_release_is_tested_built_listed_attested_and_then_published(
+    workflow: dict[str, Any],
+) -> None:
+    jobs = workflow["jobs"]
+    assert list(jobs) == ["test", "build", "attest", "publish"]
+    assert jobs["attest"]["needs"] == ["test", "build"]
+    assert jobs["publish"]["needs"] == "attest"
+    assert jobs["publish"]["environment"] == "release"
+    assert ".ci/run" in commands(workflow, "test")
+    built = commands(workflow, "build")
+    in_order = ["python -m build", "pip install dist/*.whl", "dp.count(", "tools/sbom.py sbom/"]
+    assert [built.index(each) for each in in_order] == sorted(map(built.index, in_order))
+    (made,) = re.findall(r"tools/sbom.py (\S+)", built)
+    attested = [step["with"] for step in steps(workflow, "attest") if "attest@" in step["uses"]]
+    assert attested == [
+        {"subject-path": "dist/*"}, {"subject-path": "dist/*", "sbom-path": made},
+    ]  # fmt: skip
+    last = steps(workflow, "publish")
+    assert last[-1]["uses"].startswith("pypa/gh-action-pypi-publish@")
+    assert last[0]["with"] == {"name": "packages", "path": "dist/"}  # without the bill
+    smoke = next(s["run"] for s in steps(workflow, "build") if "dp.count" in s.get("run", ""))
+    (code,) = re.findall(r'-c "(.*)"$', smoke.strip())
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, capture_output=True)
+
+
+def test_the_command_that_compares_tag_and_version_works(workflow: dict[str, Any]) -> None:
+    compare = next(s["run"] for s in steps(workflow, "build") if "REF_NAME" in s.get("run", ""))
+    compare = compare.replace("$(python ", f"$({sys.executable} ")
+    for tag, code in ((f"v{dp.__version__}", 0), ("v9.9.9", 1), (dp.__version__, 1)):
+        ran = subprocess.run(["bash", "-ec", compare], cwd=ROOT, env={"GITHUB_REF_NAME": tag})
+        assert ran.returncode == code, tag
+
+
+# --- the packages ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small copy of the checkout, built to an sdist, and that to a wheel, as in the workflow."""
+
+    def make(folder: Path) -> None:
+        copy = folder / "copy"
+        copy.mkdir()
+        for name in ("dppandas", "tools"):
+            ignore = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / name, copy / name, ignore=ignore)
+        for file in ROOT.iterdir():
+            if file.is_file() and file.name != ".git":
+                shutil.copy(file, copy)
+        environment = {
+            "DPPANDAS_REPOSITORY": "https://example.org/us/dppandas/", "DPPANDAS_TAG": "v0.1.0",
+            "PATH": "/usr/bin:/bin",
+        }  # fmt: skip
+        command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), "."]
+        subprocess.run(command, check=True, capture_output=True, cwd=copy, env=environment)
+
+    return once(tmp_path_factory, "packages", make)
+
+
+def test_the_sdist_has_what_it_needs_to_be_built_and_judged(packages: Path) -> None:
+    (file,) = packages.glob("*.tar.gz")
+    with tarfile.open(file) as sdist:
+        names = {name.partition("/")[2] for name in sdist.getnames()}
+    wanted = {"hatch_build.py", "SECURITY.md", "CITATION.cff", "LICENSE", "tools/sbom.py"}
+    assert wanted <= names
+
+
+def test_a_release_says_where_it_was_built(packages: Path) -> None:
+    (file,) = packages.glob("*.whl")
+    with zipfile.ZipFile(file) as wheel:
+        (name,) = (n for n in wheel.namelist() if n.endswith("/METADATA"))
+        metadata = wheel.read(name).decode()
+    told = dict(re.findall(r"^Project-URL: (\w+), (\S+)$", metadata, re.MULTILINE))
+    here = "https://example.org/us/dppandas"
+    assert told.pop("Source") == here
+    assert all(address.startswith(f"{here}/") for address in told.values())
+    assert told["Changelog"] == f"{here}/blob/v0.1.0/CHANGELOG.md"
+    for address in told.values():  # what it names is there
+        path = re.sub(r".*/(?:blob|tree)/v0.1.0/|.*/issues$", "", address)
+        assert (ROOT / path).exists()
+
+
+def test_a_build_by_hand_states_no_address() -> None:
+    hook = module("hatch_build.py")
+    assert hook.urls("", "") == hook.urls("https://example.org/x", "") == {}
+    assert "urls" not in PROJECT
+    assert PROJECT["dynamic"] == ["urls"]
+    with pytest.raises(ValueError, match="must begin with https://"):
+        hook.urls("git@example.org:x", "v1")
