@@ -28,6 +28,8 @@ import dppandas
 MODULES = ("dppandas.audit", "dppandas.local", "dppandas.models", "dppandas.models.synthetic")
 #: Where names are looked for, from the top.
 PUBLIC = ("dppandas", "dppandas.types", "dppandas.errors", *MODULES)
+#: Pages of classes whose names begin alike.
+ALIKE = {"answers": "Released", "questions": "Unreleased"}
 
 #: Below the front page, which is the README. Guides that aren't named are found.
 CONTENTS = """
@@ -98,12 +100,15 @@ def add_index(app: Sphinx, failure: Exception | None) -> None:
 
 
 def public_names(kind: str) -> list[str]:
-    """All functions, errors, or other classes that the package exports, in full."""
+    """All functions, errors, or other classes that a page shows, in full."""
     if kind == "functions":
         names = [n for n in dppandas.__all__ if inspect.isfunction(getattr(dppandas, n))]
         return [f"dppandas.{name}" for name in sorted(names)]
-    module = {"errors": "dppandas.errors", "classes": "dppandas.types"}[kind]
-    return [f"{module}.{name}" for name in sorted(importlib.import_module(module).__all__)]
+    module = "dppandas.errors" if kind == "errors" else "dppandas.types"
+    names = sorted(importlib.import_module(module).__all__)
+    if kind == "classes":
+        names = [name for name in names if not name.startswith(tuple(ALIKE.values()))]
+    return [f"{module}.{name}" for name in names if name.startswith(ALIKE.get(kind, ""))]
 
 
 def methods(kind: object) -> list[str]:
@@ -140,7 +145,8 @@ def of_module(name: str) -> str:
 
 
 class Public(SphinxDirective):
-    """``.. public:: functions`` (``errors``, ``classes``, ``modules``, the name of a class)."""
+    """``.. public:: functions`` (``errors``, ``answers``, ``questions``, other ``classes``,
+    ``modules``, the name of a class)."""
 
     required_arguments = 1
 
