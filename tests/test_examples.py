@@ -71,25 +71,52 @@ def test_every_file_is_shown_by_a_page() -> None:
         assert first == f"# {examples.SET_UP}", file.name
 
 
+def failures(section: Any) -> str:
+    """What a section shows that isn't so, run from its set-up; "" if all of it is."""
+    parser = doctest.DocTestParser()
+    steps = parser.get_examples(section.text)
+    is_set_up = section.names == (examples.SET_UP,)
+    before = [] if is_set_up else parser.get_examples(examples.set_up(section.file.stem))
+    name = f"{section.file.name}: {section.names[0]}"
+    test = doctest.DocTest([*before, *steps], {}, name, str(section.file), section.line, None)
+    said: list[str] = []
+    dp.reset()
+    try:
+        doctest.DocTestRunner(verbose=False, optionflags=FLAGS).run(test, out=said.append)
+    finally:
+        dp.reset()
+    return "".join(said)
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")  # which come with some answers
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda s: f"{s.file.stem}-{s.names[0]}")
 def test_an_example_runs(section: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    """From nothing but its set-up."""
     monkeypatch.chdir(tmp_path)  # it may write files
-    parser = doctest.DocTestParser()
-    steps = parser.get_examples(section.text)
+    steps = doctest.DocTestParser().get_examples(section.text)
     assert steps, "a section without an example"
-    assert max(map(len, section.text.splitlines())) <= 88, "a page would cut a longer line"
     is_set_up = section.names == (examples.SET_UP,)
-    before = [] if is_set_up else parser.get_examples(examples.set_up(section.file.stem))
     assert is_set_up or any(step.want for step in steps), "an example that shows nothing"
-    name = f"{section.file.name}: {section.names[0]}"
-    test = doctest.DocTest([*before, *steps], {}, name, str(section.file), section.line, None)
-    runner = doctest.DocTestRunner(verbose=False, optionflags=FLAGS)
-    dp.reset()
-    try:
-        said: list[str] = []
-        failed = runner.run(test, out=said.append).failed
-    finally:
-        dp.reset()
-    assert failed == 0, "".join(said)
+    assert max(map(len, section.text.splitlines())) <= 88, "a page would cut a longer line"
+    assert failures(section) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (">>> people.columns.tolist()\n['age']", "Expected"),
+        (">>> people.iloc[0]\n0", "UnsupportedVerb"),
+        (">>> people.count(epsilon=0.5).error()", "Expected nothing"),
+    ],
+)
+def test_an_example_that_is_wrong_fails(text: str, said: str) -> None:
+    file = examples.FOLDER / "PrivateFrame.txt"
+    assert said in failures(examples.Section(file, 1, ("wrong",), text))
+
+
+def test_the_reference_shows_an_example_where_the_docstring_has_none() -> None:
+    name = "dppandas.types.PrivateSeries.abs"
+    assert ">>> (wage - 2000).abs()" in examples.shown_example(name, ["Absolute values."])
+    assert examples.shown_example(name, ["Absolute values.", "", ">>> abs(age)"]) == []
+    assert examples.shown_example("dppandas.types.PrivateSeries.nothing", ["?"]) == []
+    assert ">>> people = " in examples.shown_set_up("PrivateSeries")
+    assert examples.shown_set_up("nothing") == ""
