@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import examples_of_reference as examples
 from docutils import nodes
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -27,6 +28,8 @@ import dppandas
 MODULES = ("dppandas.audit", "dppandas.local", "dppandas.models", "dppandas.models.synthetic")
 #: Where names are looked for, from the top.
 PUBLIC = ("dppandas", "dppandas.types", "dppandas.errors", *MODULES)
+#: Pages of classes whose names begin alike.
+ALIKE = {"answers": "Released", "questions": "Unreleased"}
 
 #: Below the front page, which is the README. Guides that aren't named are found.
 CONTENTS = """
@@ -125,12 +128,15 @@ def add_index(app: Sphinx, failure: Exception | None) -> None:
 
 
 def public_names(kind: str) -> list[str]:
-    """All functions, errors, or other classes that the package exports, in full."""
+    """All functions, errors, or other classes that a page shows, in full."""
     if kind == "functions":
         names = [n for n in dppandas.__all__ if inspect.isfunction(getattr(dppandas, n))]
         return [f"dppandas.{name}" for name in sorted(names)]
-    module = {"errors": "dppandas.errors", "classes": "dppandas.types"}[kind]
-    return [f"{module}.{name}" for name in sorted(importlib.import_module(module).__all__)]
+    module = "dppandas.errors" if kind == "errors" else "dppandas.types"
+    names = sorted(importlib.import_module(module).__all__)
+    if kind == "classes":
+        names = [name for name in names if not name.startswith(tuple(ALIKE.values()))]
+    return [f"{module}.{name}" for name in names if name.startswith(ALIKE.get(kind, ""))]
 
 
 def methods(kind: object) -> list[str]:
@@ -162,15 +168,19 @@ def of_module(name: str) -> str:
         for full, thing in things.items()
     ]
     title = f"``{name}``\n{'-' * (len(name) + 4)}\n\n"
-    return title + f".. automodule:: {name}\n\n" + summary(names) + "".join(parts)
+    set_up = examples.shown_set_up(name.rpartition(".")[2])
+    return title + f".. automodule:: {name}\n\n" + set_up + summary(names) + "".join(parts)
 
 
 class Public(SphinxDirective):
-    """``.. public:: functions`` (``errors``, ``classes``, ``modules``, the name of a class)."""
+    """``.. public:: functions`` (``errors``, ``answers``, ``questions``, other ``classes``,
+    ``modules``, the name of a class)."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
+        for file in examples.files():
+            self.env.note_dependency(str(file))
         return self.parse_text_to_nodes(self.text(self.arguments[0]), allow_section_headings=True)
 
     def text(self, wanted: str) -> str:
@@ -178,13 +188,14 @@ class Public(SphinxDirective):
             return "".join(of_module(name) for name in MODULES if importlib.util.find_spec(name))
         if wanted in dppandas.types.__all__:
             kind, full = getattr(dppandas.types, wanted), f"dppandas.types.{wanted}"
-            return summary([f"{full}.{name}" for name in methods(kind)]) + of_class(full, kind)
+            names = summary([f"{full}.{name}" for name in methods(kind)])
+            return examples.shown_set_up(wanted) + names + of_class(full, kind)
         names = public_names(wanted)
         if wanted == "classes":  # those with pages of their own stand there
             pages = {path.stem for path in Path(self.env.srcdir, "docs", "api").glob("*.rst")}
             names = [name for name in names if name.rpartition(".")[2] not in pages]
         of = of_function if wanted == "functions" else self.of_name
-        return summary(names) + "".join(map(of, names))
+        return examples.shown_set_up(wanted) + summary(names) + "".join(map(of, names))
 
     def of_name(self, full: str) -> str:
         module, _, name = full.rpartition(".")
@@ -240,7 +251,7 @@ def format_docstring(
     if dataclasses.is_dataclass(thing):
         fields = [each.name for each in dataclasses.fields(thing) if each.name[0] != "_"]
         formatted += ["", "*Attributes*: " + ", ".join(f"``{each}``" for each in fields) + "."]
-    lines[:] = formatted
+    lines[:] = formatted + examples.shown_example(name, lines)
 
 
 def hide_constructor(

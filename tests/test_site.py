@@ -2,20 +2,17 @@
 without a network. Links to other sites are only checked to be of known hosts: tests fetch nothing.
 """
 
-import inspect
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 from urllib.parse import urlsplit
 
 import pytest
+from documented import all_documented
 from once import once
-
-import dppandas as dp
 
 pytest.importorskip("sphinx", reason="the site is built on the newest pandas only: extra dev")
 
@@ -78,33 +75,12 @@ def test_every_page_and_notebook_is_in_the_site(source: Path) -> None:
         assert f'href="{name}"' in front or name == "README.html", f"{name} isn't in the contents"
 
 
-def documented(module: ModuleType) -> list[str]:
-    """The public names of a module, and what its classes define."""
-    things = {f"{module.__name__}.{name}": getattr(module, name) for name in module.__all__}
-    things = {name: thing for name, thing in things.items() if not inspect.ismodule(thing)}
-    members = [
-        f"{name}.{member}"
-        for name, thing in things.items()
-        if inspect.isclass(thing)
-        for member, what in inspect.getmembers(thing)
-        if not member.startswith("_")
-        and (inspect.isfunction(what) or isinstance(what, property))
-        and (getattr(what, "fget", None) or what).__module__.startswith("dppandas")
-        and any(
-            member in vars(own) for own in thing.__mro__ if own.__module__.startswith("dppandas")
-        )
-    ]  # and not the accessor, which a Series of ours has from pandas
-    return [*things, *members]
-
-
 def test_every_public_name_is_in_the_reference(source: Path) -> None:
     from sphinx.util.inventory import InventoryFile
 
     inventory = InventoryFile.loads((source / "out" / "objects.inv").read_bytes(), uri="").data
     found = {name for kind in inventory if kind.startswith("py:") for name in inventory[kind]}
-    rooms = [dp.errors, dp.types, dp.audit, dp.local, dp.models, dp.models.synthetic]
-    wanted = [name for module in rooms for name in documented(module)]
-    wanted += [f"dppandas.{n}" for n in dp.__all__ if inspect.isfunction(getattr(dp, n))]
+    wanted = all_documented()
     assert {"dppandas.types.PrivateSeries.mean", "dppandas.types.Session.remaining"} < set(wanted)
     assert sorted(set(wanted) - found) == []
 
