@@ -247,9 +247,27 @@ def test_a_changed_function_makes_its_proof_outdated(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("page", PROOFS, ids=lambda p: p.stem)
 def test_a_proof_states_its_claim_and_its_checks(page: Path) -> None:
-    text = page.read_text()
-    for part in ("**Claim", "**Proof.", "**Checked by**"):
-        assert part in text
+    """In this order, and the list at its end is all that follows."""
+    text = page.read_text(encoding="utf-8")
+    parts = ("# ", "**Claim", "**Proof.", "**Checked by**", "## Read against\n\n- `dppandas.")
+    places = [text.find(part) for part in parts]
+    assert places == sorted(places)
+    assert places[0] == 0
+    names = _review().covers(page)[1].splitlines()
+    assert all(_review().NAME.fullmatch(line.removeprefix("- ")) for line in names)
+
+
+def test_a_review_notes_digests_and_leaves_the_rest_of_a_page(tmp_path: Path) -> None:
+    review, page = _review(), tmp_path / "page.md"
+    text = PROOFS[0].read_text(encoding="utf-8")
+    page.write_text(text, encoding="utf-8")
+    review.review(page, "c0ffee0")
+    assert page.read_text(encoding="utf-8") == text
+    name, commit, noted = review.NAME.findall(review.covers(page)[1])[0]
+    page.write_text(text.replace(noted, "0" * 12, 1), encoding="utf-8")
+    assert review.outdated(page) == [name]
+    review.review(page, "c0ffee0")
+    assert page.read_text(encoding="utf-8") == text.replace(commit, "c0ffee0", 1)
 
 
 def test_readme_begins_with_the_commands_and_a_short_example() -> None:

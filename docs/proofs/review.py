@@ -20,7 +20,8 @@ from typing import Any
 
 #: In place of a digest.
 GONE = "gone"
-JOIN = ",\n"
+#: The last section of a page: a list of names, each with a commit and a digest.
+HEADING = "## Read against\n\n"
 HERE = Path(__file__).parent
 NAME = re.compile(r"`(dppandas[\w.]+)`(?: \((\w+), (\w+)\))?")
 
@@ -56,29 +57,26 @@ def digest(dotted: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def covers(page: Path) -> tuple[str, str, str]:
-    """The text of a page before, in and after what it says to cover."""
-    before, rest = page.read_text(encoding="utf-8").split("Covers: ", 1)
-    paragraph, after = rest.split("\n\n", 1)
-    return before, paragraph, after
+def covers(page: Path) -> tuple[str, str]:
+    """The text of a page before its last section, and the list there."""
+    before, names = page.read_text(encoding="utf-8").split(HEADING)
+    return before, names
 
 
 def outdated(page: Path) -> list[str]:
     """The functions of a page that aren't those it was read against."""
-    paragraph = " ".join(covers(page)[1].split())
-    names = [(name, noted, digest(name)) for name, _, noted in NAME.findall(paragraph)]
+    names = [(name, noted, digest(name)) for name, _, noted in NAME.findall(covers(page)[1])]
     return [name for name, noted, now in names if now == GONE or noted != now]
 
 
 def review(page: Path, commit: str) -> None:
     """Note that a page was read against the source of today."""
-    before, paragraph, after = covers(page)
-    names = [(name, old, noted) for name, old, noted in NAME.findall(" ".join(paragraph.split()))]
-    said = []
-    for name, old, noted in names:
+    before, names = covers(page)
+    lines = []
+    for name, old, noted in NAME.findall(names):
         now = digest(name)
-        said.append(f"`{name}` ({old if noted == now else commit}, {now})")
-    page.write_text(f"{before}Covers: {JOIN.join(said)}.\n\n{after}", encoding="utf-8")
+        lines.append(f"- `{name}` ({old if noted == now else commit}, {now})\n")
+    page.write_text(f"{before}{HEADING}{''.join(lines)}", encoding="utf-8")
 
 
 def main(names: list[str]) -> None:
