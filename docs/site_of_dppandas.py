@@ -215,27 +215,6 @@ def format_docstring(
     lines[:] = formatted
 
 
-#: What docutils leaves to the reader's eye: operators of MathML that should stand as TeX sets them.
-SPACES = {
-    r'<mo class="mathopen">([|‖])</mo>': r'<mo form="prefix" stretchy="false">\1</mo>',
-    r"(?<!<mrow>)(\n *)<mo>([|‖])</mo>(?!\n *</mrow>)": (
-        r'\1<mo form="postfix" stretchy="false">\2</mo>'
-    ),
-    r'<mo stretchy="false">/</mo>': '<mo stretchy="false" lspace="0" rspace="0">/</mo>',
-    r"<mo>(max|min)</mo>(?=\n *<mo[^>]*>[({])": r'<mo rspace="0">\1</mo>',
-    r"(&ApplyFunction;</mo>)(?=(\n *)<m(?!o|row))": r'\1\2<mspace width="0.17em"/>',
-    r"(</m(?:i|n|su[bp]|frac)>)(?=(\n *)<mi[^>]*>\w+</mi>\n *<mo>&Apply)": (
-        r'\1\2<mspace width="0.17em"/>'
-    ),
-}
-
-
-def spaced(drawn: str) -> str:
-    for pattern, replacement in SPACES.items():
-        drawn = re.sub(pattern, replacement, drawn)
-    return drawn
-
-
 def hide_constructor(
     app: Sphinx,
     what: str,
@@ -253,7 +232,7 @@ def hide_constructor(
 def draw(block: bool) -> Callable[[Any, nodes.Element], None]:
     def visit(translator: Any, node: nodes.Element) -> None:
         try:
-            drawn = spaced(tex2mathml(node.astext(), as_block=block))
+            drawn = tex2mathml(node.astext(), as_block=block)
         except MathError as error:
             logging.getLogger(__name__).warning("formula: %s", error, location=node)
             drawn = ""
