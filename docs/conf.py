@@ -22,6 +22,7 @@ include_patterns = [
     "benchmarks/README.md",
     "docs/**",
     "notebooks/*.ipynb",
+    "notebooks/gallery/*.ipynb",
 ]
 # Folders that are never walked through, for they are large or not ours.
 exclude_patterns = [".*", "artifacts", "build", "dist", "dppandas", "tests"]

@@ -63,7 +63,7 @@ class Analysis:
         diff = "\n".join(self.differences())
         return (
             f"## {self.title}\n\n{self.asks}\n\n{new} of {of} lines differ "
-            f"(`notebooks/gallery/{self.name}.ipynb`).\n\n```diff\n{diff}\n```\n"
+            f"([the notebook](../notebooks/gallery/{self.name}.ipynb)).\n\n```diff\n{diff}\n```\n"
         )
 
 

@@ -34,14 +34,17 @@ CONTENTS = """
 :hidden:
 :caption: Guide
 docs/how_it_works
+docs/how_do_i
+docs/asking
+docs/ledger
 docs/verbs
 docs/kinds
 docs/engines
 docs/scaling
 docs/pandas
+docs/plots
 docs/gallery
 docs/differences
-docs/ledger
 docs/losses
 {more}
 docs/operations
@@ -74,9 +77,19 @@ docs/adr/index
 ```
 """
 
+#: Pages whose pages stand below them.
+GALLERIES = {"docs/plots": "plots/*", "docs/gallery": "/notebooks/gallery/*"}
+PICTURE = re.compile(
+    r'<picture>.*?srcset="(?P<dark>[^"]*)".*?src="(?P<light>[^"]*)" alt="(?P<alt>[^"]*)".*?'
+    "</picture>",
+    re.DOTALL,
+)
+
 
 def add_contents(app: Sphinx, page: str, source: list[str]) -> None:
-    """The front page lists all pages, in the site only."""
+    """The front page lists all pages, in the site only, and galleries list theirs."""
+    if page in GALLERIES:
+        source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n\n{GALLERIES[page]}\n```\n"
     if page != app.config.root_doc:
         return
     books = {f"notebooks/{path.stem}" for path in Path(app.srcdir, "notebooks").glob("*.ipynb")}
@@ -86,6 +99,17 @@ def add_contents(app: Sphinx, page: str, source: list[str]) -> None:
             sorted(books, key=lambda name: (not name.endswith("quickstart"), name))
         ),
         more="\n".join(sorted(pages - set(CONTENTS.split()))),
+    )
+
+
+def adapt_pictures(app: Sphinx, page: str, source: list[str]) -> None:
+    """A repository's web page picks a dark picture by the browser's scheme; the site by its own."""
+    source[0] = PICTURE.sub(
+        lambda found: "\n".join(
+            f"```{{image}} {path}\n:class: only-{scheme}\n:alt: {found['alt']}\n```\n"
+            for scheme, path in (("light", found["light"]), ("dark", found["dark"]))
+        ),
+        source[0],
     )
 
 
@@ -244,6 +268,7 @@ def draw(block: bool) -> Callable[[Any, nodes.Element], None]:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", add_contents)
+    app.connect("source-read", adapt_pictures)
     app.connect("build-finished", add_index)
     app.connect("autodoc-process-docstring", format_docstring)
     app.connect("autodoc-process-signature", hide_constructor)

@@ -109,7 +109,8 @@ def offline() -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def browser(address: str) -> Iterator[Watched]:
+def browser(address: str, scale: int = 1) -> Iterator[Watched]:
+    """A page that reaches this server alone, with so many pixels a pixel."""
     from playwright.sync_api import sync_playwright
 
     host = urlsplit(address).netloc
@@ -117,7 +118,8 @@ def browser(address: str) -> Iterator[Watched]:
         launch = playwright.chromium.launch
         flags = {"args": CHROMIUM_FLAGS, "headless": True, "timeout": 1000 * LIMIT}
         chrome = launch(executable_path=chromium(), **flags)
-        context = chrome.new_context(viewport={"width": 1200, "height": 1000})
+        viewport = {"width": 1200, "height": 1000}
+        context = chrome.new_context(viewport=viewport, device_scale_factor=scale)
         context.set_default_timeout(1000 * LIMIT)
         watched = Watched(context.new_page())
 

@@ -46,6 +46,47 @@ def test_every_block_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: Any
         exec(compile(block, str(page), "exec"), namespace)
 
 
+def questions(cell: str) -> list[str]:
+    """The code in a cell of the table of questions: ``.name(…)`` is another method of what the
+    first call asks, and … stands for the arguments of that call."""
+    first, *others = re.findall(r"`([^`]+)`", cell)
+    call = ast.parse(first, mode="eval").body
+    assert isinstance(call, ast.Call)
+    assert isinstance(call.func, ast.Attribute)
+    asked = ast.get_source_segment(first, call.func.value)
+    arguments = first[len(ast.get_source_segment(first, call.func) or "") + 1 : -1]
+    return [first, *(f"{asked}{o.replace('…', arguments)}" if o[0] == "." else o for o in others)]
+
+
+@pytest.mark.filterwarnings("ignore:the smallest or largest value belongs to somebody")
+def test_every_question_of_the_table_is_answered() -> None:
+    page = ROOT / "docs" / "operations.md"
+    namespace: dict[str, Any] = {}
+    for block in blocks(page):
+        exec(compile(block, str(page), "exec"), namespace)
+    table = page.read_text().partition("| ask | get |")[2].partition("\n\n")[0]
+    asked = [q for row in table.splitlines()[2:] for q in questions(row.split("|")[1])]
+    assert len(asked) >= 40
+    for question in asked:
+        before = len(dppandas.ledger()._entries())
+        eval(question, namespace)
+        answers = len(dppandas.ledger()._entries()) - before  # a stored one is an entry, too
+        assert bool(answers) == ("epsilon=" in question), question
+
+
+def test_common_questions_have_short_answers() -> None:
+    text = (ROOT / "docs" / "how_do_i.md").read_text()
+    _, *answers = re.split(r"^### (.*\?)$", text, flags=re.MULTILINE)
+    found = dict(zip(answers[::2], answers[1::2], strict=True))
+    assert len(found) == text.count("\n### ") >= 25
+    for question, answer in found.items():
+        code = BLOCK.findall(answer)
+        assert code, question
+        for block in code:
+            assert len([line for line in block.splitlines() if line.strip()]) <= 6, question
+            assert max(map(len, block.splitlines())) <= 100, question
+
+
 @pytest.mark.parametrize("module", modules(), ids=lambda m: m.__name__)
 def test_doctests(module: ModuleType) -> None:
     tests = doctest.DocTestFinder(exclude_empty=True).find(module, module.__name__)

