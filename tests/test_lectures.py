@@ -12,7 +12,7 @@ import pytest
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 COURSE = sorted(NOTEBOOKS.glob("lecture_[0-2]*.ipynb"))
 #: Notebooks whose lines of code are still longer.
-WIDE = {*NOTEBOOKS.glob("lecture_[34]*.ipynb"), *NOTEBOOKS.glob("gallery/*.ipynb")}
+WIDE = set(NOTEBOOKS.glob("lecture_[34]*.ipynb"))
 ALL = sorted({*NOTEBOOKS.rglob("*.ipynb")} - WIDE)
 COLUMNS = 88
 #: Lines of a check that a reader need not unfold.
