@@ -36,6 +36,7 @@ html_math_renderer = "mathml"
 
 # Notebooks are shown as they were saved: their answers come from the ledgers beside them.
 nb_execution_mode = "off"
+nb_code_prompt_show, nb_code_prompt_hide = "Show the code", "Hide the code"
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4

@@ -253,10 +253,17 @@ def hide_constructor(
     return ("", "") if internal and signature else None
 
 
+#: A bar that opens, and the next one. To a browser a bar is an operator, with room on both sides.
+NORM = re.compile(r'<mo class="mathopen">([|‖])</mo>(.*?)<mo>\1</mo>', re.DOTALL)
+BESIDE_NORM = (
+    r'<mo form="prefix" stretchy="false">\1</mo>\2<mo form="postfix" stretchy="false">\1</mo>'
+)
+
+
 def draw(block: bool) -> Callable[[Any, nodes.Element], None]:
     def visit(translator: Any, node: nodes.Element) -> None:
         try:
-            drawn = tex2mathml(node.astext(), as_block=block)
+            drawn = NORM.sub(BESIDE_NORM, tex2mathml(node.astext(), as_block=block))
         except MathError as error:
             logging.getLogger(__name__).warning("formula: %s", error, location=node)
             drawn = ""
