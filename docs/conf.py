@@ -32,11 +32,13 @@ html_theme = "furo"
 html_title = f"dppandas {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_copy_source = html_show_sphinx = html_show_copyright = False
 html_math_renderer = "mathml"
 
 # Notebooks are shown as they were saved: their answers come from the ledgers beside them.
 nb_execution_mode = "off"
+nb_code_prompt_show, nb_code_prompt_hide = "Show the code", "Hide the code"
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4

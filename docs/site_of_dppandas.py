@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import examples_of_reference as examples
+from accessible import mend_pages
 from docutils import nodes
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -268,10 +269,17 @@ def hide_constructor(
     return ("", "") if internal and signature else None
 
 
+#: A bar that opens, and the next one. To a browser a bar is an operator, with room on both sides.
+NORM = re.compile(r'<mo class="mathopen">([|‖])</mo>(.*?)<mo>\1</mo>', re.DOTALL)
+BESIDE_NORM = (
+    r'<mo form="prefix" stretchy="false">\1</mo>\2<mo form="postfix" stretchy="false">\1</mo>'
+)
+
+
 def draw(block: bool) -> Callable[[Any, nodes.Element], None]:
     def visit(translator: Any, node: nodes.Element) -> None:
         try:
-            drawn = tex2mathml(node.astext(), as_block=block)
+            drawn = NORM.sub(BESIDE_NORM, tex2mathml(node.astext(), as_block=block))
         except MathError as error:
             logging.getLogger(__name__).warning("formula: %s", error, location=node)
             drawn = ""
@@ -284,6 +292,7 @@ def draw(block: bool) -> Callable[[Any, nodes.Element], None]:
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", add_contents)
     app.connect("source-read", adapt_pictures)
+    app.connect("build-finished", mend_pages)
     app.connect("build-finished", add_index)
     app.connect("autodoc-process-docstring", format_docstring)
     app.connect("autodoc-process-signature", hide_constructor)

@@ -126,6 +126,7 @@ def test_it_ends_with_exercises_whose_hidden_solutions_run(path: Path) -> None:
         assert solution.source.startswith(f"# Solution of exercise {number[1]}\n")
         assert "solution" in tags(solution)
         assert is_folded(solution)
+        assert solution.metadata["jupyter"].get("outputs_hidden"), "what it prints gives it away"
         assert "assert " in solution.source
 
 

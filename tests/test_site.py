@@ -23,7 +23,7 @@ HOSTS = {"arxiv.org", "doi.org", "github.com", "keepachangelog.com", "pandas.pyd
 PAGE = """# A page of tomorrow
 
 It links to [sums](proofs/sums.md), to [a section](../README.md#what-is-promised), and says
-$e^{\\varepsilon} \\le 1 + \\delta$.
+$e^{\\varepsilon} \\le 1 + \\lvert \\delta \\rvert$.
 """
 BROKEN = PAGE.replace("sums.md", "summs.md").replace("#what-is", "#what-was")
 BROKEN = BROKEN.replace("\\le", "\\lle")
@@ -131,6 +131,7 @@ def test_links_to_other_sites_are_well_formed_and_of_known_hosts(source: Path) -
 def test_a_formula_is_drawn_without_a_script(source: Path) -> None:
     page = html(source, "docs/tomorrow.html")
     assert page.count("<math ") == 1
+    assert [page.count(f'form="{form}"') for form in ("prefix", "postfix")] == [1, 1], "bars"
     assert not re.search(r"<script[^>]*mathjax", page, re.IGNORECASE)
 
 
