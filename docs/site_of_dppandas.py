@@ -237,8 +237,12 @@ NARROW = 30
 #: Spaces that TeX has and docutils leaves out, or the other way round.
 THIN = '<mspace width="0.1667em"></mspace>'
 SPACING = (
-    (r'<mo class="mathopen">([|‖])</mo>', r'<mo form="prefix">\1</mo>'),
-    (r"<mo>([|‖])</mo>", r'<mo form="postfix">\1</mo>'),
+    (r'<mo class="mathopen">([|‖])</mo>', r'<mo form="prefix" stretchy="false">\1</mo>'),
+    # Those of \left and \right, at the ends of a row, grow; these don't.
+    (
+        r"(?<!<mrow>)(\n *)<mo>([|‖])</mo>(?!\n *</mrow>)",
+        r'\1<mo form="postfix" stretchy="false">\2</mo>',
+    ),
     (r'<mo stretchy="false">/</mo>', '<mo lspace="0" rspace="0">/</mo>'),
     (r"<mo>(max|min)</mo>", r'<mo lspace="0.1667em" rspace="0">\1</mo>'),
     (r"(<mo>&ApplyFunction;</mo>)(?!\s*(?:<mo[ >]|</))", rf"\1{THIN}"),
