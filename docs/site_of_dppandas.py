@@ -237,8 +237,9 @@ NARROW = 30
 #: Spaces that TeX has and docutils leaves out, or the other way round.
 THIN = '<mspace width="0.1667em"></mspace>'
 SPACING = (
-    (r'<mo class="mathopen">([|‖])</mo>', r'<mo form="prefix">\1</mo>'),
-    (r"<mo>([|‖])</mo>", r'<mo form="postfix">\1</mo>'),
+    (r'<mo class="mathopen">([|‖])</mo>', r'<mo form="prefix" stretchy="false">\1</mo>'),
+    (r"(?<!<mrow>)(\s*)<mo>([|‖])</mo>(?!\s*</mrow>)", r'\1<mo form="postfix" stretchy="false">\2</mo>'),
+    ("<mo>'</mo>", '<mo lspace="0" rspace="0">′</mo>'),
     (r'<mo stretchy="false">/</mo>', '<mo lspace="0" rspace="0">/</mo>'),
     (r"<mo>(max|min)</mo>", r'<mo lspace="0.1667em" rspace="0">\1</mo>'),
     (r"(<mo>&ApplyFunction;</mo>)(?!\s*(?:<mo[ >]|</))", rf"\1{THIN}"),
@@ -250,8 +251,7 @@ SPACING = (
 
 
 def as_mathml(tex: str, block: bool) -> str:
-    """A formula as TeX would space it, with primes in their place."""
-    tex = re.sub("'+", lambda primes: "^{" + r"\prime" * len(primes[0]) + "}", tex)
+    """A formula, spaced as TeX would."""
     drawn = tex2mathml(tex, as_block=block)
     for pattern, instead in SPACING:
         drawn = re.sub(pattern, instead, drawn)
