@@ -238,7 +238,10 @@ NARROW = 30
 THIN = '<mspace width="0.1667em"></mspace>'
 SPACING = (
     (r'<mo class="mathopen">([|‖])</mo>', r'<mo form="prefix" stretchy="false">\1</mo>'),
-    (r"(?<!<mrow>)(\s*)<mo>([|‖])</mo>(?!\s*</mrow>)", r'\1<mo form="postfix" stretchy="false">\2</mo>'),
+    (
+        r"(?<!<mrow>)(?<!\s)(\s*)<mo>([|‖])</mo>(?!\s*</mrow>)",
+        r'\1<mo form="postfix" stretchy="false">\2</mo>',
+    ),
     ("<mo>'</mo>", '<mo lspace="0" rspace="0">′</mo>'),
     (r'<mo stretchy="false">/</mo>', '<mo lspace="0" rspace="0">/</mo>'),
     (r"<mo>(max|min)</mo>", r'<mo lspace="0.1667em" rspace="0">\1</mo>'),

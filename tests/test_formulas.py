@@ -28,19 +28,6 @@ PAGES = sorted(
 )
 #: Pages whose formulas are still to be typeset. None may be added.
 TO_DO: set[str] = {
-    "CONTRIBUTING.md",
-    "README.md",
-    "docs/adr/0006-row-wise-verbs.md",
-    "docs/adr/0011-asked-by-error.md",
-    "docs/adr/0012-combining.md",
-    "docs/adr/0015-models.md",
-    "docs/adr/0016-local.md",
-    "docs/adr/0018-pictures.md",
-    "docs/adr/0020-cells.md",
-    "docs/adr/0024-one-name.md",
-    "docs/adr/0026-times.md",
-    "docs/adr/0029-looks.md",
-    "docs/adr/0034-blocks.md",
     "docs/operations.md",
     "notebooks/lecture_0_laplace_and_noisy_max.ipynb",
     "notebooks/lecture_1_differential_privacy.ipynb",
