@@ -294,8 +294,7 @@ SPACING = (
 
 
 def as_mathml(tex: str, block: bool) -> str:
-    """A formula as TeX would space it, with primes in their place."""
-    tex = re.sub("'+", lambda primes: "^{" + r"\prime" * len(primes[0]) + "}", tex)
+    """A formula, spaced as TeX would."""
     drawn = tex2mathml(tex, as_block=block)
     for pattern, instead in SPACING:
         drawn = re.sub(pattern, instead, drawn)

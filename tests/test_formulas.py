@@ -1,15 +1,16 @@
 """Formulas are typeset, and neither eaten by Markdown nor beyond what the site can draw."""
 
+import importlib.util
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("myst_parser", reason="reads pages as the docs site does: extra dev")
 
-from docutils.utils.math.latex2mathml import tex2mathml
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from myst_parser.config.main import MdParserConfig
@@ -28,19 +29,6 @@ PAGES = sorted(
 )
 #: Pages whose formulas are still to be typeset. None may be added.
 TO_DO: set[str] = {
-    "CONTRIBUTING.md",
-    "README.md",
-    "docs/adr/0006-row-wise-verbs.md",
-    "docs/adr/0011-asked-by-error.md",
-    "docs/adr/0012-combining.md",
-    "docs/adr/0015-models.md",
-    "docs/adr/0016-local.md",
-    "docs/adr/0018-pictures.md",
-    "docs/adr/0020-cells.md",
-    "docs/adr/0024-one-name.md",
-    "docs/adr/0026-times.md",
-    "docs/adr/0029-looks.md",
-    "docs/adr/0034-blocks.md",
     "docs/operations.md",
     "notebooks/lecture_0_laplace_and_noisy_max.ipynb",
     "notebooks/lecture_1_differential_privacy.ipynb",
@@ -66,6 +54,10 @@ RAW = {
     "probability": r"(?<!\w)[PE]\[",
 }
 RAW_AT_ALL = re.compile("|".join(f"(?:{pattern})" for pattern in RAW.values()))
+
+
+#: The most characters between two places where a line may end: more don't fit on a phone.
+SHORT = 30
 
 
 def relative(page: Path) -> str:
@@ -143,6 +135,25 @@ def formulas(text: str) -> Iterator[Token]:
         )
 
 
+def site() -> Any:
+    """What draws the formulas of the docs site."""
+    spec = importlib.util.spec_from_file_location("drawing", ROOT / "docs" / "site_of_dppandas.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+DRAWING = site()
+
+
+def longest(drawn: str) -> int:
+    """Characters of the longest piece of a formula in a line of text."""
+    pieces = DRAWING.in_line(drawn).split("</math>")
+    return max(len(re.sub(r"<[^>]*>|&\w+;|\s", "", piece)) for piece in pieces)
+
+
 def unfit(text: str) -> list[str]:
     """Formulas that the site, JupyterLab or a repository's web page wouldn't draw as meant."""
     found = []
@@ -150,10 +161,12 @@ def unfit(text: str) -> list[str]:
         tex = token.content
         block = token.type.startswith("math_block")
         try:
-            drawn = tex2mathml(tex, as_block=block)
+            drawn = DRAWING.as_mathml(tex, block)
         except Exception as error:  # MathError, but also IndexError
             found.append(f"{tex}: {error}")
             continue
+        if not block and longest(drawn) > SHORT:
+            found.append(f"{tex}: too long for a phone; display it")
         if re.search(r"\\|merror", drawn):
             found.append(f"{tex}: a command is left")
         if re.search(r"<(?! )", tex):
@@ -222,7 +235,17 @@ def test_eaten_formulas_are_found(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["$\\lle$", "$\\frac1$", "$a<b$", "$\\{a\\}$", "$a\\, b$", "$\\text{a\\_b}$", "5$x$", "$x$5"],
+    [
+        "$\\lle$",
+        "$\\frac1$",
+        "$a<b$",
+        "$\\{a\\}$",
+        "$a\\, b$",
+        "$\\text{a\\_b}$",
+        "5$x$",
+        "$x$5",
+        "$a + b + c + d + e + f + g + h + i + j + k + l + m + n + o + p + q$",
+    ],
 )
 def test_formulas_that_are_drawn_nowhere_are_found(text: str) -> None:
     assert unfit(text)
