@@ -18,7 +18,7 @@ import examples_of_reference as examples
 from accessible import mend_pages
 from docutils import nodes
 from docutils.utils.math import MathError
-from docutils.utils.math.latex2mathml import tex2mathml
+from formulas import as_mathml, displayed, in_line
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
@@ -267,48 +267,6 @@ def hide_constructor(
     """Nobody makes a session or a private frame but the package; estimators are made by users."""
     internal = inspect.isclass(thing) and not name.startswith("dppandas.models.")
     return ("", "") if internal and signature else None
-
-
-#: A relation between what stands at the top of a formula. A line of text may end after it.
-RELATION = re.compile(r"^(  <mo[^>]*>(?:[=≤≥≠≈∝∈]|&lt;|&gt;)</mo>)$(?=\n  <)", re.MULTILINE)
-NEXT = r'\1\n</math><math xmlns="http://www.w3.org/1998/Math/MathML">'
-#: A displayed formula of more characters may be wider than a phone, and is scrolled, by keys too.
-NARROW = 30
-#: Spaces that TeX has and docutils leaves out, or the other way round.
-THIN = '<mspace width="0.1667em"></mspace>'
-SPACING = (
-    (r'<mo class="mathopen">([|‖])</mo>', r'<mo form="prefix" stretchy="false">\1</mo>'),
-    # Those of \left and \right, at the ends of a row, grow; these don't.
-    (
-        r"(?<!<mrow>)(\n *)<mo>([|‖])</mo>(?!\n *</mrow>)",
-        r'\1<mo form="postfix" stretchy="false">\2</mo>',
-    ),
-    (r'<mo stretchy="false">/</mo>', '<mo lspace="0" rspace="0">/</mo>'),
-    (r"<mo>(max|min)</mo>", r'<mo lspace="0.1667em" rspace="0">\1</mo>'),
-    (r"(<mo>&ApplyFunction;</mo>)(?!\s*(?:<mo[ >]|</))", rf"\1{THIN}"),
-    (
-        r"(</(?:mi|mn|msub|msup|msubsup|mfrac|msqrt)>)(\s*<mi[^>]*>\w+</mi>\s*<mo>&ApplyFunction;)",
-        rf"\1{THIN}\2",
-    ),
-)
-
-
-def as_mathml(tex: str, block: bool) -> str:
-    """A formula, spaced as TeX would."""
-    drawn = tex2mathml(tex, as_block=block)
-    for pattern, instead in SPACING:
-        drawn = re.sub(pattern, instead, drawn)
-    return drawn
-
-
-def in_line(drawn: str) -> str:
-    """Browsers end no line within a formula: so one is several, each up to a relation."""
-    return RELATION.sub(NEXT, drawn)
-
-
-def displayed(drawn: str) -> str:
-    wide = len(re.sub(r"<[^>]*>|&\w+;|\s", "", drawn)) > NARROW
-    return f"<div class='math'{' tabindex=0' if wide else ''}>{drawn}</div>"
 
 
 def draw(block: bool) -> Callable[[Any, nodes.Element], None]:

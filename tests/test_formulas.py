@@ -30,9 +30,6 @@ PAGES = sorted(
 #: Pages whose formulas are still to be typeset. None may be added.
 TO_DO: set[str] = {
     "docs/operations.md",
-    "notebooks/lecture_0_laplace_and_noisy_max.ipynb",
-    "notebooks/lecture_1_differential_privacy.ipynb",
-    "notebooks/lecture_2_definitions.ipynb",
     "notebooks/lecture_3_techniques.ipynb",
     "notebooks/lecture_4_randomised_response.ipynb",
 }
@@ -137,7 +134,7 @@ def formulas(text: str) -> Iterator[Token]:
 
 def site() -> Any:
     """What draws the formulas of the docs site."""
-    spec = importlib.util.spec_from_file_location("drawing", ROOT / "docs" / "site_of_dppandas.py")
+    spec = importlib.util.spec_from_file_location("drawing", ROOT / "docs" / "formulas.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -80,6 +81,29 @@ def test_a_large_frame_is_counted_in_parts_and_the_same(told: Told, exact: None)
     assert frame.dp.query("x % 3 == 0").count(epsilon=1) == 333_334
 
 
+def test_no_task_begins_twice_where_too_few_threads_can_be_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its rows would count twice. Were a task begun by the one thread, it would be so in about half
+    of the runs."""
+    start, started, begun = threading.Thread.start, [], [0, 0, 0]
+
+    def limited(thread: threading.Thread) -> None:
+        if started:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    def task(position: int, tell: parallel.Tell) -> None:
+        begun[position] += 1
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    for _ in range(50):
+        started.clear()
+        parallel.run([partial(task, i) for i in range(3)], "three")
+    assert begun == [50] * 3
+
+
 @pytest.mark.parametrize("possible", [0, 1])
 def test_without_threads_rows_are_read_in_turn(
     possible: int, told: Told, exact: None, monkeypatch: pytest.MonkeyPatch
@@ -89,8 +113,6 @@ def test_without_threads_rows_are_read_in_turn(
 
     def limited(thread: threading.Thread) -> None:
         if len(started) == possible:
-            for other in started:  # which may begin meanwhile: its rows must not count twice
-                other.join(0.5)
             raise RuntimeError("can't start new thread")
         started.append(thread)
         start(thread)
