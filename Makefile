@@ -15,7 +15,7 @@ help:
 	@echo "make demo    run the quickstart notebook on real data: questions, answers, the ledger"
 	@echo "make check   lint, types and the core tests: under a minute"
 	@echo "make test    all that decides whether the library is right: some ten minutes"
-	@echo "make test-deep  the oldest pandas, full sizes, Dask, and the mutants of what changed"
+	@echo "make test-deep  the oldest pandas, full sizes, Dask, Spark, and the mutants of what changed"
 	@echo "make lab     open JupyterLab on the notebooks"
 	@echo "make bench   measure speed beside pandas, OpenDP and diffprivlib; fails where a target is missed"
 	@echo "make bench-ledger  measure a ledger's file, short and long"
@@ -90,7 +90,7 @@ test: $(VENV)/dev
 	$(BIN)/python -m pytest $(SHARED) -m "not browser"
 
 # tests/README.md says what each of the three is for.
-test-deep: test-oldest test-full test-dask
+test-deep: test-oldest test-full test-dask test-spark
 	$(BIN)/python tests/mutants.py --changed
 
 # What depends on pandas is tried on the oldest one too: what reads its objects, and what makes some. The rest sees

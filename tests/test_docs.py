@@ -273,6 +273,9 @@ def test_a_review_notes_digests_and_leaves_the_rest_of_a_page(tmp_path: Path) ->
 def test_readme_begins_with_the_commands_and_a_short_example() -> None:
     text = (ROOT / "README.md").read_text()
     assert text.index("make demo") < text.index("make test") < text.index("make lab")
+    lines = text.splitlines()
+    assert len(lines) <= 120
+    assert {"make demo", "make test"} <= {line[:9] for line in lines[:25]}
     example = blocks(ROOT / "README.md")[0]
     assert len(example.strip().splitlines()) <= 16
     assert text.index("make lab") < text.index(example)
