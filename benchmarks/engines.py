@@ -259,16 +259,15 @@ def of_size(small: Path, middle: Path, large: Path) -> Iterator[Result]:
 
 
 def of_age(folder: Path) -> Iterator[Result]:
-    """A session that has answered 200 questions beside one that has answered ten."""
+    """A session that has answered 400 questions beside one that has answered 100."""
     d = protected(folder)
     ask, times = ours(d)["mean of 50 groups"], []
-    for _ in range(200):
+    for _ in range(400):
         begun = time.process_time()
         ask()
         times.append(time.process_time() - begun)
-    yield Result(
-        "the 200th release beside the 10th", median(times[-15:]), median(times[5:20]), 1.1, "s"
-    )
+    late, early = median(times[-100:]), median(times[50:150])
+    yield Result("the 400th release beside the 100th", late, early, 1.1, "s")
 
 
 def main() -> int:
