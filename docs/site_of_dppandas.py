@@ -238,8 +238,9 @@ NARROW = 30
 THIN = '<mspace width="0.1667em"></mspace>'
 SPACING = (
     (r'<mo class="mathopen">([|‖])</mo>', r'<mo form="prefix" stretchy="false">\1</mo>'),
+    # Those of \left and \right, at the ends of a row, grow; these don't.
     (
-        r"(?<!<mrow>)(?<!\s)(\s*)<mo>([|‖])</mo>(?!\s*</mrow>)",
+        r"(?<!<mrow>)(\n *)<mo>([|‖])</mo>(?!\n *</mrow>)",
         r'\1<mo form="postfix" stretchy="false">\2</mo>',
     ),
     ("<mo>'</mo>", '<mo lspace="0" rspace="0">′</mo>'),

@@ -29,7 +29,6 @@ PAGES = sorted(
 )
 #: Pages whose formulas are still to be typeset. None may be added.
 TO_DO: set[str] = {
-    "docs/operations.md",
     "notebooks/lecture_0_laplace_and_noisy_max.ipynb",
     "notebooks/lecture_1_differential_privacy.ipynb",
     "notebooks/lecture_2_definitions.ipynb",
