@@ -21,6 +21,7 @@ SPACING = (
         r"(?<!<mrow>)(\n *)<mo>([|‖])</mo>(?!\n *</mrow>)",
         r'\1<mo form="postfix" stretchy="false">\2</mo>',
     ),
+    ("<mo>'</mo>", '<mo lspace="0" rspace="0">′</mo>'),
     (r'<mo stretchy="false">/</mo>', '<mo lspace="0" rspace="0">/</mo>'),
     (r"<mo>(max|min)</mo>", r'<mo lspace="0.1667em" rspace="0">\1</mo>'),
     (r"(<mo>&ApplyFunction;</mo>)(?!\s*(?:<mo[ >]|</))", rf"\1{THIN}"),
@@ -32,8 +33,7 @@ SPACING = (
 
 
 def as_mathml(tex: str, block: bool) -> str:
-    """A formula, spaced as TeX would, with primes in their place."""
-    tex = re.sub("'+", lambda primes: "^{" + r"\prime" * len(primes[0]) + "}", tex)
+    """A formula, spaced as TeX would."""
     drawn = tex2mathml(tex, as_block=block)
     for pattern, instead in SPACING:
         drawn = re.sub(pattern, instead, drawn)

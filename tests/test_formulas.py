@@ -29,7 +29,6 @@ PAGES = sorted(
 )
 #: Pages whose formulas are still to be typeset. None may be added.
 TO_DO: set[str] = {
-    "docs/operations.md",
     "notebooks/lecture_3_techniques.ipynb",
     "notebooks/lecture_4_randomised_response.ipynb",
 }
