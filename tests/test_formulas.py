@@ -28,10 +28,7 @@ PAGES = sorted(
     if page.name != "CHANGELOG.md"
 )
 #: Pages whose formulas are still to be typeset. None may be added.
-TO_DO: set[str] = {
-    "notebooks/lecture_3_techniques.ipynb",
-    "notebooks/lecture_4_randomised_response.ipynb",
-}
+TO_DO: set[str] = {"notebooks/lecture_4_randomised_response.ipynb"}
 
 #: In place of code and formulas, which are no prose.
 HIDDEN = "\N{OBJECT REPLACEMENT CHARACTER}"
