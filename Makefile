@@ -5,6 +5,7 @@ OLD    := .venv-oldest
 PEER   := .venv-diffprivlib
 DASK   := .venv-dask
 SPARK  := .venv-spark
+PEERS  := .venv-peers
 BIN    := $(VENV)/bin
 PIP    := -m pip install --quiet --disable-pip-version-check
 
@@ -125,9 +126,16 @@ bench: $(VENV)/dev $(PEER)/ready
 bench-ledger: $(VENV)/dev
 	$(BIN)/python benchmarks/ledger.py
 
-bench-engines: $(VENV)/dev $(DASK)/test $(SPARK)/test
+# OpenDP on Polars takes one version of Polars only.
+$(PEERS)/ready: Makefile pyproject.toml
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python $(PIP) --editable ".[arrow]" "opendp[polars]==0.16.0" "pipeline-dp==0.3.1"
+	@touch $@
+
+bench-engines: $(VENV)/dev $(DASK)/test $(SPARK)/test $(PEERS)/ready
 	$(BIN)/python benchmarks/engines.py --large --json benchmarks/engines.json
 	$(DASK)/bin/python benchmarks/clusters.py dask --json benchmarks/dask.json
+	$(PEERS)/bin/python benchmarks/peers.py --json benchmarks/peers.json
 	$(SPARK)/bin/python benchmarks/clusters.py spark --json benchmarks/spark.json
 
 # diffprivlib can't be imported beside a new scikit-learn: it gets an environment of its own.
@@ -159,4 +167,4 @@ sbom: $(VENV)/dev
 	@echo "build/sbom.cdx.json"
 
 clean:
-	rm -rf $(VENV) $(OLD) $(PEER) $(DASK) $(SPARK) artifacts dist build
+	rm -rf $(VENV) $(OLD) $(PEER) $(PEERS) $(DASK) $(SPARK) artifacts dist build
