@@ -27,9 +27,6 @@ PAGES = sorted(
     ]
     if page.name != "CHANGELOG.md"
 )
-#: Pages whose formulas are still to be typeset. None may be added.
-TO_DO: set[str] = {"notebooks/lecture_4_randomised_response.ipynb"}
-
 #: In place of code and formulas, which are no prose.
 HIDDEN = "\N{OBJECT REPLACEMENT CHARACTER}"
 LETTER = "[A-Za-zΑ-Ωα-ω]"
@@ -179,10 +176,7 @@ def unfit(text: str) -> list[str]:
 def test_formulas_are_typeset(page: Path) -> None:
     text = markdown(page)
     wrong = [*eaten(text), *raw(text), *unfit(text)]
-    if relative(page) in TO_DO:
-        assert wrong, f"{relative(page)} is done: take it off the list"
-    else:
-        assert wrong == []
+    assert wrong == []
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,8 @@ import nbformat
 import pytest
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
-COURSE = sorted(NOTEBOOKS.glob("lecture_[0-3]*.ipynb"))
-#: Notebooks whose lines of code are still longer.
-WIDE = set(NOTEBOOKS.glob("lecture_4*.ipynb"))
-ALL = sorted({*NOTEBOOKS.rglob("*.ipynb")} - WIDE)
+COURSE = sorted(NOTEBOOKS.glob("lecture_*.ipynb"))
+ALL = sorted(NOTEBOOKS.rglob("*.ipynb"))
 COLUMNS = 88
 #: Lines of a check that a reader need not unfold.
 SHORT = 10
