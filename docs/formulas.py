@@ -10,8 +10,6 @@ from docutils.utils.math.latex2mathml import tex2mathml
 #: A relation between what stands at the top of a formula. A line of text may end after it.
 RELATION = re.compile(r"^(  <mo[^>]*>(?:[=≤≥≠≈∝∈]|&lt;|&gt;)</mo>)$(?=\n  <)", re.MULTILINE)
 NEXT = r'\1\n</math><math xmlns="http://www.w3.org/1998/Math/MathML">'
-#: A displayed formula of more characters may be wider than a phone, and is scrolled, by keys too.
-NARROW = 30
 #: Spaces that TeX has and docutils leaves out, or the other way round.
 THIN = '<mspace width="0.1667em"></mspace>'
 SPACING = (
@@ -43,9 +41,3 @@ def as_mathml(tex: str, block: bool) -> str:
 def in_line(drawn: str) -> str:
     """Browsers end no line within a formula: so one is several, each up to a relation."""
     return RELATION.sub(NEXT, drawn)
-
-
-def displayed(drawn: str) -> str:
-    """A formula of its own, which a keyboard can scroll if it may be too wide."""
-    wide = len(re.sub(r"<[^>]*>|&\w+;|\s", "", drawn)) > NARROW
-    return f"<div class='math'{' tabindex=0' if wide else ''}>{drawn}</div>"

@@ -18,7 +18,7 @@ import examples_of_reference as examples
 from accessible import mend_pages
 from docutils import nodes
 from docutils.utils.math import MathError
-from formulas import as_mathml, displayed, in_line
+from formulas import as_mathml, in_line
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
@@ -276,7 +276,7 @@ def draw(block: bool) -> Callable[[Any, nodes.Element], None]:
         except MathError as error:
             logging.getLogger(__name__).warning("formula: %s", error, location=node)
             drawn = ""
-        translator.body.append(displayed(drawn) if block else in_line(drawn))
+        translator.body.append(f"<div class='math'>{drawn}</div>" if block else in_line(drawn))
         raise nodes.SkipNode
 
     return visit

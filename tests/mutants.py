@@ -1079,7 +1079,7 @@ MUTANTS = [
            "files.files[number].check()", "pass",
            "test_readers_tell_nothing.py::test_a_file_that_is_skipped_is_still_the_file_that_was_p"),
     Mutant(35, "a file that is named twice counts twice", "engines/files/parquet.py",
-           "return list(once.values())", "return found",
+           "return list(once.values())", "return [*paths]",
            "test_readers_tell_nothing.py::test_each_file_counts_once"),
     Mutant(35, "folders that are half written are read", "engines/files/parquet.py",
            "for part in inside.parts)", "for part in inside.parts[-1:])",

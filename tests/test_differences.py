@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from scripts import script
 
 import dppandas as dp
 from dppandas.frames.frame import PrivateFrame
@@ -18,16 +17,7 @@ from dppandas.frames.series import PrivateSeries
 PROGRAM = Path(__file__).parent.parent / "docs" / "differences.py"
 
 
-def program() -> Any:
-    spec = importlib.util.spec_from_file_location("differences", PROGRAM)
-    assert spec
-    assert spec.loader
-    module = sys.modules["differences"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-LIST = program()
+LIST = script("docs/differences.py")
 
 
 def said(line: str, then: str, names: dict[str, Any]) -> Any:

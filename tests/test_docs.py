@@ -4,10 +4,8 @@ import ast
 import difflib
 import doctest
 import importlib
-import importlib.util
 import pkgutil
 import re
-import sys
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +13,7 @@ from typing import Any
 
 import pytest
 from refusals import refusal
+from scripts import script
 
 import dppandas
 from dppandas.errors import UnsupportedVerb
@@ -148,7 +147,7 @@ def test_every_operation_names_its_kernel_and_links_a_proof_of_it() -> None:
 
 
 def _pandas_table() -> Any:
-    return _module(ROOT / "docs" / "pandas_table.py")
+    return script("docs/pandas_table.py")
 
 
 def test_most_uses_of_pandas_in_public_scripts_are_answered_or_row_wise() -> None:
@@ -208,19 +207,8 @@ def test_no_name_of_the_newest_pandas_is_new() -> None:
 PROOFS = sorted((ROOT / "docs" / "proofs").glob("*.md"))
 
 
-def _module(path: Path) -> Any:
-    """A script, as a module."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module  # where its dataclasses look for it
-    spec.loader.exec_module(module)
-    return module
-
-
 def _review() -> Any:
-    return _module(ROOT / "docs" / "proofs" / "review.py")
+    return script("docs/proofs/review.py")
 
 
 @pytest.mark.parametrize("page", PROOFS, ids=lambda p: p.stem)
@@ -283,7 +271,7 @@ def test_readme_begins_with_the_commands_and_a_short_example() -> None:
 
 
 def _gallery() -> Any:
-    return _module(ROOT / "docs" / "gallery_pages.py")
+    return script("docs/gallery_pages.py")
 
 
 def test_the_page_of_analyses_is_that_of_their_notebooks() -> None:

@@ -1,13 +1,12 @@
 """Formulas are typeset, and neither eaten by Markdown nor beyond what the site can draw."""
 
-import importlib.util
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from scripts import script
 
 pytest.importorskip("myst_parser", reason="reads pages as the docs site does: extra dev")
 
@@ -125,17 +124,8 @@ def formulas(text: str) -> Iterator[Token]:
         )
 
 
-def site() -> Any:
-    """What draws the formulas of the docs site."""
-    spec = importlib.util.spec_from_file_location("drawing", ROOT / "docs" / "formulas.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-DRAWING = site()
+#: What draws the formulas of the docs site.
+DRAWING = script("docs/formulas.py")
 
 
 def longest(drawn: str) -> int:

@@ -2,7 +2,6 @@
 they come from the ledger that is committed beside the notebook. All runs on a copy, so that a test
 that fails, or is killed, leaves the checkout as it was."""
 
-import importlib.util
 import os
 import re
 import shutil
@@ -15,6 +14,7 @@ from typing import Any
 import nbformat
 import pandas as pd
 import pytest
+from scripts import script
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 LECTURES = sorted(NOTEBOOKS.glob("lecture_*.ipynb"))
@@ -49,16 +49,7 @@ def notebooks(tmp_path: Path) -> Path:
     return Path(shutil.copytree(NOTEBOOKS, tmp_path / "notebooks", ignore=leave))
 
 
-def demo_program() -> Any:
-    spec = importlib.util.spec_from_file_location("run_demo", NOTEBOOKS / "run_demo.py")
-    assert spec
-    assert spec.loader
-    program = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(program)
-    return program
-
-
-settled = demo_program().settled
+settled = script("notebooks/run_demo.py").settled
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -189,7 +180,7 @@ def test_the_demo_draws_anew_and_then_answers_free(notebooks: Path) -> None:
 
 def test_the_demo_shows_each_question_above_its_answer(capsys: pytest.CaptureFixture[str]) -> None:
     book = nbformat.read(NOTEBOOKS / "quickstart.ipynb", as_version=4)
-    demo_program().show(book)
+    script("notebooks/run_demo.py").show(book)
     said = capsys.readouterr().out
     cells = [cell for cell in book.cells if cell.cell_type == "code"]
     places = [said.index(f"In [{i}]: ") for i in range(1, len(cells) + 1)]

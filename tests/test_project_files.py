@@ -2,7 +2,6 @@
 other, and that a release does what CONTRIBUTING.md says. Nothing here is published or fetched."""
 
 import importlib.metadata
-import importlib.util
 import json
 import re
 import shutil
@@ -16,6 +15,7 @@ from typing import Any
 
 import pytest
 from once import once
+from scripts import script
 
 import dppandas as dp
 
@@ -24,17 +24,6 @@ pytest.importorskip("packaging", reason="it comes with the extra [suite]")
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-
-
-def module(path: str) -> Any:
-    """A script of the checkout, as a module."""
-    file = ROOT / path
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec
-    assert spec.loader
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
 
 
 # --- how to cite, and what is promised to adopters ------------------------------------------------
@@ -173,7 +162,7 @@ def test_its_graph_is_closed_and_reaches_everything(sbom: dict[str, Any]) -> Non
 def test_an_extra_adds_what_it_needs_and_what_is_missing_is_told(
     tmp_path: Path, monkeypatch: Any, capsys: Any
 ) -> None:
-    tool = module("tools/sbom.py")
+    tool = script("tools/sbom.py")
     requires = {
         "dppandas": [
             "a>=1", "b; extra == 'x'", "c; python_version < '3'", "dppandas[x]; extra == 'y'",
@@ -339,7 +328,7 @@ def test_a_release_says_where_it_was_built(packages: Path) -> None:
 
 
 def test_a_build_by_hand_states_no_address() -> None:
-    hook = module("hatch_build.py")
+    hook = script("hatch_build.py")
     assert hook.urls("", "") == hook.urls("https://example.org/x", "") == {}
     assert "urls" not in PROJECT
     assert PROJECT["dynamic"] == ["urls"]

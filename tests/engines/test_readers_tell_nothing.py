@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from refusals import refusal
 
 import dppandas as dp
 from dppandas.engines.files import private_files, pruning, streaming
-from dppandas.errors import ReleaseFailed
+from dppandas.errors import QueryError, ReleaseFailed
 from dppandas.rows.values import reading
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
+dataset = pytest.importorskip("pyarrow.dataset")
 
 
 def test_statistics_of_a_field_are_not_those_of_a_column(tmp_path: Path, exact: None) -> None:
@@ -80,6 +82,14 @@ def test_each_file_counts_once(tmp_path: Path, exact: None) -> None:
     names: list[Any] = [f"{tmp_path}/g/**/**/*.parquet", [deep / "a.parquet", tmp_path / "g"]]
     for i, paths in enumerate(names):
         assert dp.protect(paths, name=f"once {i}").count(epsilon=1) == 100
+    twice = dataset.dataset([str(deep / "a.parquet")] * 2)
+    assert twice.count_rows() == 200
+    assert dp.protect(twice, name="dataset").count(epsilon=1) == 100
+
+
+def test_a_link_that_leads_nowhere_is_told_as_such(tmp_path: Path) -> None:
+    os.symlink(tmp_path / "gone.parquet", tmp_path / "link.parquet")
+    refusal(lambda: dp.protect(f"{tmp_path}/*.parquet", name="gone"), "No such file", QueryError)
 
 
 @pytest.mark.parametrize("hidden", ["_temporary", ".hidden"])

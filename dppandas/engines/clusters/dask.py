@@ -54,7 +54,7 @@ class DaskEngine(ClusterEngine):
             with Progress(label) as progress:
                 if client is None:
                     return _computed(root, progress)
-                return bytes(unlogged(lambda: _computed_there(client, root, leaves, progress)))
+                return unlogged(lambda: _computed_there(client, root, leaves, progress))
         except ReadError:
             raise
         except Exception as error:

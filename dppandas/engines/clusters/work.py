@@ -11,7 +11,7 @@ import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from ..base import Kernel, Need, PerUnitColumns
 from ..blocks import BLOCK, RowTable, add_blocks
 from ..pandas import by_unit
 from ..readers import TableColumns
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,7 @@ def bucket(columns: TableColumns, unit: Any, number: int) -> Any:
 _LOGS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger", "distributed.worker")
 
 
-def unlogged(run: Callable[[], Any]) -> Any:
+def unlogged(run: Callable[[], T]) -> T:
     """What a function returns that runs something with rows, whose errors aren't logged here. What
     another machine logs stays there."""
 

@@ -72,7 +72,7 @@ class ParquetFiles:
     def __init__(self, paths: Sequence[str]) -> None:
         import pyarrow as pa
 
-        self.files = tuple(map(FileState.of, paths))
+        self.files = tuple(map(FileState.of, _each_once(paths)))
         self.pieces: list[Piece] = []
         self.rows = 0
         self.schema: Any = pa.schema([])
@@ -141,6 +141,23 @@ class ParquetFiles:
             raise ReadError(_damaged(state.path))
 
 
+def _each_once(paths: Sequence[str]) -> list[str]:
+    """The files that paths name, each by its first name: a row may count only once."""
+    once: dict[Any, str] = {}
+    for path in paths:
+        once.setdefault(_identity(path), path)
+    return list(once.values())
+
+
+def _identity(path: str) -> Any:
+    """What is the same for all names of a file."""
+    try:
+        facts = os.stat(path)
+    except OSError:  # which reading it will tell
+        return path
+    return (facts.st_dev, facts.st_ino) if facts.st_ino else path
+
+
 def _damaged(path: str) -> str:
     return (
         f"{path} can't be read: it is damaged. Mend it before you ask again, for that costs again."
@@ -188,16 +205,6 @@ def _refuse_partitions(where: str, found: Sequence[Path], base: Path) -> None:
 def _is_hidden(inside: Path) -> bool:
     """Whether other readers of a folder leave a path in it out: what is half written, or hidden."""
     return any(part.startswith((".", "_")) for part in inside.parts)
-
-
-def find_all(paths: Sequence[str]) -> list[str]:
-    """The files that paths, folders and globs name, each once: a row may count only once."""
-    found = [path for where in paths for path in find(where)]
-    once: dict[Any, str] = {}
-    for path in found:
-        facts = os.stat(path)
-        once.setdefault((facts.st_dev, facts.st_ino) if facts.st_ino else path, path)
-    return list(once.values())
 
 
 def find(where: str) -> list[str]:

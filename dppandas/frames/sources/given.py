@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...engines.files.parquet import find_all
+from ...engines.files.parquet import find
 from ...errors import QueryError
 from .arrow_tables import ArrowTable, without_words
 from .base import Given
@@ -27,7 +27,7 @@ def given(data: Any, materialize: object, prune: object) -> Given:
     paths = data if isinstance(data, list | tuple) and data else [data]
     if all(isinstance(path, str | os.PathLike) for path in paths):
         _arrow("Parquet files")
-        return Files(find_all(list(map(os.fspath, paths))), bool(prune))
+        return Files([each for path in paths for each in find(os.fspath(path))], bool(prune))
     return _given_by_others(data, bool(materialize), bool(prune))
 
 

@@ -44,7 +44,7 @@ def _by_dtype(series: pd.Series[Any]) -> Vector:
     if isinstance(dtype, pd.StringDtype) and dtype.storage != "python":
         return _of_arrow_text(array)
     if isinstance(dtype, pd.ArrowDtype):
-        return arrow(one_array(array.__arrow_array__()))
+        return arrow_column(array.__arrow_array__())
     plain = getattr(dtype, "numpy_dtype", None)
     if plain is not None and plain.kind in "biuf":
         return _of_nullable(array, plain)
@@ -98,7 +98,7 @@ def _of_zoned(array: Any, dtype: pd.DatetimeTZDtype) -> Vector:
 
 
 def _of_arrow_text(array: Any) -> Vector:
-    return arrow(one_array(array.__arrow_array__()))
+    return arrow_column(array.__arrow_array__())
 
 
 def one_array(array: Any) -> Any:
