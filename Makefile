@@ -6,6 +6,7 @@ PEER   := .venv-diffprivlib
 DASK   := .venv-dask
 SPARK  := .venv-spark
 PEERS  := .venv-peers
+SBOM   := .venv-sbom
 BIN    := $(VENV)/bin
 PIP    := -m pip install --quiet --disable-pip-version-check
 
@@ -162,9 +163,19 @@ docs: $(VENV)/docs
 	$(BIN)/python -m sphinx -q -W --keep-going -c docs . build/docs
 	@echo "build/docs/index.html"
 
-sbom: $(VENV)/dev
-	$(BIN)/python tools/sbom.py build/sbom.cdx.json
+$(SBOM)/ready: Makefile
+	$(PYTHON) -m venv $(SBOM)
+	$(SBOM)/bin/python $(PIP) "cyclonedx-bom==7.*"
+	@touch $@
+
+# Of an environment that has what runs and nothing else, pip included. Of a wheel: make sbom OF=FILE
+OF ?= .
+sbom: $(SBOM)/ready
+	$(PYTHON) -m venv --clear --without-pip build/plain
+	$(SBOM)/bin/python -m pip --python build/plain/bin/python --quiet install $(OF)
+	$(SBOM)/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type library \
+	  --output-reproducible --short-PURLs -o build/sbom.cdx.json build/plain/bin/python
 	@echo "build/sbom.cdx.json"
 
 clean:
-	rm -rf $(VENV) $(OLD) $(PEER) $(PEERS) $(DASK) $(SPARK) artifacts dist build
+	rm -rf $(VENV) $(OLD) $(PEER) $(PEERS) $(SBOM) $(DASK) $(SPARK) artifacts dist build
