@@ -196,6 +196,19 @@ def test_what_fails_for_good_stays_charged_and_quotes_no_data(
     assert ops.statuses() == ["failed"]
 
 
+def test_a_cluster_in_this_process_logs_no_row(
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its workers write to the notebook what they say of a task that fails: they quote its rows."""
+    from distributed import Client
+
+    with Client(n_workers=1, processes=False, dashboard_address=None):
+        p = dp.protect(frame(3).map_partitions(broken, meta=made().iloc[:0]), name="broken")
+        with pytest.raises(ReleaseFailed, match="the graph of Dask failed"):
+            p["number"].mean(**BOUNDS)
+    assert "SECRET" not in caplog.text + "".join(capfd.readouterr())
+
+
 def test_what_dask_says_of_a_row_is_not_shown() -> None:
     broke = frame(3).map_partitions(broken, meta=made().iloc[:0])
     with pytest.raises(QueryError, match="the rows of the graph can't be read") as failed:
