@@ -22,6 +22,9 @@ from dppandas.models import PCA, KMeans, LinearRegression, LogisticRegression, P
 
 #: Of neighbours, for each program.
 PAIRS = size(quick=8, deep=24)
+#: For programs that leave rows of other classes out: of 600 single pairs 0.33 to 0.54 differed in
+#: such a row only. That all of 40 do so, and nothing was tried, has a probability below 10^-8.
+PAIRS_OF_CLASSES = 40
 ENDS = {"number": BOUNDS, "code": (0, 4)}
 TWO = list(ENDS)
 SAID: dict[str, Any] = {"epsilon": 1, "bounds": ENDS}
@@ -49,10 +52,11 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_each_release_of_a_program_keeps_its_sensitivity(name: str, max_rows: int) -> None:
     unit = None if max_rows == 1 else "owner"
-    found = check_sensitivity(PROGRAMS[name], SCHEMA, unit=unit, max_rows=max_rows, pairs=PAIRS)
+    pairs = PAIRS_OF_CLASSES if name in ("logistic", "perceptron") else PAIRS
+    found = check_sensitivity(PROGRAMS[name], SCHEMA, unit=unit, max_rows=max_rows, pairs=pairs)
     assert found.ok, found
     least = 1 if name == "principal components" else 2
-    assert found.releases >= least * PAIRS, "other programs have two releases or more"
+    assert found.releases >= least * pairs, "other programs have two releases or more"
     assert found.worst > 0
 
 
