@@ -63,14 +63,14 @@ DIFFERENCES = [
         "Ordered categories are ordered as their keys are declared", '(f["grade"] > "A").sum()',
         "0", "2", "which categories a column has, and in which order, is data"),
     Difference(
-        "Texts of numbers follow the value", 'f["x"].astype(str).eq("1").sum()', "0", "1",
+        "Numbers as texts follow the value", 'f["x"].astype(str).eq("1").sum()', "0", "1",
         "a dtype is data: 1 and 1.0 are one number"),
     Difference(
         "What is missing is neither true nor false", 'f["x"].astype(bool).sum()', "4", "3",
         "pandas takes NaN for True; fill it first"),
     Difference(
         "A missing flag counts as False in & and |", '(f["vip"] | (f["n"] > 9)).count()', "2", "4",
-        "~ leaves it missing, as in pandas; in a filter all is as in pandas"),
+        "~ leaves it missing, as in pandas; filters work as in pandas"),
     Difference(
         "Texts as keys of times stay texts", 'f["when"].value_counts(keys=["2024-03-31 02:30"])',
         "an error", "['2024-03-31 02:30']", "labels are as you gave them; give Timestamps",
@@ -132,10 +132,11 @@ DIFFERENCES = [
 INTRO = f"""\
 # Where pandas means something else
 
-What works here gives what pandas gives, noise aside: values, index, names and dtypes. Thousands of
-lines are compared with pandas in tests, on tidy and on ugly columns. This is the closed list of
-what differs; `python docs/differences.py` makes it, and tests run each line. Besides, means and
-sums lie on a public grid, within a billionth of the bounds; and answers hold no nullable dtypes.
+This page is the complete list of where a line means something else than in pandas. Everything else
+that works gives what pandas gives, apart from noise: values, index, names and dtypes. Tests compare
+thousands of lines with pandas, on tidy and on messy columns, and run each line below. Two differences
+hold everywhere: means and sums are rounded to a public grid, within a billionth of the bounds, and
+answers have no nullable dtypes. (`python docs/differences.py` writes this page.)
 
 ```python
 {FRAME}```

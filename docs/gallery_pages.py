@@ -20,12 +20,11 @@ MOST = 1 / 3
 INTRO = """\
 # Twelve analyses
 
-Each was written in plain pandas first, on data that packages ship, and then made private. Below is
-what changed: lines that begin with - are plain, those with + private. A name of the data is added,
-with what is publicly known of it, and a loss for each answer. The notebooks are in
-`notebooks/gallery`; the extra `[gallery]` brings the data.
-`python docs/gallery_pages.py` makes this page from the notebooks, and a test says that it is
-current, and that at most a third of the lines differ.
+Twelve analyses in plain pandas, and what changes to make them private: lines that begin with - are
+the plain ones, those with + the private ones. What is added is a name for the data, what is publicly
+known about it, and a loss for each answer. A test checks that at most a third of the lines differ.
+The notebooks are in `notebooks/gallery`, on data that come with packages; `pip install ".[gallery]"`
+installs these. (`python docs/gallery_pages.py` writes this page.)
 """
 
 

@@ -31,12 +31,11 @@ UNKNOWN = "refused in general words"
 INTRO = """\
 # Every name of pandas
 
-What became of each public name of pandas' frames, columns, groups, `.str` and `.dt`.
-*Answered* names ask a question of all rows, and release its answer for a loss; *row-wise* names
-make other private rows, [row by row](verbs.md); *released* names are asked of a released answer,
-which is plain pandas; the rest is *refused*, each with its own reason and the nearest thing that
-works. `python docs/pandas_table.py` makes this page from pandas' own `dir` and from our code, and
-a test says that it is current.
+This page says which public names of pandas' frames, columns, groups, `.str` and `.dt` work here.
+*Answered* names ask a question about all rows, and release its answer for a loss. *Row-wise* names
+make other private rows, [row by row](verbs.md). *Released* names work on a released answer, which
+is plain pandas. The rest is *refused*, each with a reason and the nearest thing that works.
+(`python docs/pandas_table.py` writes this page from pandas' own `dir` and from our code.)
 """
 #: How the lines begin that list names with their status; the page is read by them too.
 _LISTED = {ANSWERED: "**Answered**", ROW_WISE: "**Row-wise**"}
