@@ -51,7 +51,7 @@ class PrivateFrame(FrameAggregations):
         """The public schema: each column with its declared kind, bounds or keys. With epsilon=
         (or another argument), pandas' figures of each column: a DataFrame.
 
-        percentiles, bounds : see `Descriptions.describe`, also for how the loss is divided.
+        percentiles, bounds : see `PrivateSeries.describe`, also for how the loss is divided.
         include, exclude : kinds of columns, as in `select_dtypes`, or include="all". Without them,
             columns of numbers, durations and times, if there are any. Kinds are public. The column
             of units is left out. Each column has an equal part of the loss.
@@ -80,7 +80,7 @@ class PrivateFrame(FrameAggregations):
         """A new frame that knows more public facts: bounds or keys of columns that had none.
 
         facts : a dict, for names that aren't identifiers: ``declare({"my age": (0, 120)})``.
-        columns : for each column a (lower, upper) tuple, a result of `suggest_bounds`, or a list of
+        columns : for each column a (lower, upper) tuple, a result of suggest_bounds, or a list of
             keys, as in ``domain=`` of `dppandas.protect`.
 
         This frame and all others stay as they are: what was asked of them keeps its key, and is

@@ -129,7 +129,7 @@ class PrivateSeries(Frequencies):
         """The value below which a share q of the values lies, clipped to bounds. Missing values
         are left out. A list of shares is the index of the result, as in pandas.
 
-        q, bounds, step : as for the columns of a frame (`Aggregations.quantile`).
+        q, bounds, step : as for the columns of a frame (`PrivateFrame.quantile`).
         method : "exponential" selects a point by its rank. "smooth" adds noise to the value of rank
             ⌈qn⌉, the more noise the more a few rows could change that value. It is better only if
             many values are equal or lie close together; it takes one q and has no error. It is

@@ -96,7 +96,7 @@ class Frequencies(PrivateColumn, Summaries):
         Use them as ``bounds=found``, or make a frame that knows them by
         ``people.declare(age=found)``. With probability 0.975 they reach no further than the closest
         such bounds around all values, and each interval from 2^(e-1) to 2^e outside them holds at
-        most 2w values, about 24/epsilon (``dp.record(found).expected`` states 2w). Numbers below
+        most 2w values, about 20/epsilon (``dp.record(found).expected`` states 2w). Numbers below
         2^-64 count as 0, and numbers above 2^128 are always outside. If no interval holds enough
         values, all three are NaN, which `bounds=` refuses. The record's ``.intervals()`` says where
         the closest bounds around all values lie and what share they clip, together with 95 %.
@@ -238,7 +238,7 @@ def counts_units(table: Table, expression: Expression, keys: object) -> bool:
         return True
     which = f"the unit column {unit!r}" if unit is not None else "a unit column"
     raise QueryError(
-        f"which values {expression} has is private, so nunique and describe count those of "
-        f"declared keys. Only {which} needs none. For nunique keys= is needed; or "
-        f"{declaring_keys(expression)}."
+        f"keys= is needed for {expression}: nunique and describe count those of the declared keys "
+        f"that occur, because its values are private. Only {which} needs none. Write "
+        f"nunique(keys=[…]), or {declaring_keys(expression)}."
     )

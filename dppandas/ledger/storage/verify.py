@@ -82,7 +82,7 @@ class Verdict:
             lines += [f"  and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
         return "\n".join([
             *lines,
-            f"  {len(self._entries)} releases in {self.events} events, schema {self.schema}",
+            f"  releases: {len(self._entries)} in {self.events} events, schema {self.schema}",
             f"  sources: {', '.join(self.sources) or 'none'}",
             f"  budget:  {'unknown' if self._terms is None else self._terms}",
             f"  spent:   {self.spent}",
