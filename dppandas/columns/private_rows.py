@@ -162,7 +162,7 @@ def declared_keys(table: Table, name: Any, expression: Expression) -> Keys:
             'resample("MS", on="when", range=("2020-01-01", "2020-12-31")), or '
             'groupby(pd.Grouper(key="when", freq="MS"), range=…).'
         )
-    example = ["Oslo", "Rome"] if kind == kinds.TEXT else [9, 12, 14]
+    example = ["a", "b"] if kind == kinds.TEXT else [9, 12, 14]
     raise MissingArgument(
         f"keys= is needed for {name!r}: labels are never read from the data, because a rare one "
         f"would show who is in it. Write keys={example}, or {declaring_keys(expression)}. Or pay "

@@ -76,13 +76,15 @@ class PivotMethods(CrosstabMethods):
         another shape (docs/proofs/tables.md); their losses add up to exactly epsilon.
 
         >>> import pandas as pd
-        >>> df = pd.DataFrame({"sex": ["f", "m"], "smokes": [True, False], "age": [30, 40]})
-        >>> keys = {"sex": ["f", "m"], "smokes": [False, True]}
-        >>> df.dp.pivot_table("age", "sex", "smokes", keys=keys, bounds=(0, 99), epsilon=1).shape
-        (2, 2)
-        >>> by_sex = df.dp.pivot_table(index="sex", aggfunc="size", keys={"sex": ["f", "m"]})
-        >>> by_sex.release(epsilon=1).index.tolist()
-        ['f', 'm']
+        >>> people = pd.DataFrame({"sex": ["f", "m"] * 5000, "age": [20, 60] * 5000}).dp
+        >>> people = people.assign(old="age > 50")
+        >>> keys = {"sex": ["f", "m"]}
+        >>> found = people.pivot_table("age", "sex", keys=keys, bounds=(0, 99), epsilon=1)
+        >>> found.round()["age"].to_dict()
+        {'f': 20.0, 'm': 60.0}
+        >>> sizes = people.pivot_table(index="sex", columns="old", aggfunc="size", keys=keys)
+        >>> sizes.release(epsilon=1).round(-2).loc["f"].to_dict()
+        {False: 5000, True: 0}
         """
         if not isinstance(margins, bool):
             raise QueryError(f"margins={quoted(margins)} must be True or False.")
