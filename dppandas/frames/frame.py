@@ -33,7 +33,8 @@ from .tables import PerUnit
 
 
 class PrivateFrame(FrameAggregations):
-    """Rows about people, which answer only by releases. It shows its schema, never its rows."""
+    """Rows about people, which answer only by releases, with the options of `Unreleased.release`.
+    It shows its schema, never its rows."""
 
     # what is public
 

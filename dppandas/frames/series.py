@@ -29,7 +29,8 @@ LONGEST = 60
 
 
 class PrivateSeries(Frequencies):
-    """One column of private rows, or a mask made from them."""
+    """One column of private rows, or a mask made from them. It answers only by releases, with the
+    options of `Unreleased.release`."""
 
     @hide_internals
     def __repr__(self) -> builtins.str:

@@ -48,8 +48,8 @@ class Deviation:
 class Verdict:
     """What a ledger's file was found to hold: ``is_sound``, and if not, its ``deviations``.
 
-    ``head`` is the hash of the last event: note it elsewhere, for a file that was cut off at its
-    end, or rewritten by somebody who could write all of it, looks sound.
+    ``head`` is the hash of the last event: note it elsewhere, because a file that was cut off at
+    its end, or rewritten by somebody who could write all of it, looks sound.
     """
 
     path: File

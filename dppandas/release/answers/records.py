@@ -217,7 +217,7 @@ class Record(ABC):
 
     @property
     def epsilon(self) -> Epsilon:
-        """The exact ε that the ledger was charged."""
+        """The exact ε that the ledger was charged; 0 in a session that counts ρ: see `Loss`."""
         return self.loss.epsilon
 
     @property
