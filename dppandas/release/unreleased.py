@@ -285,7 +285,7 @@ class UnreleasedMode(Unreleased):
 
 
 class UnreleasedLabel(UnreleasedMode):
-    """A label that isn't selected yet."""
+    """A label that isn't selected yet. `PrivateFrame.idxmax` with a loss selects it at once."""
 
     @staticmethod
     def _shaped(record: Record) -> Any:
