@@ -123,7 +123,7 @@ class UnknownColumn(QueryError, KeyError):
 
 
 class MissingArgument(QueryError):
-    """A public fact that dppandas never reads from the data has to be given."""
+    """An argument has to be given, such as a public fact that is never read from the data."""
 
 
 class UnsupportedExpression(QueryError):
@@ -139,7 +139,7 @@ class UnsupportedVerb(PrivateValueError, AttributeError):
 
 
 class LineageError(DPError):
-    """The privacy unit of a frame is not known any more."""
+    """It isn't known whose rows these are, or whether two things have the same rows."""
 
 
 class SourceError(DPError):

@@ -57,6 +57,10 @@ class TextMethods(Accessor[C]):
     """``.str``: methods of strings. Other values become missing, and pass no test. *Stability*: 1,
     row by row.
 
+    Methods without arguments are those of pandas: lower, upper, title, capitalize, swapcase,
+    casefold and len; and the tests isalpha, isdigit, isalnum, isspace, islower, isupper, istitle,
+    isnumeric, isdecimal and isascii. ``.str[0]`` and ``.str[:3]`` are `get` and `slice`.
+
     >>> import pandas as pd, dppandas as dp
     >>> p = dp.private(pd.DataFrame({"city": ["Rome ", "oslo"]}), unit="row")
     >>> p["city"].str.strip().str.lower().str.startswith("r")
@@ -78,6 +82,7 @@ class TextMethods(Accessor[C]):
         """A method without arguments."""
 
         def method() -> C:
+            """As in pandas' ``.str``, row by row."""
             return self._new(kind(self._operand, name))
 
         method.__name__ = name  # errors name it
@@ -100,7 +105,7 @@ class TextMethods(Accessor[C]):
 
     @hide_internals
     def slice(self, start: Any = None, stop: Any = None, step: Any = None) -> C:
-        """Characters start to stop of each text."""
+        """Each text from position start to stop, as ``.str[start:stop:step]``."""
         if step == 0:
             raise QueryError("step=0 never moves on. Give another step, such as 1.")
         named = {"start": start, "stop": stop, "step": step}.items()
@@ -109,17 +114,17 @@ class TextMethods(Accessor[C]):
 
     @hide_internals
     def strip(self, to_strip: str | None = None) -> C:
-        """Texts without spaces (or other characters) at both ends."""
+        """Texts without whitespace (or the characters of ``to_strip``) at both ends."""
         return self._stripped("strip", to_strip)
 
     @hide_internals
     def lstrip(self, to_strip: str | None = None) -> C:
-        """Texts without spaces (or other characters) at the start."""
+        """Texts without whitespace (or the characters of ``to_strip``) at the start."""
         return self._stripped("lstrip", to_strip)
 
     @hide_internals
     def rstrip(self, to_strip: str | None = None) -> C:
-        """Texts without spaces (or other characters) at the end."""
+        """Texts without whitespace (or the characters of ``to_strip``) at the end."""
         return self._stripped("rstrip", to_strip)
 
     def _stripped(self, method: str, to_strip: str | None) -> C:
@@ -128,12 +133,12 @@ class TextMethods(Accessor[C]):
 
     @hide_internals
     def removeprefix(self, prefix: str) -> C:
-        """Texts without a prefix."""
+        """Texts without a prefix, where they have it."""
         return self._new(TextMap(self._operand, "removeprefix", (text(prefix, "prefix"),)))
 
     @hide_internals
     def removesuffix(self, suffix: str) -> C:
-        """Texts without a suffix."""
+        """Texts without a suffix, where they have it."""
         return self._new(TextMap(self._operand, "removesuffix", (text(suffix, "suffix"),)))
 
     @hide_internals
@@ -163,7 +168,7 @@ class TextMethods(Accessor[C]):
 
     @hide_internals
     def pad(self, width: int, side: str = "left", fillchar: str = " ") -> C:
-        """Texts padded on the "left", on the "right" or on "both" sides."""
+        """Texts padded on the "left", on the "right" or on "both" sides, to at most 1,000."""
         sides = {"left": "rjust", "right": "ljust", "both": "center"}
         if not is_one_of(side, tuple(sides)):
             raise QueryError(f"side={quoted(side)} must be 'left', 'right' or 'both'.")
@@ -171,12 +176,12 @@ class TextMethods(Accessor[C]):
 
     @hide_internals
     def repeat(self, repeats: int) -> C:
-        """Texts that are repeated, at most 1,000 times."""
+        """Texts repeated a number of times, at most 1,000."""
         return self._new(TextMap(self._operand, "repeat", (width_of(repeats, "repeats"),)))
 
     @hide_internals
     def slice_replace(self, start: Any = None, stop: Any = None, repl: str | None = None) -> C:
-        """Characters start to stop of each text replaced by another text."""
+        """Texts in which what stands from start to stop is replaced by ``repl``, or left out."""
         ends = [None if e is None else whole(e, n) for n, e in (("start", start), ("stop", stop))]
         by = "" if repl is None else text(repl, "repl")
         return self._new(TextMap(self._operand, "slice_replace", (*ends, by)))
@@ -202,17 +207,17 @@ class TextMethods(Accessor[C]):
 
     @hide_internals
     def find(self, sub: str) -> C:
-        """Where another string first begins, or -1."""
+        """The position at which another string first begins, or -1."""
         return self._new(TextMap(self._operand, "find", (text(sub, "sub"),)))
 
     @hide_internals
     def rfind(self, sub: str) -> C:
-        """Where another string last begins, or -1."""
+        """The position at which another string last begins, or -1."""
         return self._new(TextMap(self._operand, "rfind", (text(sub, "sub"),)))
 
     @hide_internals
     def count(self, pat: str, flags: int = 0) -> C:
-        """How many times a regular expression matches."""
+        """How many matches of a regular expression each text has."""
         return self._new(TextMap(self._operand, "count", (flagged(pat, flags),)))
 
     @hide_internals
@@ -277,9 +282,9 @@ class TextMethods(Accessor[C]):
 
     @hide_internals
     def extract(self, pat: str, flags: int = 0, expand: bool | None = None) -> Any:
-        """The groups of a regular expression, at its first match; missing without a match. One
-        group makes a column, several (or ``expand=True``) a frame with a column for each, named as
-        the groups are."""
+        """What the groups of a regular expression match at its first match; missing without a
+        match. One group makes a column; several, or ``expand=True``, a frame with a column for
+        each, under its name or number."""
         pattern = flagged(pat, flags)
         found = re.compile(pattern)
         if found.groups < 1:
@@ -299,9 +304,8 @@ class TextMethods(Accessor[C]):
     def split(
         self, pat: str | None = None, n: int = -1, expand: bool = False, regex: bool | None = None
     ) -> Any:
-        """Texts split into lists, for explode or ``.str[0]``; with ``expand=True`` and ``n=``, into
-        the columns 0 to n of a frame. Without n= never into columns, because how many there would
-        be is private.
+        """Texts split into lists, for explode or ``.str[0]``; with ``expand=True`` into columns 0
+        to n of a frame. That needs ``n=``, because the number of columns would be private.
 
         As in pandas, a pat of more than one character is a regular expression.
         """
@@ -314,7 +318,7 @@ class TextMethods(Accessor[C]):
 
     @hide_internals
     def rsplit(self, pat: str | None = None, n: int = -1, expand: bool = False) -> Any:
-        """As `split`, from the end."""
+        """Like `split`, but counts ``n`` splits from the end."""
         separator = None if pat is None else text(pat, "pat") or None
         most = -1 if n is None else whole(n, "n") or -1
         return self._parted(TextMap(self._operand, "rsplit", (separator, most)), n, expand)
@@ -336,25 +340,25 @@ class TextMethods(Accessor[C]):
 
     @hide_internals
     def partition(self, sep: str = " ", expand: bool = True) -> Any:
-        """Texts before a separator's first place, the separator, and what follows: the columns 0,
-        1 and 2 of a frame; with ``expand=False`` a list."""
+        """The text before the first separator, the separator, and the text after it: the columns
+        0, 1 and 2 of a frame; with ``expand=False`` a list."""
         parts = TextMap(self._operand, "partition", (separator(sep),))
         return self._elements(parts, 3) if expand else self._new(parts)
 
     @hide_internals
     def rpartition(self, sep: str = " ", expand: bool = True) -> Any:
-        """As `partition`, at the separator's last place."""
+        """Like `partition`, but at the last separator."""
         parts = TextMap(self._operand, "rpartition", (separator(sep),))
         return self._elements(parts, 3) if expand else self._new(parts)
 
     @hide_internals
     def startswith(self, pat: str | tuple[str, ...], na: Any = None) -> C:
-        """A mask: which strings start with this. na : whether missing values do."""
+        """A mask: which strings start with this or one of these. For ``na`` see `contains`."""
         return self._tested("startswith", (texts(pat),), na)
 
     @hide_internals
     def endswith(self, pat: str | tuple[str, ...], na: Any = None) -> C:
-        """A mask: which strings end with this. na : whether missing values do."""
+        """A mask: which strings end with this or one of these. For ``na`` see `contains`."""
         return self._tested("endswith", (texts(pat),), na)
 
     @hide_internals
@@ -363,22 +367,22 @@ class TextMethods(Accessor[C]):
     ) -> C:
         """A mask: which strings contain a regular expression (with ``regex=False``, a string).
 
-        na : whether missing values do."""
+        na : True counts missing values in; by default they are False."""
         case, flags = case and not flags & re.IGNORECASE, flags & ~re.IGNORECASE
         pattern = flagged(pat, flags) if regex else text(pat, "pat")
         return self._tested("contains", (pattern, not case, bool(regex)), na)
 
     @hide_internals
     def match(self, pat: str, case: bool = True, flags: int = 0, na: Any = None) -> C:
-        """A mask: which strings start with a match of a regular expression. na : whether missing
-        values do."""
+        """A mask: which strings start with a match of a regular expression. For ``na`` see
+        `contains`."""
         case, flags = case and not flags & re.IGNORECASE, flags & ~re.IGNORECASE
         return self._tested("match", (flagged(pat, flags), not case, True), na)
 
     @hide_internals
     def fullmatch(self, pat: str, case: bool = True, flags: int = 0, na: Any = None) -> C:
-        """A mask: which strings match a regular expression as a whole. na : whether missing values
-        do."""
+        """A mask: which strings match a regular expression as a whole. For ``na`` see
+        `contains`."""
         case, flags = case and not flags & re.IGNORECASE, flags & ~re.IGNORECASE
         return self._tested("fullmatch", (flagged(pat, flags), not case, True), na)
 

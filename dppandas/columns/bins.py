@@ -112,7 +112,7 @@ def cut_up(
     include_lowest: bool,
     ordered: bool,
 ) -> Cut:
-    """See `PrivateColumn.cut`."""
+    """See `PrivateSeries.cut`."""
     given = isinstance(bins, pd.IntervalIndex)
     if given:
         right = _is_right(bins, labels)

@@ -65,7 +65,7 @@ class PrivateColumn(ColumnOperators):
 
     @release_method
     def round(self, decimals: int = 0) -> Self:
-        """Rounded to `decimals` places. *Stability*: 1, row by row."""
+        """Numbers rounded to ``decimals`` places. *Stability*: 1, row by row."""
         places = whole_number(decimals, "decimals", -300, 300)
         return self._new(Function("round", self._expression, places))
 
@@ -159,7 +159,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     @hide_internals
     def apply(self, func: Any, args: Any = (), **options: Any) -> Self:
-        """A function for one value, of each value. It is called once, with private values that have
+        """Apply a function for one value to each. It is called once, with private values that have
         operators, numpy's functions of one row, the methods of texts and the parts of times; it
         can't look at any of them. *Stability*: 1, row by row.
 
@@ -179,7 +179,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     @release_method
     def case_when(self, caselist: Any) -> Self:
-        """The value of the first condition that is true, else this column's own.
+        """The value that goes with the first true condition, else this column's own.
 
         caselist : pairs of a private mask (or a function of this column) and a value: a plain one,
             a missing one, or a private column of the same rows.
@@ -204,7 +204,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     @release_method
     def replace(self, to_replace: Any, value: Any = None) -> Self:
-        """Some plain values replaced by others, the rest kept.
+        """Plain values replaced by others; the rest stay as they are.
 
         to_replace : a dict of old to new values; or an old value, or a list of them, to be
             replaced by ``value`` (or by a list of as many).
@@ -286,7 +286,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     @hide_internals
     def pipe(self, func: Any, *args: Any, **kwargs: Any) -> Any:
-        """``func(self, …)``."""
+        """``func(self, …)``, for method chains."""
         return func(self, *args, **kwargs)
 
     @property
@@ -301,8 +301,8 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     @hide_internals
     def isin(self, values: Sequence[Any]) -> Self:
-        """A mask: which values are in a list of plain values: a list, set, Index, array or Series,
-        which counts as public. *Stability*: 1, row by row."""
+        """A mask: which values are among some plain ones: those of a list, set, Index, array or
+        Series, which count as public. *Stability*: 1, row by row."""
         if not is_listed(values):
             raise QueryError("isin takes a list of plain values, such as isin(['a', 'b']).")
         return self._new(expressions.IsIn(self._expression, listed(values)))

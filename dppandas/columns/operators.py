@@ -58,8 +58,8 @@ def _method(name: str, symbol: str) -> Any:
     said = f"other {symbol} column" if is_reflected else f"column {symbol} other"
     method.__name__, method.__qualname__ = name, f"ColumnOperators.{name}"
     method.__doc__ = (
-        f"``{said}``, after a value that is missing on one side is filled with ``fill_value``. "
-        "*Stability*: 1, row by row."
+        f"``{said}``, as a method. ``fill_value`` replaces a value that is missing on one side\n"
+        "only. *Stability*: 1, row by row."
     )
     return hide_internals(method)
 

@@ -162,9 +162,10 @@ def declared_keys(table: Table, name: Any, expression: Expression) -> Keys:
             'resample("MS", on="when", range=("2020-01-01", "2020-12-31")), or '
             'groupby(pd.Grouper(key="when", freq="MS"), range=…).'
         )
+    example = ["a", "b"] if kind == kinds.TEXT else [9, 12, 14]
     raise MissingArgument(
         f"keys= is needed for {name!r}: labels are never read from the data, because a rare one "
-        f"would show who is in it. Write keys=[9, 12, 14], or {declaring_keys(expression)}. Or pay "
+        f"would show who is in it. Write keys={example}, or {declaring_keys(expression)}. Or pay "
         "for common ones: value_counts(…, delta=…) or groupby(…, delta=…)."
     )
 

@@ -219,8 +219,8 @@ TEXTS = _by_name(
 TIMES = _by_name(
     ("as_unit unit", "a time means the same in every unit", "leave it out"),
     ("freq", "it would be read from all rows", "round times to one: floor('h'), to_period('M')"),
-    ("isocalendar", "it makes three columns", "use isocalendar_week, or strftime('%G-%V')"),
-    ("week weekofyear", "pandas has dropped it", "use isocalendar_week"),
+    ("isocalendar", "it makes three columns", "use strftime('%G-%V')"),
+    ("week weekofyear", "pandas has dropped it", 'use isocalendar()["week"]'),
     ("time timetz", "times of day are no values here", "use hour and minute, or strftime('%H:%M')"),
     ("to_pydatetime to_pytimedelta", _SHOWS, _RELEASE),
     ("tz", "the kind of a column says if it has zones", "describe() shows declared kinds"),

@@ -33,7 +33,10 @@ class TimeMethods(Accessor[C]):
     """``.dt``: methods of times and durations. Other values become missing. *Stability*: 1, row by
     row.
 
-    The possible values of month, hour, day_name() and the like are known, so they need no keys.
+    Parts of times are those of pandas: year, quarter, month, day, hour, minute, second,
+    dayofweek, dayofyear, days_in_month, is_month_end, is_leap_year and the like; of durations
+    days, seconds and the like. The possible values of quarter, month, hour, day_name() and others
+    are known, so they need no keys.
 
     >>> import pandas as pd, dppandas as dp
     >>> p = dp.private(pd.DataFrame({"when": pd.to_datetime(["2020-01-31"])}), unit="row")
@@ -73,7 +76,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     @hide_internals
     def normalize(self) -> C:
-        """Midnight of the day."""
+        """Times set back to midnight of their day."""
         return self._new(TimePart(self._operand, "normalize"))
 
     @property
@@ -105,9 +108,9 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     @hide_internals
     def tz_localize(self, tz: Any) -> C:
-        """Times without a zone by the clock of a zone, such as "Europe/Berlin"; None gives what the
-        clock of a zoned time shows. Missing are zoned times, and those that the clock shows never
-        or twice, where pandas would raise an error."""
+        """Times without a zone, read by the clock of a zone such as "Europe/Berlin"; None takes the
+        zone away and keeps the clock. Zoned times become missing, and so do times that
+        the clock shows never or twice, where pandas would raise an error."""
         return self._new(Localized(self._operand, None if tz is None else _zone(tz)))
 
     @hide_internals
@@ -119,8 +122,8 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     @hide_internals
     def strftime(self, date_format: str) -> C:
-        """Times as text, such as "%Y-%m-%d", with English names on every machine. Refused are
-        directives that depend on the locale (%c, %x, %X) or that some systems lack."""
+        """Times as text in a format such as "%Y-%m-%d", with English names on every machine.
+        Directives that depend on the locale (%c, %x, %X) or that some systems lack are refused."""
         form = text(date_format, "date_format")
         strange = unknown(form)
         if strange or len(form) > LONGEST:

@@ -33,7 +33,8 @@ from .tables import PerUnit
 
 
 class PrivateFrame(FrameAggregations):
-    """Rows about people, which answer only by releases. It shows its schema, never its rows."""
+    """Rows about people, which answer only by releases, with the options of `Unreleased.release`.
+    It shows its schema, never its rows."""
 
     # what is public
 
@@ -51,7 +52,7 @@ class PrivateFrame(FrameAggregations):
         """The public schema: each column with its declared kind, bounds or keys. With epsilon=
         (or another argument), pandas' figures of each column: a DataFrame.
 
-        percentiles, bounds : see `Descriptions.describe`, also for how the loss is divided.
+        percentiles, bounds : see `PrivateSeries.describe`, also for how the loss is divided.
         include, exclude : kinds of columns, as in `select_dtypes`, or include="all". Without them,
             columns of numbers, durations and times, if there are any. Kinds are public. The column
             of units is left out. Each column has an equal part of the loss.
@@ -80,7 +81,7 @@ class PrivateFrame(FrameAggregations):
         """A new frame that knows more public facts: bounds or keys of columns that had none.
 
         facts : a dict, for names that aren't identifiers: ``declare({"my age": (0, 120)})``.
-        columns : for each column a (lower, upper) tuple, a result of `suggest_bounds`, or a list of
+        columns : for each column a (lower, upper) tuple, a result of suggest_bounds, or a list of
             keys, as in ``domain=`` of `dppandas.protect`.
 
         This frame and all others stay as they are: what was asked of them keeps its key, and is
@@ -257,10 +258,10 @@ ask .release(epsilon=…)>
         To group by the unit column is to ask for one row for each unit: see `per_unit`.
 
         >>> import pandas as pd, dppandas as dp
-        >>> when = pd.to_datetime(["2024-01-05", "2024-02-07"] * 99)
+        >>> when = pd.to_datetime(["2024-01-05", "2024-02-07"] * 500)
         >>> p = dp.protect(pd.DataFrame({"when": when}), name="grouped")
-        >>> p.groupby(p["when"].dt.month, as_index=False).size(epsilon=1).columns.tolist()
-        ['when', 'size']
+        >>> p.groupby(p["when"].dt.month).size(epsilon=1).round(-2).head(3).to_dict()
+        {1: 500, 2: 500, 3: 0}
         """
         if keys is None and delta is None and self._is_unit(by):
             return self.per_unit()
@@ -286,11 +287,11 @@ ask .release(epsilon=…)>
         closed, label : as in pandas, but only their defaults make sense here.
 
         >>> import pandas as pd, dppandas as dp
-        >>> when = pd.to_datetime(["2024-01-05", "2024-02-07"] * 99)
+        >>> when = pd.to_datetime(["2024-01-05", "2024-02-07"] * 500)
         >>> p = dp.protect(pd.DataFrame({"when": when}), name="resampled")
         >>> by_month = p.resample("MS", on="when", range=("2024-01", "2024-03"))
-        >>> by_month.size(epsilon=1).index.month.tolist()
-        [1, 2, 3]
+        >>> by_month.size(epsilon=1).round(-2).tolist()
+        [500, 500, 0]
         """
         times = self._table.times
         if on is None and times is None:

@@ -224,9 +224,11 @@ class FrameAggregations(Naming, PivotMethods):
     ) -> Any:
         """The name of the column with the largest sum (without bounds, the most True values).
 
-        Report noisy max over counting queries: the same as ``sum(…).idxmax(epsilon=…)``. With
-        axis=1 the result is a private column, and nothing is released: the name of the column with
-        the largest value of each row (see `idxmin`).
+        Report noisy max over counting queries: the same as ``sum(…).idxmax(epsilon=…)``. Without a
+        loss it asks for these sums: write ``.idxmax().idxmax(epsilon=…)`` later, because
+        ``.release(epsilon=…)`` would release all of them. With axis=1 the result is a private
+        column, and nothing is released: the name of the column with the largest value of each row
+        (see `idxmin`).
 
         *Guarantee*: epsilon-differential privacy of the unit, for any number of columns
         (docs/proofs/permute_and_flip.md).

@@ -210,9 +210,9 @@ class PrivateGroupBy(GroupsOneByOne, Covariances):
         ℓ1 sensitivity is 1 a row (docs/proofs/counts.md).
 
         >>> import pandas as pd
-        >>> p = pd.DataFrame({"g": ["a", "b"] * 99, "x": [1, 3] * 99}).dp
-        >>> p.groupby("g", keys=["a", "b"])["x"].hist(bins=[0, 2, 4], epsilon=1).index[0]
-        ('a', Interval(0.0, 2.0, closed='left'))
+        >>> p = pd.DataFrame({"sex": ["f", "m"] * 500, "age": [20, 60] * 500}).dp
+        >>> p.groupby("sex", keys=["f", "m"])["age"].hist([0, 50, 99], epsilon=1).round(-2).tolist()
+        [500, 0, 0, 500]
         """
         column = self._one("hist")
         inner, said = binned(self._table, column, self._columns[column], bins, range)
@@ -233,8 +233,8 @@ class PrivateGroupBy(GroupsOneByOne, Covariances):
         group that its rows can reach (docs/proofs/units.md).
 
         >>> import pandas as pd
-        >>> p = pd.DataFrame({"g": ["a", "b"] * 99, "city": ["Rome", "Oslo"] * 99}).dp
-        >>> n = p.groupby("g", keys=["a", "b"])["city"].nunique(keys=["Rome", "Oslo"], epsilon=1)
+        >>> p = pd.DataFrame({"sex": ["f", "m"] * 99, "city": ["Rome", "Oslo"] * 99}).dp
+        >>> n = p.groupby("sex", keys=["f", "m"])["city"].nunique(keys=["Rome", "Oslo"], epsilon=1)
         >>> n.between(0, 2).tolist()
         [True, True]
         """
@@ -277,9 +277,9 @@ class UndeclaredCells(Cells):
 class UnknownGroups(PrivateGroupBy):
     """Private rows grouped by keys found in the data: `PrivateFrame.groupby` with ``delta=``.
 
-    Half of ε pays for counts, which decide which keys are shown, and half for the statistic of
-    those keys; `size` shows the counts, for all of ε. Keys are sorted, as objects. Errors and
-    intervals hold for each key by itself, given that it is shown.
+    Only size, count, sum, mean, var and std answer. Half of ε decides by counts which keys are
+    shown, and half pays for the statistic; `size` shows the counts, for all of ε. Keys are sorted,
+    as objects. Errors and intervals hold for each key by itself, given that it is shown.
     """
 
     def _question(

@@ -68,21 +68,21 @@ class PivotMethods(CrosstabMethods):
             are sums of the noisy counts, as in `crosstab`, and cost nothing. Others can't be
             computed from the cells: half of the loss pays for them.
         fill_value, dropna, observed : they change nothing, because all keys have an answer.
-        keys : a dict with a list of labels for each column; else the declared domain's. Rows with
-            other labels are in no cell and no margin.
+        keys : a dict with labels for each column; else the declared domain's. Others don't count.
         bounds : of the values, as for the aggregate alone.
 
         *Guarantee*: that of the aggregates by groups, because these are the same releases in
         another shape (docs/proofs/tables.md); their losses add up to exactly epsilon.
 
         >>> import pandas as pd
-        >>> df = pd.DataFrame({"sex": ["f", "m"], "smokes": [True, False], "age": [30, 40]})
-        >>> keys = {"sex": ["f", "m"], "smokes": [False, True]}
-        >>> df.dp.pivot_table("age", "sex", "smokes", keys=keys, bounds=(0, 99), epsilon=1).shape
-        (2, 2)
-        >>> by_sex = df.dp.pivot_table(index="sex", aggfunc="size", keys={"sex": ["f", "m"]})
-        >>> by_sex.release(epsilon=1).index.tolist()
-        ['f', 'm']
+        >>> people = pd.DataFrame({"sex": ["f", "m"] * 5000, "age": [20, 60] * 5000})
+        >>> people, keys = people.dp.assign(old="age > 50"), {"sex": ["f", "m"]}
+        >>> found = people.pivot_table("age", "sex", keys=keys, bounds=(0, 99), epsilon=1)
+        >>> found.round()["age"].to_dict()
+        {'f': 20.0, 'm': 60.0}
+        >>> asked = people.pivot_table(index="sex", columns="old", aggfunc="size", keys=keys)
+        >>> asked.release(epsilon=1).round(-2).loc["f"].tolist()  # not old, and old
+        [5000, 0]
         """
         if not isinstance(margins, bool):
             raise QueryError(f"margins={quoted(margins)} must be True or False.")

@@ -75,10 +75,10 @@ def protect(
         with a store needs it, because there the same query of the same version is answered once,
         and replayed after a restart.
     kinds : the kinds of columns, a public fact. A dict such as {"when": "time", "price": "number"}
-        converts cells as `astype` does. Without it, the dtypes decide, and you assert that they
+        converts cells as astype does. Without it, the dtypes decide, and you assert that they
         are public (docs/kinds.md).
-    materialize : True keeps a stream of Arrow in memory, and rows of Dask and Spark there.
-    prune : True skips row groups without a row that a filter keeps: time depends on the data.
+    materialize : True reads a stream of Arrow into memory, and lets Dask and Spark keep the rows.
+    prune : True skips row groups in which a filter keeps no row: the time depends on the data.
 
     Frames that are made from the private frame by its own methods are row-wise, and their lineage
     is *verified*. It is *asserted* if plain pandas made ``df`` from the frame of an earlier source.

@@ -29,7 +29,8 @@ LONGEST = 60
 
 
 class PrivateSeries(Frequencies):
-    """One column of private rows, or a mask made from them."""
+    """One column of private rows, or a mask made from them. It answers only by releases, with the
+    options of `Unreleased.release`."""
 
     @hide_internals
     def __repr__(self) -> builtins.str:
@@ -108,9 +109,9 @@ class PrivateSeries(Frequencies):
         docs/proofs/smooth.md).
 
         >>> import pandas as pd
-        >>> m = pd.Series([20, 30, 40] * 100).dp.median(bounds=(0, 60), epsilon=1)
-        >>> 0 <= m <= 60, m.error()
-        (True, 24.0)
+        >>> m = pd.Series([20, 30, 40] * 1000, name="age").dp.median(bounds=(0, 60), epsilon=1)
+        >>> m, m.error()  # in ranks
+        (30.0, 24.0)
         """
         if self._is_smooth(method):
             return self._smoothly("median", 0.5, bounds)
@@ -129,7 +130,7 @@ class PrivateSeries(Frequencies):
         """The value below which a share q of the values lies, clipped to bounds. Missing values
         are left out. A list of shares is the index of the result, as in pandas.
 
-        q, bounds, step : as for the columns of a frame (`Aggregations.quantile`).
+        q, bounds, step : as for the columns of a frame (`PrivateFrame.quantile`).
         method : "exponential" selects a point by its rank. "smooth" adds noise to the value of rank
             ⌈qn⌉, the more noise the more a few rows could change that value. It is better only if
             many values are equal or lie close together; it takes one q and has no error. It is
@@ -143,8 +144,8 @@ class PrivateSeries(Frequencies):
         >>> import pandas as pd, dppandas as dp
         >>> _ = dp.session(experimental=True)
         >>> ages = pd.Series([20] * 500 + [60] * 100)
-        >>> bool(abs(ages.dp.median(bounds=(0, 100), method="smooth", epsilon=1) - 20) < 1)
-        True
+        >>> ages.dp.median(bounds=(0, 100), method="smooth", epsilon=1).round()
+        20.0
         """
         if self._is_smooth(method):
             return self._smoothly("quantile", q, bounds)
@@ -209,9 +210,9 @@ class PrivateSeries(Frequencies):
         cells, so the ℓ1 sensitivity is 1 a row (docs/proofs/counts.md).
 
         >>> import pandas as pd
-        >>> ages = pd.Series([20, 30, 400] * 100, name="age")
-        >>> ages.dp.clipping_shares(bounds=(0, 99), epsilon=1).index.tolist()
-        ['below', 'inside', 'above']
+        >>> ages = pd.Series([20, 30, 400] * 1000, name="age")
+        >>> ages.dp.clipping_shares(bounds=(0, 99), epsilon=1).round(1).to_dict()
+        {'below': 0.0, 'inside': 0.7, 'above': 0.3}
         """
         (expression,), (bound,), _ = self._measured(bounds)
         keys = Keys(Outside.labels)
@@ -237,9 +238,10 @@ class PrivateSeries(Frequencies):
         ``frame["age"].groupby(frame["sex"])`` is ``frame.groupby("sex")["age"]``.
 
         >>> import pandas as pd
-        >>> p = pd.DataFrame({"sex": ["f", "m"] * 99, "age": [30, 40] * 99}).dp
-        >>> p["age"].groupby(p["sex"], keys=["f", "m"]).count(epsilon=1).index.tolist()
-        ['f', 'm']
+        >>> p = pd.DataFrame({"sex": ["f", "m"] * 5000, "age": [20, 60] * 5000}).dp
+        >>> by_sex = p["age"].groupby(p["sex"], keys=["f", "m"])
+        >>> by_sex.mean(bounds=(0, 99), epsilon=1).round().to_dict()
+        {'f': 20.0, 'm': 60.0}
         """
         items = by if isinstance(by, list) else [by]
         if self.name is None or not all(isinstance(each, PrivateSeries) for each in items):
@@ -269,9 +271,9 @@ class PrivateSeries(Frequencies):
         (docs/proofs/covariances.md).
 
         >>> import pandas as pd
-        >>> p = pd.DataFrame({"a": [1, 2, 3, 4] * 99, "b": [4, 4, 2, 1] * 99}).dp
-        >>> type(p["a"].cov(p["b"], bounds=(0, 5), epsilon=1).interval())
-        <class 'tuple'>
+        >>> p = pd.DataFrame({"age": [20, 60] * 5000, "wage": [20, 30] * 5000}).dp
+        >>> p["age"].cov(p["wage"], bounds=(0, 99), epsilon=1).round(-2)
+        100.0
         """
         return self._with_other("cov", other, ddof, bounds)
 

@@ -60,7 +60,8 @@ class Ledger:
 
     @property
     def spent(self) -> Epsilon:
-        """Σε of all entries, or Σρ."""
+        """The ε (or ρ) that a unit can have lost so far: the sum of all losses, of which those of a
+        partition count as `PrivateFrame.partition` says."""
         return self._terms.measure.first(self.loss)
 
     @property
@@ -71,7 +72,7 @@ class Ledger:
 
     @property
     def loss(self) -> Loss:
-        """All that is spent, δ included."""
+        """All that a unit can have lost so far: `spent`, together with the δ."""
         return self._store.spending.total
 
     @property
@@ -101,8 +102,8 @@ class Ledger:
         return self._store.count() + len(self._replays)
 
     def by_source(self) -> dict[str, Epsilon]:
-        """The ε (or ρ) that a unit of each source has spent, in order of first use. For information
-        only: the limit is on the sum."""
+        """The ε (or ρ) that a unit of each source can have lost, in order of first use. For
+        information only: the limit is on their sum."""
         return self._snapshot().by_source()
 
     def schema(self, source: str) -> pd.DataFrame:

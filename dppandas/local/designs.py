@@ -50,7 +50,7 @@ class Rate(NamedTuple):
 
 
 class Design(ABC):
-    """How answers are randomised; public.
+    """How answers are randomised, which is public.
 
     Attributes: ``name``, ``keys`` (the labels of the answers, in order) and ``epsilon``, what each
     response costs its respondent.
@@ -64,7 +64,7 @@ class Design(ABC):
 
     @abstractmethod
     def respond(self, truth: Codes, bits: Bits = SYSTEM, word: int = WORD) -> npt.NDArray[Any]:
-        """The responses to answers given as positions of keys; len(keys) means none of the keys."""
+        """Randomise answers, given as positions of keys; len(keys) stands for none of the keys."""
 
     @abstractmethod
     def _p(self, key: int) -> Formula:
@@ -98,7 +98,7 @@ class Design(ABC):
         return max(_variance(rate, f) for rate in self.rates for f in shares) / respondents
 
     def probabilities(self) -> pd.DataFrame:
-        """The probability of each response, a column, to each answer, a row.
+        """The probability of each response (a column) to each answer (a row).
 
         With unary encoding a response is a yes or no to each key by itself: the columns are the
         keys, and a cell is the probability of a yes.
@@ -263,7 +263,7 @@ class CoinDesign:
         return _implied(self.truth, self.yes)
 
     def probabilities(self) -> pd.DataFrame:
-        """The probability of each response, a column, to each answer, a row."""
+        """The probability of each response (a column) to each answer (a row)."""
         return Coins(BINARY, self.truth, self.yes, self.name).probabilities()
 
     def __repr__(self) -> str:
@@ -275,7 +275,7 @@ class CoinDesign:
 @hide_internals
 def one_coin(truth: object) -> CoinDesign:
     """Warner's design by the probability of a true response, which must be above 1/2: the loss is
-    ln(truth / (1 - truth)). By ``epsilon=`` instead, it is ``design="one coin"``.
+    ln(truth / (1 - truth)). To give ``epsilon=`` instead, write ``design="one coin"``.
 
     >>> one_coin("3/4"), one_coin("3/4").epsilon  # ln 3
     (one_coin(truth=3/4), 1.09861228866811)

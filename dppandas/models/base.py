@@ -177,7 +177,7 @@ class Releases(tuple[Record, ...]):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Model(ABC):
-    """A program of releases with scikit-learn's `fit`, `get_params` and `set_params`.
+    """A model that learns by releases, with scikit-learn's `fit`, `get_params` and `set_params`.
 
     Arguments are kept as they are and checked by `fit`, so that scikit-learn's clone works. What
     `fit` learns ends in an underscore. Either all its releases are charged, or, if the budget can't

@@ -55,9 +55,10 @@ class LinearRegression(Linear):
     clip : each gradient clips the residual to this share of half the target's range, which lowers
         the noise; 2 clips nothing.
 
-    Learnt: ``coef_`` (d,), ``intercept_``, ``n_iter_`` (0 where it is a constant), ``releases_``.
+    After `fit`: ``coef_`` (d,), ``intercept_``, ``n_iter_`` (0 if the model is a constant),
+    ``releases_``.
 
-    *Guarantee*: as of `fit`. Source: the statistical queries of Blum, Dwork, McSherry and Nissim,
+    *Guarantee*: as for `fit`. Source: the statistical queries of Blum, Dwork, McSherry and Nissim,
     "Practical privacy: the SuLQ framework", PODS 2005.
 
     >>> import pandas as pd, dppandas as dp

@@ -42,9 +42,9 @@ class LogisticRegression(TwoClasses):
         mask. Rows with another target don't count.
     rounds : how many rounds to run.
 
-    Learnt: ``coef_`` (1, d), ``intercept_`` (1,), ``classes_``, ``n_iter_``, ``releases_``.
+    After `fit`: ``coef_`` (1, d), ``intercept_`` (1,), ``classes_``, ``n_iter_``, ``releases_``.
 
-    *Guarantee*: as of `fit`. Source: McSherry and Williams, "Probabilistic inference and
+    *Guarantee*: as for `fit`. Source: McSherry and Williams, "Probabilistic inference and
     differential privacy", NIPS 2010, for the gradients.
 
     >>> import pandas as pd, dppandas as dp

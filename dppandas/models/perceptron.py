@@ -26,10 +26,10 @@ class Perceptron(TwoClasses):
     epsilon, rho, bounds, classes : as for `LogisticRegression`.
     rounds : how many rounds to run.
 
-    Learnt: ``coef_`` (1, d), ``intercept_`` (1,), ``classes_``, ``n_iter_``, ``releases_``.
+    After `fit`: ``coef_`` (1, d), ``intercept_`` (1,), ``classes_``, ``n_iter_``, ``releases_``.
 
-    *Guarantee*: as of `fit`. Source: Blum, Dwork, McSherry and Nissim, "Practical privacy: the SuLQ
-    framework", PODS 2005.
+    *Guarantee*: as for `fit`. Source: Blum, Dwork, McSherry and Nissim, "Practical privacy: the
+    SuLQ framework", PODS 2005.
 
     >>> import pandas as pd, dppandas as dp
     >>> dp.reset(); session = dp.session(epsilon=1)

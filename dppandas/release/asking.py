@@ -45,7 +45,7 @@ _ADVICE = {
     "ignore_index": "private rows have no labels: leave it out",
     "level": "private rows have no index: name a column",
     "random_state": "the same share of a source gives the same units each time: leave it out",
-    "method": "rows have no order, so none is the one before: fill with a constant or a column",
+    "method": "rows have no order, so there is no row before: fill with a constant or a column",
     "indicator": "keep all rows with how='left', and see where a column of the table .isna()",
     "crosstab values": "frame.pivot_table('amount', 'a', 'b', aggfunc='mean') aggregates values",
     "crosstab aggfunc": "frame.pivot_table('amount', 'a', 'b', aggfunc='mean') aggregates values",

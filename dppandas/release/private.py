@@ -62,6 +62,13 @@ def _refusing(what: str, shows: bool = False) -> Callable[..., Any]:
     return refuse
 
 
+_FUNCTIONS = (
+    "In place of other libraries' functions there are .astype, .merge, dp.cut, dp.concat, "
+    "dp.crosstab, dp.models and dp.plot."
+)
+_MASKS = "To combine masks, write & | ~ in place of and, or, not: (p['a'] > 1) & (p['b'] < 2)."
+
+
 class Private:
     """Refuses what would turn private values into plain ones."""
 
@@ -74,9 +81,8 @@ class Private:
     def _refuse(self, what: str) -> NoReturn:
         raise PrivateValueError(
             f"{what} of private data would reveal it. Ask for a released answer instead, such as "
-            ".count(epsilon=0.1) or .value_counts(keys=[…], epsilon=0.1). In place of other "
-            "libraries' functions there are .astype, .merge, dp.cut, dp.concat, dp.crosstab, "
-            "dp.models and dp.plot."
+            ".count(epsilon=0.1) or .value_counts(keys=[…], epsilon=0.1). "
+            f"{_MASKS if what == 'the truth value' else _FUNCTIONS}"
         )
 
     @hide_internals

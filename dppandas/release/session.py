@@ -96,7 +96,7 @@ class Session:
 
     @property
     def budget(self) -> Epsilon | None:
-        """`Ledger.budget` of its ledger."""
+        """The limit on what all answers may cost: see `Ledger.budget`."""
         return self.ledger.budget
 
     @property
@@ -106,17 +106,17 @@ class Session:
 
     @property
     def epsilon(self) -> Epsilon | None:
-        """The ε of the whole budget; in a session that counts ρ, the ε that follows from it."""
+        """The ε of the whole budget, or the ε that follows from its ρ; None without a budget."""
         return self._terms.epsilon
 
     @property
     def spent(self) -> Epsilon:
-        """`Ledger.spent` of its ledger."""
+        """What the answers so far cost: see `Ledger.spent`."""
         return self.ledger.spent
 
     @property
     def remaining(self) -> Epsilon | None:
-        """`Ledger.remaining` of its ledger."""
+        """What is left of the budget: see `Ledger.remaining`."""
         return self.ledger.remaining
 
     def _protected(self, source_id: str) -> ProtectedSource | None:

@@ -107,6 +107,22 @@ class Unreleased(Private):
     def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
         """The noisy answer, in the shape of pandas' exact one.
 
+        Give one of epsilon, rho and within. All methods that answer take these options.
+
+        epsilon : the loss of the answer: a positive number, or a text such as "1/3".
+        rho : instead of epsilon, in a session that counts ρ.
+        delta : how much of the session's δ the answer may spend, if it needs one.
+        mechanism : "laplace" or "gaussian" noise, for numbers; Laplace for epsilon by default.
+        fresh : True draws and pays again. By default an equal query of the same version of a source
+            gets its stored answer, at no cost.
+        within : instead of a loss, the largest error allowed, in the unit of the answer: the
+            smallest loss that keeps it is charged. For counts of rows and ranks also a share of
+            expected_rows, such as "5%".
+        confidence : with within, how surely the error holds: 0.95 by default.
+        expected_rows : with within, a number of rows known publicly: about how many a mean is
+            taken over, about how many "5%" refers to, or at most how many several quantiles have.
+        at_most : with within, the most ε (or ρ) that the answer may cost.
+
         *Guarantee*: epsilon-differential privacy of the source's unit, by the statistic's
         mechanism; noise is exact (docs/proofs/discrete_laplace.md).
         """
@@ -127,12 +143,14 @@ class Unreleased(Private):
     ) -> Any:
         """The largest error that a release would have. It is free: public facts decide it.
 
-        For counts and sums it is in their unit, for times a duration, for quantiles in ranks, for a
-        mode the gap. For keys that nobody declared it holds for each label by itself, given that
-        it is shown. For a mean or variance it is a first-order estimate, and needs
+        For counts and sums it is in their unit, for times a duration, for quantiles in ranks; for a
+        mode it is how far its count may lie below the largest. For keys that nobody declared it
+        holds for each label by itself, given that it is shown. For a mean or variance it is a
+        first-order estimate, and needs
         ``expected_rows``: about how many rows there are (for a weighted mean, what total weight),
         from public knowledge. With it the error of several quantiles is smaller, if there are no
-        more rows than that. For other ratios only the answer decides the error: `QueryError`.
+        more rows than that. Raises `QueryError` for deviations, correlations and other figures
+        whose error only the answer decides.
 
         *Guarantee*: no row is read and nothing is charged.
 
@@ -223,7 +241,7 @@ class Unreleased(Private):
 
 
 class UnreleasedExtreme(Unreleased):
-    """A quantile near an end of the values."""
+    """A minimum or maximum that isn't released yet: a quantile near that end of the values."""
 
     _warning: ClassVar[str] = (
         "the smallest or largest value belongs to somebody and can't be released. This is a "
@@ -233,7 +251,7 @@ class UnreleasedExtreme(Unreleased):
 
 
 class UnreleasedMode(Unreleased):
-    """The most frequent key, not selected yet."""
+    """The most frequent key, which isn't selected yet."""
 
     _selects: ClassVar[int] = 1
 
@@ -252,14 +270,14 @@ class UnreleasedMode(Unreleased):
         return results.selected(record)
 
     def _selecting(self, number: int, what: str) -> Request:
-        raise QueryError(f"{what} of a mode: it is one label already. Use .release(epsilon=…).")
+        raise QueryError(f"{what} of one label: there are no others. Use .release(epsilon=…).")
 
     @with_options_named
     @hide_internals
     def nlargest(
         self, n: int = 5, *, epsilon: object = None, **more: Unpack[ReleaseOptions]
     ) -> Any:
-        """Refused: a mode is one label."""
+        """Refused: the answer is a single label."""
         self._selecting(n, "nlargest")
 
     def _menu(self) -> list[str]:
@@ -267,7 +285,7 @@ class UnreleasedMode(Unreleased):
 
 
 class UnreleasedLabel(UnreleasedMode):
-    """A label that isn't selected yet."""
+    """A label that isn't selected yet. `PrivateFrame.idxmax` with a loss selects it at once."""
 
     @staticmethod
     def _shaped(record: Record) -> Any:
@@ -303,7 +321,7 @@ class UnreleasedGroups(UnreleasedKeys):
 
 
 class UnreleasedLabels(UnreleasedKeys):
-    """The labels of a column, none of them released yet."""
+    """The labels of a column that many units share, none of them released yet."""
 
     @with_options_named
     @hide_internals

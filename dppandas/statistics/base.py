@@ -362,7 +362,7 @@ class Statistic(ABC):
         if error is not None:
             return error
         if ratio is None:
-            raise QueryError("only the answer decides its error. Ask the result's .error().")
+            raise QueryError("only the answer decides its error. Release it, and call .error().")
         if rows is None:
             raise MissingArgument(
                 "expected_rows= is needed: about how many rows a ratio is taken over, from public "

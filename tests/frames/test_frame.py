@@ -423,7 +423,7 @@ ERRORS: dict[str, tuple[Any, ...]] = {
     "not released: a number": (lambda p: p.count() > 5, "not released yet", PrivateValueError),
     "not released: rounded": (lambda p: round(p.count()), "not released", PrivateValueError),
     "not released: a table": (lambda p: p[["age"]].count().plot(), "epsilon=", AttributeError),
-    "of a mode": (lambda p: p["city"].mode(keys=["Rome"]).nlargest(1, epsilon=1), "one label"),
+    "of a mode": (lambda p: p["city"].mode(keys=["Rome"]).nlargest(1, epsilon=1), "of one label"),
     "inclusive of what": (lambda p: p["age"].between(1, 2, "some"), "'neither'"),
 }  # fmt: skip
 

@@ -69,13 +69,13 @@ class Summaries(Descriptions):
         (sequential composition: Dwork and Roth, 2014, Theorem 3.16).
 
         >>> import pandas as pd
-        >>> x = pd.Series([20, 30, 40] * 100, name="x").dp
-        >>> x.agg(["count", "mean"], bounds=(0, 60), epsilon=1).index.tolist()
+        >>> people = pd.DataFrame({"sex": ["f", "m"] * 5000, "age": [20, 60] * 5000}).dp
+        >>> people["age"].agg(["count", "mean"], bounds=(0, 99), epsilon=1).index.tolist()
         ['count', 'mean']
-        >>> df = pd.DataFrame({"g": ["a", "b"] * 99, "x": [1, 3] * 99})
-        >>> by_g = df.dp.groupby("g", keys=["a", "b"])
-        >>> by_g.agg(n=("g", "size"), most=("x", "sum"), bounds=(0, 5), epsilon=1).columns.tolist()
-        ['n', 'most']
+        >>> by_sex = people.groupby("sex", keys=["f", "m"])
+        >>> found = by_sex.agg(n=("sex", "size"), mean=("age", "mean"), bounds=(0, 99), epsilon=1)
+        >>> found.round({"n": -2, "mean": -1}).to_dict("index")
+        {'f': {'n': 5000, 'mean': 20.0}, 'm': {'n': 5000, 'mean': 60.0}}
         """
         one = several.single(func)
         if one is not None:
@@ -165,11 +165,11 @@ class Covariances(Summaries):
         (docs/proofs/covariances.md).
 
         >>> import pandas as pd
-        >>> df = pd.DataFrame({"g": [1, 2] * 99, "a": [1, 4] * 99, "b": [4, 1] * 99})
-        >>> df.dp[["a", "b"]].cov(bounds=(0, 5), epsilon=1).shape
-        (2, 2)
-        >>> df.dp.groupby("g", keys=[1, 2]).cov(bounds=(0, 5), epsilon=1).index.tolist()
-        [(1, 'a'), (1, 'b'), (2, 'a'), (2, 'b')]
+        >>> people = pd.DataFrame({"age": [20, 60] * 5000, "wage": [20, 30] * 5000})
+        >>> people.dp.cov(bounds=(0, 99), epsilon=1).round(-2).loc["age"]
+        age     400.0
+        wage    100.0
+        Name: age, dtype: float64
         """
         return self._covariances("cov", ddof, dropna, bounds)
 
@@ -193,9 +193,10 @@ class Covariances(Summaries):
         (docs/proofs/covariances.md).
 
         >>> import pandas as pd
-        >>> df = pd.DataFrame({"a": [1, 2, 3, 4] * 99, "b": [4, 4, 2, 1] * 99})
-        >>> df.dp.corr(bounds={"a": (1, 4), "b": (1, 4)}, epsilon=1).loc["a", "a"]
-        np.float64(1.0)
+        >>> people = pd.DataFrame({"age": [20, 60] * 5000, "wage": [20, 30] * 5000})
+        >>> found = people.dp.corr(bounds={"age": (0, 99), "wage": (0, 60)}, epsilon=1)
+        >>> bool(0.8 < found.loc["age", "wage"] <= 1)
+        True
         """
         pearson(method)
         return self._covariances("corr", 1, dropna, bounds)

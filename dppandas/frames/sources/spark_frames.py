@@ -33,8 +33,8 @@ class SparkFrame(Given):
     def __init__(self, frame: Any, materialize: bool) -> None:
         if not hasattr(frame, "_jdf"):
             raise QueryError(
-                "frames of Spark Connect aren't supported, for nothing here can tell whether their "
-                "plans give the same rows each time. Use a SparkSession without remote()."
+                "frames of Spark Connect aren't supported, because nothing here can tell whether "
+                "their plans give the same rows each time. Use a SparkSession without remote()."
             )
         from pyspark.sql.pandas.types import to_arrow_schema
 

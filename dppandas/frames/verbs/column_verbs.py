@@ -104,11 +104,13 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
 
     @hide_internals
     def eval(self, expr: str, *, inplace: bool = False) -> Any:
-        """The private column that a text says, in the grammar of `query`; or, of a text such as
-        "rate = cases / people", this frame with that column. Each line may assign one, and use
-        those above it.
+        """Evaluate an expression in the grammar of `query`: a private column. Of an assignment,
+        such as "rate = cases / people", this frame with the new column. There may be several
+        assignments, one on each line, which use those above.
 
-        Frames never change in place, so inplace=True is refused. *Stability*: 1, row by row.
+        inplace : only False: frames never change in place.
+
+        *Stability*: 1, row by row.
 
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.private(pd.DataFrame({"a": [1, 2], "b": [3, 4]}), unit="row")
@@ -162,8 +164,8 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
     def drop(
         self, labels: Any = None, *, axis: Any = 0, columns: Any = None, errors: str = "raise"
     ) -> Self:
-        """All columns except some: ``drop(columns=["a"])`` or ``drop("a", axis=1)``. With
-        errors="ignore", names that aren't there are left out. *Stability*: 1."""
+        """The frame without some columns: ``drop(columns=["a"])`` or ``drop("a", axis=1)``. With
+        errors="ignore", names that aren't there do nothing. *Stability*: 1."""
         if not is_one_of(errors, ("raise", "ignore")):
             raise QueryError(f"errors={quoted(errors)} must be 'raise' or 'ignore'.")
         if labels is not None and (columns is not None or not is_along_rows(axis)):
@@ -180,8 +182,8 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
 
     @hide_internals
     def filter(self, items: Any = None, like: Any = None, regex: Any = None, axis: Any = 1) -> Self:
-        """The columns of some names: a list of them, those with a text in their name, or those in
-        which a regular expression is found. Rows are kept by `query`. *Stability*: 1.
+        """Select columns by their names: those in a list, those that contain a text, or those in
+        which a regular expression is found. To select rows, use `query`. *Stability*: 1.
 
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.private(pd.DataFrame({"x_1": [1], "x_2": [2], "y": [3]}), unit="row")
@@ -223,17 +225,17 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
 
     @release_method
     def astype(self, dtype: Any) -> Self:
-        """Columns as another type, or a dict of types by column. See `PrivateSeries.astype`."""
+        """Columns as another type: one for all, or a dict by column. See `PrivateSeries.astype`."""
         return self._columnwise(dtype, lambda column, given: column.astype(given))
 
     @release_method
     def round(self, decimals: Any = 0) -> Self:
-        """Numbers rounded to some decimals, or to a dict of decimals by column."""
+        """Numbers rounded to so many decimals: one number for all, or a dict by column."""
         return self._columnwise(decimals, lambda column, given: column.round(given))
 
     @release_method
     def replace(self, to_replace: Any, value: Any = None) -> Self:
-        """Some plain values replaced by others, in each column. See `PrivateSeries.replace`."""
+        """Plain values replaced by others, in each column. See `PrivateSeries.replace`."""
         if isinstance(to_replace, Mapping) and any(
             isinstance(each, Mapping) for each in to_replace.values()
         ):

@@ -47,12 +47,15 @@ def _method(name: str) -> Any:
 
         return self._changed(change)
 
+    symbol = METHODS[name]
+    said = f"other {symbol} frame" if name.startswith("r") else f"frame {symbol} other"
     method.__name__, method.__qualname__ = name, f"FrameOperators.{name}"
     method.__doc__ = (
-        f"``{name}`` of each column with a plain value; with one for each column (a dict, a "
-        "Series or a list); with a frame of the same rows and columns; or, with axis=0, with a "
-        "private column of the same rows. The unit column stays as it is, and is left out of "
-        "comparisons. *Stability*: 1, row by row."
+        f"``{said}``, as a method, column by column.\n\n"
+        "other : a plain value; one for each column (a dict, a Series or a list); a private frame\n"
+        "    of the same rows and columns; or, with axis=0, a private column of the same rows.\n"
+        "fill_value : replaces a value that is missing on one side only.\n\n"
+        "The unit column stays as it is; comparisons leave it out. *Stability*: 1, row by row."
     )
     return hide_internals(method)
 
@@ -139,12 +142,12 @@ class FrameOperators(ColumnTransformations):
 
     @release_method
     def isna(self) -> Self:
-        """Masks: which values are missing. The unit column is left out. *Stability*: 1."""
+        """A mask for each column: which values are missing, without the unit. *Stability*: 1."""
         return self._changed(lambda _, column: column.isna())
 
     @release_method
     def notna(self) -> Self:
-        """Masks: which values are not missing. The unit column is left out. *Stability*: 1."""
+        """A mask for each column: which values aren't missing, without the unit. *Stability*: 1."""
         return self._changed(lambda _, column: column.notna())
 
     isnull, notnull = isna, notna
@@ -156,15 +159,16 @@ class FrameOperators(ColumnTransformations):
 
     @release_method
     def clip(self, lower: Any = None, upper: Any = None, axis: Any = None) -> Self:
-        """Values clipped to two numbers, or to a pair for each column: each end a value, a dict, a
-        Series or a list. *Stability*: 1, row by row."""
+        """Values clipped to ``lower`` and ``upper``: each is a value for all columns, or a dict,
+        Series or list with one for each. *Stability*: 1, row by row."""
         low, high = self._plain_for_each(lower), self._plain_for_each(upper)
         return self._changed(lambda name, column: column.clip(low(name), high(name)))
 
     @release_method
     def where(self, cond: Any, other: Any = None) -> Self:
-        """Values where a mask is true, elsewhere ``other`` (or missing). cond : a private mask for
-        all columns, a frame of masks, or a function of this frame. *Stability*: 1, row by row."""
+        """Values where a mask is true, elsewhere ``other`` (or missing). *Stability*: 1.
+
+        cond : a private mask for all columns, a frame of masks, or a function of the frame."""
         return self._chosen(cond, other, holds=True)
 
     @release_method
@@ -266,8 +270,8 @@ class FrameOperators(ColumnTransformations):
     @hide_internals
     def apply(self, func: Any, axis: Any = 0, args: Any = (), **options: Any) -> Any:
         """With axis=1, a function for one row, as in ``apply(lambda row: row["a"] + row["b"],
-        axis=1)``: a private column. It is called once, as by `PrivateColumn.apply`. Without it, a
-        function of each column, which has to make a private column of the same rows: a frame.
+        axis=1)``: a private column. It is called once, as by `PrivateSeries.apply`. Without axis=1,
+        a function of each column, which has to return a private column of the same rows: a frame.
         *Stability*: 1, row by row.
 
         >>> import pandas as pd, dppandas as dp
@@ -285,7 +289,7 @@ class FrameOperators(ColumnTransformations):
 
     @hide_internals
     def transform(self, func: Any, axis: Any = 0, *args: Any, **options: Any) -> Any:
-        """As `apply`."""
+        """The same as `apply`."""
         if is_along_rows(axis):
             return self.apply(func, axis, args, **options)
         return self._of_each("transform", func, args, options)
@@ -345,10 +349,20 @@ def _figure(how: str, operands: Sequence[Expression], skipna: bool, ddof: int) -
 # --- axis=1 of the answers ------------------------------------------------------------------------
 
 T = TypeVar("T")
-_SAYS = (
-    "With axis=1, a private column of each row's {}: nothing is released. Missing values are\n"
-    "{pad}skipped, or with skipna=False make it missing. *Stability*: 1, row by row.\n\n{pad}"
-)
+_OF_ROW: dict[str, tuple[str, str]] = {  # what axis=1 makes, and what missing values do to it
+    "count": ("of the number of values in each row", ""),
+    "any": ("that says whether any value of the row is true",
+            "Missing values count as False, or with skipna=False as True.\n"),
+    "all": ("that says whether all values of the row are true",
+            "Missing values count as True.\n"),
+}  # fmt: skip
+_SKIPS = "Missing values are skipped, or with skipna=False make it missing.\n"
+
+
+def _says(how: str) -> str:
+    figure, missing = _OF_ROW.get(how, (f"of each row's {how}", _SKIPS))
+    said = f"With axis=1, a private column {figure}: nothing is released.\n{missing}"
+    return f"{said}*Stability*: 1, row by row.\n\n"
 
 
 def with_rows(frame: type[T]) -> type[T]:
@@ -378,9 +392,9 @@ def _along_rows(how: str, answer: Any) -> Any:
 
     if answer is None:
         method.__name__, method.__qualname__ = how, f"FrameOperators.{how}"
-        method.__doc__ = _SAYS.format(how, pad="").strip()
+        method.__doc__ = _says(how).strip()
         return hide_internals(method)
     said = inspect.getdoc(answer) or ""
     told = functools.wraps(answer)(method)
-    told.__doc__ = said.replace("*Guarantee*", _SAYS.format(how, pad="") + "*Guarantee*", 1)
+    told.__doc__ = said.replace("*Guarantee*", _says(how) + "*Guarantee*", 1)
     return hide_internals(told)

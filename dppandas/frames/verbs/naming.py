@@ -50,7 +50,7 @@ class Naming(Transformations):
 
     @hide_internals
     def get(self, key: Any, default: Any = None) -> Any:
-        """A column, several, or a default if there is none of that name."""
+        """A column by its name, a frame by a list of names, or a default if one isn't there."""
         names = key if isinstance(key, list) else [key]
         if all(is_hashable(name) and name in self._columns for name in names):
             return self[key]
@@ -58,12 +58,12 @@ class Naming(Transformations):
 
     @hide_internals
     def add_prefix(self, prefix: str, axis: Any = None) -> Self:
-        """Columns under names with a prefix. *Stability*: 1."""
+        """The frame with a prefix before each column's name. *Stability*: 1."""
         return self._named(lambda name: f"{prefix}{name}", axis, "add_prefix")
 
     @hide_internals
     def add_suffix(self, suffix: str, axis: Any = None) -> Self:
-        """Columns under names with a suffix. *Stability*: 1."""
+        """The frame with a suffix after each column's name. *Stability*: 1."""
         return self._named(lambda name: f"{name}{suffix}", axis, "add_suffix")
 
     def _named(self, new: Callable[[Any], str], axis: Any, what: str) -> Self:
@@ -73,7 +73,7 @@ class Naming(Transformations):
 
     @hide_internals
     def set_axis(self, labels: Any, axis: Any = 0) -> Self:
-        """Columns under other names, in order (axis=1). *Stability*: 1."""
+        """The frame with new names for its columns, in order. axis=1 is needed. *Stability*: 1."""
         if not is_along_rows(axis):
             raise _no_index("set_axis", "name the columns: set_axis(names, axis=1)")
         names = list(labels)
@@ -90,7 +90,7 @@ class Naming(Transformations):
 
     @release_method
     def reindex(self, labels: Any = None, *, columns: Any = None, axis: Any = 0) -> Self:
-        """Columns in another order; new names are columns without values. *Stability*: 1."""
+        """Columns in another order; those of new names have no values. *Stability*: 1."""
         names = columns if columns is not None else labels if is_along_rows(axis) else None
         if names is None:
             raise _no_index("reindex", "name the columns: reindex(columns=[…])")

@@ -96,9 +96,9 @@ class Transformations(FrameOperators):
 
     @release_method
     def dropna(self, *, subset: Any = None, how: str = "any") -> Self:
-        """Rows without missing values in some columns; with how="all", rows with any value there.
+        """Rows without missing values; with how="all", rows that have at least one value.
 
-        *Stability*: 1, row by row.
+        subset : the columns to look at; by default all. *Stability*: 1, row by row.
         """
         if not is_one_of(how, ("any", "all")):
             raise QueryError(f"how={quoted(how)} must be 'any' or 'all'.")
@@ -138,8 +138,8 @@ class Transformations(FrameOperators):
 
     @release_method
     def map(self, func: Any, na_action: Any = None) -> Self:
-        """A function for one value, of each value of all columns but the unit. It is called once
-        for each column, as by `PrivateColumn.apply`. *Stability*: 1, row by row.
+        """Apply a function for one value to all columns but the unit. It is called once for each
+        column, as by `PrivateSeries.apply`. *Stability*: 1, row by row.
 
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.private(pd.DataFrame({"a": [1, 2], "b": [2, 3]}), unit="row")

@@ -48,8 +48,8 @@ class Deviation:
 class Verdict:
     """What a ledger's file was found to hold: ``is_sound``, and if not, its ``deviations``.
 
-    ``head`` is the hash of the last event: note it elsewhere, for a file that was cut off at its
-    end, or rewritten by somebody who could write all of it, looks sound.
+    ``head`` is the hash of the last event: note it elsewhere, because a file that was cut off at
+    its end, or rewritten by somebody who could write all of it, looks sound.
     """
 
     path: File
@@ -82,7 +82,7 @@ class Verdict:
             lines += [f"  and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
         return "\n".join([
             *lines,
-            f"  {len(self._entries)} releases in {self.events} events, schema {self.schema}",
+            f"  releases: {len(self._entries)} in {self.events} events, schema {self.schema}",
             f"  sources: {', '.join(self.sources) or 'none'}",
             f"  budget:  {'unknown' if self._terms is None else self._terms}",
             f"  spent:   {self.spent}",

@@ -176,9 +176,10 @@ class Record(ABC):
 
     @property
     def error_unit(self) -> str:
-        """The unit of `error`: "rows", "ranks", "units", "keys", "share", "utility" for a
-        selection, "seconds" for times, or the name of a column for its own unit ("income"; for
-        variances "income²"). Several if numbers differ: "rows, income".
+        """The unit of `error`: "rows", "ranks", "units", "keys", "share" (also of correlations),
+        "utility" for a selection, "seconds" for times, or the name of a column for its own unit
+        ("income"; for variances "income²", for covariances "product of columns"). Several if
+        numbers differ: "rows, income".
         """
         return ", ".join(self._error_units)
 
@@ -216,7 +217,7 @@ class Record(ABC):
 
     @property
     def epsilon(self) -> Epsilon:
-        """The exact ε that the ledger was charged."""
+        """The exact ε that the ledger was charged; 0 in a session that counts ρ: see `Loss`."""
         return self.loss.epsilon
 
     @property

@@ -234,8 +234,8 @@ def preview() -> Preview:
     answered before, or earlier in the block, costs nothing.
 
     Results in the block have the type and shape of answers, so that the code can go on. Their
-    values are made up and mean nothing: ``dp.record(result).preview`` is True. Of labels that
-    nobody declared there are none. If the budget can't pay, nothing is raised: ``plan.missing``
+    values are made up and mean nothing: ``dp.record(result).preview`` is True. Answers by labels
+    that nobody declared are empty. If the budget can't pay, nothing is raised: ``plan.missing``
     says how much is missing.
 
     A preview is for code of this thread (or async task); other threads release as ever. The outer

@@ -525,7 +525,7 @@ def test_verify_prints_the_head_and_the_totals(file: Path, capsys: Any) -> None:
     assert __main__.main(["verify", str(file)]) == 0
     out = capsys.readouterr().out
     head = verified(file).head
-    for part in ("a.ledger is sound", "6 releases in 12 events", "ε = 2", "ε = 0.5", head):
+    for part in ("a.ledger is sound", "releases: 6 in 12 events", "ε = 2", "ε = 0.5", head):
         assert part in out
     assert __main__.main(["verify", str(file), "--head", head.upper()]) == 0
     assert "event 12; nothing came since" in capsys.readouterr().out
