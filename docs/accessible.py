@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from dark_pictures import marked
+from line_breaks import with_breaks
 from sphinx.application import Sphinx
 
 _MENDED = (
@@ -31,7 +33,8 @@ def mend_pages(app: Sphinx, failure: Exception | None) -> None:
     if failure is not None:
         return
     for page in Path(app.outdir).rglob("*.html"):
-        text = mended = page.read_text("utf-8")
+        text = page.read_text("utf-8")
+        mended = marked(with_breaks(text), page)
         for wrong, right in _MENDED:
             mended = wrong.sub(right, mended)
         if mended != text:
