@@ -1,8 +1,8 @@
 """What axe finds wrong with pages of the theme and of pandas, mended in the pages that were built.
 
-Headings of the side bar have no level, its landmarks no names, and tables that pandas shows begin
-with a heading cell that is empty. What scrolls must be reached by keyboard: that only a browser
-knows, so `_static/site.js` does it.
+Headings of the side bar have no level, its landmarks no names, pictures of notebooks are called
+like their files, and tables that pandas shows begin with a heading cell that is empty. What scrolls
+must be reached by keyboard: that only a browser knows, so `_static/site.js` does it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ _MENDED = (
         re.compile(r'<aside class="(toc-drawer[^"]*)">'),
         r'<aside class="\1" aria-label="This page">',
     ),
+    (re.compile(r'\balt="(?:\.\./)*_images/[^"]*"'), 'alt="Drawn by the code above"'),
     (re.compile(r"<th(?: [^>]*)?>\s*(?:<p>\s*</p>)?\s*</th>"), "<td></td>"),
 )
 

@@ -1,5 +1,5 @@
-"""Where lines of a page may end: not between a formula and the signs around it, and in tables where
-a reader would end one, which is not in the middle of a word."""
+"""Where lines of a page may end: not between a formula and the signs around it, and in code and
+tables where a reader would end one, which is not in the middle of a word."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TABLE = re.compile(r'<table class="(?:docutils|autosummary).*?</table>', re.DOT
 _TEXT = re.compile(r"(?<=>)[^<]+")
 _CODE = re.compile(r'(?<=<span class="pre">)[^<]+')
 #: In code: before the dot of a name, and before what is in brackets or follows a slash or equals
-#: sign. In all text: within names that are too long for a column.
+#: sign. There and in tables: within names that are too long for a column or a phone.
 _BREAK = re.compile(r"(?<=[\w)\]])(?=\.[A-Za-z_])|(?<=[(/=])(?=[A-Za-z]{2}|&)")
 _LONG = re.compile(r"\b[A-Za-z_]{16,}\b")
 
@@ -26,15 +26,18 @@ def _kept(found: re.Match[str]) -> str:
     return f'<span class="unbroken">{found[0]}</span>'
 
 
-def _in_long(text: re.Match[str]) -> str:
-    return _LONG.sub(lambda name: re.sub("_(?=[A-Za-z])", "_<wbr>", name[0]), text[0])
+def _in_name(name: re.Match[str]) -> str:
+    return re.sub("_(?=[A-Za-z])", "_<wbr>", name[0])
+
+
+def _in_code(code: re.Match[str]) -> str:
+    return _LONG.sub(_in_name, _BREAK.sub("<wbr>", code[0]))
 
 
 def _in_table(table: re.Match[str]) -> str:
-    code = _CODE.sub(lambda found: _BREAK.sub("<wbr>", found[0]), table[0])
-    return _TEXT.sub(_in_long, code)
+    return _TEXT.sub(lambda text: _LONG.sub(_in_name, text[0]), table[0])
 
 
 def with_breaks(page: str) -> str:
     """The page's HTML, with its lines ending well."""
-    return _TABLE.sub(_in_table, _FORMULA.sub(_kept, page))
+    return _TABLE.sub(_in_table, _CODE.sub(_in_code, _FORMULA.sub(_kept, page)))

@@ -142,12 +142,14 @@ def name_tab(
 def adapt_pictures(app: Sphinx, page: str, source: list[str]) -> None:
     """A repository's web page picks a dark picture by the browser's scheme; the site by its own."""
     source[0] = PICTURE.sub(
-        lambda found: "````{container} picture\n"
-        + "\n".join(
-            f"```{{image}} {path}\n:class: only-{scheme}\n:alt: {found['alt']}\n```\n"
-            for scheme, path in (("light", found["light"]), ("dark", found["dark"]))
-        )
-        + "````\n",
+        lambda found: (
+            "````{container} picture\n"
+            + "\n".join(
+                f"```{{image}} {path}\n:class: only-{scheme}\n:alt: {found['alt']}\n```\n"
+                for scheme, path in (("light", found["light"]), ("dark", found["dark"]))
+            )
+            + "````\n"
+        ),
         source[0],
     )
 
