@@ -24,6 +24,7 @@ SPACING = (
     (r"(?<!<mrow>)(\n *)<mo>([⌊⌈])</mo>", r'\1<mo form="prefix" stretchy="false">\2</mo>'),
     (r"<mo>([⌋⌉])</mo>(?!\n *</mrow>)", r'<mo form="postfix" stretchy="false">\1</mo>'),
     (r"([⌊⌈]</mo>\s*)<mo>−</mo>", r'\1<mo form="prefix">−</mo>'),
+    (r"<mo>=</mo>\s*<mo>∶</mo>", '<mo lspace="0.2778em" rspace="0.2778em">=:</mo>'),
     ("<mo>'</mo>", '<mo lspace="0" rspace="0">′</mo>'),
     (r'<mo stretchy="false">/</mo>', '<mo lspace="0" rspace="0">/</mo>'),
     (r"<mo>(max|min)</mo>", r'<mo lspace="0.1667em" rspace="0">\1</mo>'),

@@ -13,10 +13,10 @@ _FORMULA = re.compile(
 )
 _TABLE = re.compile(r'<table class="(?:docutils|autosummary).*?</table>', re.DOTALL)
 _TEXT = re.compile(r"(?<=>)[^<]+")
-_CODE = re.compile(r'(?<=<span class="pre">)[^<]+')
-#: In code: before the dot of a name, and before what is in brackets or follows a slash or equals
-#: sign. There and in tables: within names that are too long for a column or a phone.
-_BREAK = re.compile(r"(?<=[\w)\]])(?=\.[A-Za-z_])|(?<=[(/=])(?=[A-Za-z]{2}|&)")
+_CODE = re.compile(r'(?<=<span class="pre">)[^<]{16,}')
+#: In long code: before the dot of a name, and before what is in brackets or follows a slash or
+#: equals sign. There and in tables: within names that are too long for a column or a phone.
+_BREAK = re.compile(r"(?<=[^\s.]{3})(?=\.[A-Za-z_])|(?<=[(/=])(?=[A-Za-z]{2}|&)")
 _LONG = re.compile(r"\b[A-Za-z_]{16,}\b")
 
 
