@@ -1,8 +1,8 @@
 """What axe finds wrong with pages of the theme and of pandas, mended in the pages that were built.
 
-Headings of the side bar have no level, its landmarks no names, and tables that pandas shows begin
-with a heading cell that is empty. What scrolls must be reached by keyboard: that only a browser
-knows, so `_static/site.js` does it.
+Headings of the side bar have no level, its landmarks no names, pictures of notebooks are called
+like their files, and tables that pandas shows begin with a heading cell that is empty. What scrolls
+must be reached by keyboard: that only a browser knows, so `_static/site.js` does it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from dark_pictures import marked
+from line_breaks import with_breaks
 from sphinx.application import Sphinx
 
 _MENDED = (
@@ -22,6 +24,7 @@ _MENDED = (
         re.compile(r'<aside class="(toc-drawer[^"]*)">'),
         r'<aside class="\1" aria-label="This page">',
     ),
+    (re.compile(r'\balt="(?:\.\./)*_images/[^"]*"'), 'alt="Drawn by the code above"'),
     (re.compile(r"<th(?: [^>]*)?>\s*(?:<p>\s*</p>)?\s*</th>"), "<td></td>"),
 )
 
@@ -31,7 +34,8 @@ def mend_pages(app: Sphinx, failure: Exception | None) -> None:
     if failure is not None:
         return
     for page in Path(app.outdir).rglob("*.html"):
-        text = mended = page.read_text("utf-8")
+        text = page.read_text("utf-8")
+        mended = marked(with_breaks(text), page)
         for wrong, right in _MENDED:
             mended = wrong.sub(right, mended)
         if mended != text:

@@ -43,15 +43,20 @@ docs/asking
 docs/ledger
 docs/verbs
 docs/kinds
-docs/engines
-docs/scaling
-docs/pandas
+docs/losses
+docs/gaussian
+docs/pictures
 docs/plots
 docs/gallery
-docs/differences
-docs/losses
+docs/models
+docs/synthetic
+docs/local
+docs/engines
+docs/scaling
 {more}
 docs/operations
+docs/pandas
+docs/differences
 docs/api/index
 ```
 
@@ -81,12 +86,20 @@ docs/stability
 SECURITY
 CHANGELOG
 CONTRIBUTING
+docs/style
 docs/adr/index
 ```
 """
 
-#: Pages whose pages stand below them.
-GALLERIES = {"docs/plots": "plots/*", "docs/gallery": "/notebooks/gallery/*"}
+#: Pages whose pages stand below them, in the order of their links.
+GALLERIES = {
+    "docs/plots": re.compile(r"\]\((plots/\w+)\.md\)"),
+    "docs/gallery": re.compile(r"\]\(\.\.(/notebooks/gallery/\w+)\.ipynb\)"),
+}
+#: A link whose text is the name of its file, which is how a repository's web page shows it best.
+FILE = re.compile(r"\[[\w/]+\.md\]\(([\w/.]+\.md)\)")
+#: What else a page with the title of another is called in the browser's tab.
+SORTS = {"docs/proofs/": "proof", "docs/plots/": "plot", "notebooks/": "notebook"}
 PICTURE = re.compile(
     r'<picture>.*?srcset="(?P<dark>[^"]*)".*?src="(?P<light>[^"]*)" alt="(?P<alt>[^"]*)".*?'
     "</picture>",
@@ -97,7 +110,8 @@ PICTURE = re.compile(
 def add_contents(app: Sphinx, page: str, source: list[str]) -> None:
     """The front page lists all pages, in the site only, and galleries list theirs."""
     if page in GALLERIES:
-        source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n\n{GALLERIES[page]}\n```\n"
+        pages = "\n".join(dict.fromkeys(GALLERIES[page].findall(source[0])))
+        source[0] += f"\n```{{toctree}}\n:hidden:\n\n{pages}\n```\n"
     if page != app.config.root_doc:
         return
     books = {f"notebooks/{path.stem}" for path in Path(app.srcdir, "notebooks").glob("*.ipynb")}
@@ -110,12 +124,31 @@ def add_contents(app: Sphinx, page: str, source: list[str]) -> None:
     )
 
 
+def name_pages(app: Sphinx, page: str, source: list[str]) -> None:
+    """A link to a file shows the title of its page."""
+    source[0] = FILE.sub(r"[](\1)", source[0])
+
+
+def name_tab(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Tabs and bookmarks tell pages of one title apart."""
+    sort = next((SORTS[each] for each in SORTS if page.startswith(each)), "")
+    alike = [one for one in app.env.titles.values() if one.astext() == context.get("title")]
+    if sort and len(alike) > 1:
+        context["title"] += f" ({sort})"
+
+
 def adapt_pictures(app: Sphinx, page: str, source: list[str]) -> None:
     """A repository's web page picks a dark picture by the browser's scheme; the site by its own."""
     source[0] = PICTURE.sub(
-        lambda found: "\n".join(
-            f"```{{image}} {path}\n:class: only-{scheme}\n:alt: {found['alt']}\n```\n"
-            for scheme, path in (("light", found["light"]), ("dark", found["dark"]))
+        lambda found: (
+            "````{container} picture\n"
+            + "\n".join(
+                f"```{{image}} {path}\n:class: only-{scheme}\n:alt: {found['alt']}\n```\n"
+                for scheme, path in (("light", found["light"]), ("dark", found["dark"]))
+            )
+            + "````\n"
         ),
         source[0],
     )
@@ -205,7 +238,8 @@ class Public(SphinxDirective):
 
 ARGUMENT = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*) : (.*)$")
 CODE = re.compile(r"(?<![`:])`([^`]+)`(?!`)")
-PAGE = re.compile(r"(?<![`/\w])(docs/[\w/]+)\.md")
+PAGE = re.compile(r"(?<![`/\w])(docs/[\w/-]+)\.md")
+OBJECT = re.compile(r"<[\w.]+ object(?: at 0x\w+)?>")
 BARS = re.compile(r"\|(\w+)\|")
 
 
@@ -227,7 +261,7 @@ def link(code: str, inside: str, owner: str) -> str:
 
 def marked(line: str, inside: str, owner: str) -> str:
     line = CODE.sub(lambda found: link(found[1], inside, owner), line)
-    return BARS.sub(r"\|\1\|", PAGE.sub(r":doc:`\1.md </\1>`", line))
+    return BARS.sub(r"\|\1\|", PAGE.sub(r":doc:`/\1`", line))
 
 
 def format_docstring(
@@ -255,7 +289,7 @@ def format_docstring(
     lines[:] = formatted + examples.shown_example(name, lines)
 
 
-def hide_constructor(
+def readable_signature(
     app: Sphinx,
     what: str,
     name: str,
@@ -264,9 +298,12 @@ def hide_constructor(
     signature: str | None,
     returns: str | None,
 ) -> tuple[str, str] | None:
-    """Nobody makes a session or a private frame but the package; estimators are made by users."""
+    """Nobody makes a session or a private frame but the package; estimators are made by users.
+    And a default that is an object has no text that a reader could write."""
     internal = inspect.isclass(thing) and not name.startswith("dppandas.models.")
-    return ("", "") if internal and signature else None
+    if internal and signature:
+        return "", ""
+    return (OBJECT.sub("...", signature), returns or "") if signature else None
 
 
 def draw(block: bool) -> Callable[[Any, nodes.Element], None]:
@@ -285,10 +322,12 @@ def draw(block: bool) -> Callable[[Any, nodes.Element], None]:
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", add_contents)
     app.connect("source-read", adapt_pictures)
+    app.connect("source-read", name_pages)
+    app.connect("html-page-context", name_tab)
     app.connect("build-finished", mend_pages)
     app.connect("build-finished", add_index)
     app.connect("autodoc-process-docstring", format_docstring)
-    app.connect("autodoc-process-signature", hide_constructor)
+    app.connect("autodoc-process-signature", readable_signature)
     app.add_directive("public", Public)
     app.add_html_math_renderer("mathml", (draw(block=False), None), (draw(block=True), None))
     return {"version": dppandas.__version__, "parallel_read_safe": True}

@@ -131,9 +131,45 @@ def test_links_to_other_sites_are_well_formed_and_of_known_hosts(source: Path) -
 def test_a_formula_is_drawn_without_a_script(source: Path) -> None:
     page = html(source, "docs/tomorrow.html")
     assert page.count("<math ") == 2  # for a line may end after its relation
-    assert "≤</mo>\n</math><math " in page
+    assert '≤</mo>\n</math><span class="unbroken"><math ' in page
+    assert "</math>.</span>" in page, "the point begins a line"
     assert [page.count(f'form="{form}"') for form in ("prefix", "postfix")] == [1, 1], "bars"
     assert not re.search(r"<script[^>]*mathjax", page, re.IGNORECASE)
+
+
+def test_hats_and_functions_stand_where_tex_has_them(source: Path) -> None:
+    """A hat on the letter and its index beside both, and a space before a function's name."""
+    page = re.sub(r"\s*\n\s*", "", html(source, "docs/proofs/randomized_response.html"))
+    hat = '<mo stretchy="false">ˆ</mo></mover><mi>j</mi></msub>'
+    assert f'<msub><mover accent="true"><mi>n</mi>{hat}' in page
+    assert '<mspace width="0.1667em"></mspace><msup><mi>sinh</mi>' in page
+
+
+def test_tabs_of_pages_differ(source: Path) -> None:
+    tabs = [
+        re.search("<title>(.*?)</title>", page.read_text(encoding="utf-8"))
+        for page in (source / "out").rglob("*.html")
+        if page.name != "README.html"  # the front page, also as index.html
+    ]
+    titles = [tab[1] for tab in tabs if tab]
+    assert len(titles) > 100
+    assert sorted(title for title in set(titles) if titles.count(title) > 1) == []
+
+
+def test_pages_are_called_by_their_titles(source: Path) -> None:
+    for page in ("docs/threat_model.html", "docs/how_it_works.html", "docs/api/functions.html"):
+        assert not re.search(r"<a [^>]*>(?:<[^>]*>)*[\w/]+\.md<", html(source, page)), page
+    assert ">Known limits</span></a>" in html(source, "docs/threat_model.html")
+
+
+def test_pictures_on_white_are_told_from_those_without_a_ground(source: Path) -> None:
+    assert 'class="on-white"' in html(source, "notebooks/lecture_0_laplace_and_noisy_max.html")
+    assert 'class="on-white"' not in html(source, "notebooks/quickstart.html")
+
+
+def test_code_breaks_at_its_signs(source: Path) -> None:
+    page = html(source, "docs/nist_sp_800_226.html")
+    assert "tests/<wbr>privacy/<wbr>accounting/<wbr>test_losses<wbr>.py" in page
 
 
 def test_what_is_broken_fails(source: Path) -> None:
