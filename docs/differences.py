@@ -134,9 +134,9 @@ INTRO = f"""\
 
 This page is the complete list of where a line means something else than in pandas. Everything else
 that works gives what pandas gives, apart from noise: values, index, names and dtypes. Tests compare
-thousands of lines with pandas, on tidy and on messy columns, and run each line below. Two differences
-hold everywhere: means and sums are rounded to a public grid, within a billionth of the bounds, and
-answers have no nullable dtypes. (`python docs/differences.py` writes this page.)
+thousands of lines with pandas, on tidy and on messy columns, and run each line below. Two
+differences hold everywhere: means and sums are rounded to a public grid, within a billionth of the
+bounds, and answers have no nullable dtypes. (`python docs/differences.py` writes this page.)
 
 ```python
 {FRAME}```

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path as File
 
 from ..errors import QueryError, StoreError, quoted
@@ -17,19 +18,25 @@ from .snapshot import Snapshot
 from .statement import Statement, as_csv, as_json, table
 from .storage import locks
 from .storage.paths import folder_fault
+from .storage.store import Store
 
 #: Endings of records for registries, in which people go on to write.
 _RECORDS = (".yaml", ".yml")
 _ENDINGS = (".html", ".json", ".csv", *_RECORDS)
 
 
-def written(ledger: Snapshot, path: object, facts: PublisherFacts, replace: object) -> None:
+def written(
+    store: Store, now: Callable[[], Snapshot], path: object, facts: PublisherFacts, replace: object
+) -> None:
     """Write a ledger to a file, in the format that the file's name ends in: `Ledger.export`."""
-    file = _checked(ledger, path)
+    file = _checked(store, path)
     _check_facts(file, facts)
-    _check_replace(file, replace)
+    may_replace = _check_replace(file, replace)
+    text = _text(store, now, file.suffix.lower(), facts)
     try:
-        _put(file, _text(ledger, file.suffix.lower(), facts))
+        _put(file, text, may_replace)
+    except FileExistsError:
+        told = _is_there(file)
     except OSError as error:
         told = StoreError(f"{str(file)!r} can't be written: {error.strerror or error}.")
     else:
@@ -37,10 +44,11 @@ def written(ledger: Snapshot, path: object, facts: PublisherFacts, replace: obje
     raise told
 
 
-def _text(ledger: Snapshot, ending: str, facts: PublisherFacts) -> str:
+def _text(store: Store, now: Callable[[], Snapshot], ending: str, facts: PublisherFacts) -> str:
     if ending == ".csv":
+        ledger = now()
         return as_csv(table(ledger.entries(), ledger.terms.measure.counted, is_exact=True))
-    said = Statement.of(ledger)
+    said = Statement.of(store, now)
     if ending in _RECORDS:
         return deployment_yaml(said, facts)
     if ending == ".json":
@@ -48,8 +56,9 @@ def _text(ledger: Snapshot, ending: str, facts: PublisherFacts) -> str:
     return report.html(said)
 
 
-def _put(file: File, text: str) -> None:
-    """Write all of the text or leave what was there: whoever reads meanwhile never sees half."""
+def _put(file: File, text: str, may_replace: bool) -> None:
+    """Write all of the text or leave what was there: whoever reads meanwhile never sees half.
+    Raises `FileExistsError` if a file that may not be replaced came meanwhile."""
     # A label may hold half of a surrogate pair, which a file can't: it is escaped as in JSON.
     content = text.encode("utf-8", "backslashreplace")
     target = File(os.path.realpath(file))  # a link stays a link
@@ -59,6 +68,9 @@ def _put(file: File, text: str) -> None:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
+        if not may_replace:
+            _put_new(half, target)
+            return
         if target.exists():
             if not os.access(target, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -70,7 +82,20 @@ def _put(file: File, text: str) -> None:
         raise
 
 
-def _checked(ledger: Snapshot, path: object) -> File:
+def _put_new(half: File, target: File) -> None:
+    """Give a file its name, unless another file has it."""
+    try:
+        os.link(half, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a disk without links
+        target.touch(exist_ok=False)
+        os.replace(half, target)
+    else:
+        half.unlink()
+
+
+def _checked(store: Store, path: object) -> File:
     if not isinstance(path, str | os.PathLike) or not str(path).strip():
         raise QueryError(f"path={quoted(path)} must be the path of a file.")
     file = File(path).expanduser()
@@ -79,13 +104,27 @@ def _checked(ledger: Snapshot, path: object) -> File:
             f"path={quoted(str(path))} must end in .html (for readers), .json (for programs), "
             ".csv (a table) or .yaml (for registries)."
         )
-    if fault := folder_fault(file):
-        raise StoreError(f"path={str(file)!r} {fault}.")
-    if file.exists() and not file.is_file():
-        raise StoreError(f"path={str(file)!r} isn't a regular file: name one on a disk.")
-    if locks.is_held(locks.identity(file)) or ledger.store.is_at(file):
-        raise StoreError(f"path={str(file)!r} is the ledger itself: choose another file.")
+    try:
+        fault = folder_fault(file)
+        if not fault and file.exists() and not file.is_file():
+            fault = "isn't a regular file: name one on a disk"
+        if not fault and (locks.is_held(locks.identity(file)) or store.is_at(file)):
+            fault = "is the ledger itself: choose another file"
+        if not fault and _is_database(file):
+            fault = "is a database, perhaps another ledger: choose another file"
+    except (OSError, ValueError) as error:  # too long a name, or one with a zero byte
+        fault = f"can't be written: {getattr(error, 'strerror', None) or error}"
+    if fault:
+        raise StoreError(f"path={quoted(str(file))} {fault}.")
     return file
+
+
+def _is_database(file: File) -> bool:
+    """Whether a file is one of SQLite's, as ledgers are."""
+    if not file.exists() or not os.access(file, os.R_OK):
+        return False
+    with open(file, "rb") as stream:
+        return stream.read(16) == b"SQLite format 3\0"
 
 
 def _check_facts(file: File, facts: PublisherFacts) -> None:
@@ -94,6 +133,10 @@ def _check_facts(file: File, facts: PublisherFacts) -> None:
             continue
         if not isinstance(value, str) or not value.strip():
             raise QueryError(f'{name}={quoted(value)} must be a text, such as {name}="…".')
+        if any("\ud800" <= letter <= "\udfff" for letter in value):
+            raise QueryError(
+                f"{name}={quoted(value)} has half of a letter, which no file can hold."
+            )
         if file.suffix.lower() not in (".json", *_RECORDS):
             raise QueryError(
                 f"{name}= has no place in a {file.suffix} file. Write to a .yaml or a .json file, "
@@ -101,12 +144,18 @@ def _check_facts(file: File, facts: PublisherFacts) -> None:
             )
 
 
-def _check_replace(file: File, replace: object) -> None:
+def _check_replace(file: File, replace: object) -> bool:
+    """Whether a file that is there may be replaced."""
     if replace is not None and not isinstance(replace, bool):
         raise QueryError(f"replace={quoted(replace)} must be True or False.")
     may = file.suffix.lower() not in _RECORDS if replace is None else replace
     if not may and file.exists():
-        raise StoreError(
-            f"path={str(file)!r} is there already, and may hold what people wrote in it. Choose "
-            "another file, or write `replace=True`."
-        )
+        raise _is_there(file)
+    return may
+
+
+def _is_there(file: File) -> StoreError:
+    return StoreError(
+        f"path={str(file)!r} is there already, and may hold what people wrote in it. Choose "
+        "another file, or write `replace=True`."
+    )

@@ -34,7 +34,7 @@ class Ledger:
 
     *Guarantee*: Σε and Σδ, or Σρ and Σδ, over the entries that any one unit can have a row in
     never exceed the budget, whatever threads do and however queries are chosen (privacy filters:
-    basic composition, Rogers et al., NeurIPS 2016, Theorem 3.1; for ρ Feldman and Zrnic, NeurIPS
+    basic composition, Rogers et al., NeurIPS 2016, Theorem 3.6; for ρ Feldman and Zrnic, NeurIPS
     2021, and Whitehouse et al., ICML 2023; for partitions docs/proofs/parallel.md). Entries are
     never removed, and their charges never change.
 
@@ -212,7 +212,7 @@ class Ledger:
 programs), .csv (a table) or .yaml (for registries). Nothing was computed or charged.
         """
         facts = PublisherFacts(name, curator, purpose, description, justification)
-        export.written(self._snapshot(), path, facts, replace)
+        export.written(self._store, self._snapshot, path, facts, replace)
 
     @hide_internals
     def verify(self, head: str | None = None) -> Verdict:

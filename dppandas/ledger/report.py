@@ -260,12 +260,17 @@ def _rests(said: Statement) -> Iterator[str]:
             f"{asserted} of {len(said.entries)} releases have asserted lineage: before the "
             "question, no unit had changed the rows of others."
         )
+    scored = [
+        f"In {said.caller_scored} of {len(said.entries)} releases, one unit changes a score by no "
+        "more than stated."
+    ]
     yield '<h2 id="rests">What the promise rests on</h2>'
     yield _p("dppandas computes losses and noise. The publisher vouches for what it can't check:")
     yield _list((
         "Bounds, keys and other public facts in the queries were known without the data.",
         "The unit is right: all rows of one person belong to one unit.",
         lineage,
+        *(scored if said.caller_scored else []),
         "Nothing else that was made of the same data was published, neither exactly nor under "
         "another budget.",
     ))  # fmt: skip

@@ -11,7 +11,7 @@ import csv
 import json
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -23,7 +23,7 @@ from ..privacy.accounting.composition import ParallelComposition, Path
 from ..privacy.accounting.losses import Loss
 from ..privacy.accounting.measures import Measure, PrivacyBudget
 from .snapshot import Snapshot
-from .storage.store import Entry
+from .storage.store import Entry, Store
 
 #: The version of the JSON's keys; counted up when one is renamed, removed or means something new.
 FORM = 2
@@ -59,15 +59,25 @@ class Statement:
     head: str  # the hash that the file ends in; "" in memory
 
     @classmethod
-    def of(cls, ledger: Snapshot) -> Statement:
-        """The statement of a ledger at one moment, even if others charge meanwhile."""
-        entries, head = ledger.store.sealed()
+    def of(cls, store: Store, now: Callable[[], Snapshot]) -> Statement:
+        """The statement of a ledger at one moment, even if others charge meanwhile.
+
+        store : where the ledger is kept. now : its figures; looked up after the charges, because a
+            ledger without a budget may be given one that doesn't count what charges before it cost.
+        """
+        entries, head = store.sealed()
+        ledger = now()
         spending = ParallelComposition().plus(((e.source, e.path), e.loss) for e in entries)
-        path = ledger.store.path
+        path = store.path
         return cls(
             ledger.terms, tuple(entries), spending.total, tuple(_sources(entries, spending)),
             len(ledger.again), "" if path is None else path.name, head,
         )  # fmt: skip
+
+    @property
+    def caller_scored(self) -> int:
+        """How many releases rest on a sensitivity that the analyst stated."""
+        return sum("caller-scored" in entry.lineage for entry in self.entries)
 
     @property
     def counted(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from refusals import refusal
 
@@ -63,6 +64,19 @@ def test_no_dictionary_decides_whether_a_table_is_taken(name: str, exact: None) 
     column = dictionaries()[name]
     p = dp.protect(pa.table({"c": column, "n": list(range(len(column)))}), name=name)
     assert p["c"].count(epsilon=1) == len(column) - (name == "a null that is encoded")
+
+
+@pytest.mark.parametrize("labels", [126, 127])
+def test_how_many_labels_a_file_has_decides_nothing(
+    tmp_path: Path, labels: int, exact: None
+) -> None:
+    """pandas numbers 127 labels by int16, and fewer by int8; the file keeps the width."""
+    for name, number in (("a", labels), ("b", 5)):
+        towns = pd.Categorical([f"town {i}" for i in range(number)])
+        pd.DataFrame({"town": towns}).to_parquet(tmp_path / f"{name}.parquet")
+    p = dp.protect([tmp_path / "a.parquet", tmp_path / "b.parquet"], name="towns")
+    counts = p["town"].value_counts(keys=["town 1", "town 9"], epsilon=1)
+    assert counts.to_dict() == {"town 1": 2, "town 9": 1}
 
 
 def test_texts_beyond_32_bit_offsets_are_read(monkeypatch: pytest.MonkeyPatch) -> None:

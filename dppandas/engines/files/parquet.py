@@ -188,9 +188,14 @@ def _difference(one: Any, other: Any) -> str:
             return f"only one of them has {', '.join(map(quoted, sorted(odd)))}"
         return "its columns come in another order"
     for name, a, b in zip(one.names, one.types, other.types, strict=True):
-        if a != b:
+        if _decoded(a) != _decoded(b):
             return f"{quoted(name)} is of another type, {b} instead of {a}"
     return ""
+
+
+def _decoded(kind: Any) -> Any:
+    """A type without a dictionary: how wide its numbers are says how many labels the rows have."""
+    return kind.value_type if hasattr(kind, "index_type") else kind
 
 
 def _refuse_partitions(where: str, found: Sequence[Path], base: Path) -> None:

@@ -136,6 +136,11 @@ def _privacy_loss(said: Statement) -> dict[str, Any]:
             f" {asserted} of {len(said.entries)} releases have asserted lineage: the analyst "
             "vouches that no unit had changed the rows of others before the question."
         )
+    if said.caller_scored:
+        details += (
+            f" In {said.caller_scored} of {len(said.entries)} releases the analyst vouches for how "
+            "much one unit changes a score: dppandas computed with the sensitivity as stated."
+        )
     return {
         "privacy_unit": Noted(
             "; ".join(units) or None, "whom that stands for, such as Person-level, only you know"
@@ -248,6 +253,8 @@ def safeguards(said: Statement) -> dict[str, str]:
             " Mechanisms marked as experimental are the exception: they compute in floats, about "
             "which nothing is proven."
         )
+    if said.caller_scored:
+        floats += " Scores that the analyst computed are rounded once they are there, not before."
     return {
         "floating_point": _wrapped(floats),
         "timing": _wrapped(

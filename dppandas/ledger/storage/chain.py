@@ -111,6 +111,16 @@ def is_followed(db: sqlite3.Connection) -> bool:
         return False
 
 
+def whole(db: sqlite3.Connection) -> str:
+    """The hash of the last event, if all events follow from the first, and the table of what is
+    spent from all charges; ValueError if not. Read within a transaction."""
+    _, charged = _since(db, 1)
+    sums = ([*place, *map(exact_text, losses)] for place, losses in charged.items())
+    if digest(sums) != digest(db.execute(_TABLE)):
+        raise ValueError
+    return str(one(db, "SELECT hash FROM events ORDER BY number DESC"))
+
+
 def _since(db: sqlite3.Connection, start: int) -> tuple[str, dict[tuple[str, str], list[Fraction]]]:
     """The last count's hash of the table, and what each place was charged since. Every hash of an
     event is recomputed."""

@@ -169,8 +169,13 @@ class SqliteStore(Connected):
         return self._read(_count)
 
     def sealed(self) -> tuple[list[Entry], str]:
-        head = "SELECT hash FROM events ORDER BY number DESC"
-        return self._at_one_moment(lambda db: (schema.entries(db), one(db, head)))
+        def read(db: Connection) -> tuple[list[Entry], str]:
+            try:
+                return schema.entries(db), chain.whole(db)
+            except chain.UNREADABLE:
+                raise self._damaged() from None
+
+        return self._at_one_moment(read)
 
     def counted(self) -> tuple[int, ParallelComposition]:
         return self._at_one_moment(lambda db: (_count(db), self._spending_of(db)))

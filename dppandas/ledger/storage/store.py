@@ -117,7 +117,8 @@ class Store(Protocol):
         """How many entries there are."""
 
     def sealed(self) -> tuple[list[Entry], str]:
-        """All entries, and the hash of the last event at the same moment; "" where none is kept."""
+        """All entries, and the hash of the last event at the same moment; "" where none is kept.
+        Raises `StoreError` where the entries aren't what was charged."""
 
     @property
     def spending(self) -> ParallelComposition:

@@ -18,10 +18,11 @@ from refusals import refusal
 import dppandas as dp
 from dppandas import __main__
 from dppandas.errors import QueryError, StoreError
+from dppandas.ledger import export
 from dppandas.ledger.deployment.record import PublisherFacts, _up
 from dppandas.ledger.deployment.yaml_text import Noted, as_yaml, plain
 from dppandas.ledger.storage.sqlite import SqliteStore
-from dppandas.ledger.storage.store import Entry
+from dppandas.ledger.storage.store import Entry, MemoryStore
 from dppandas.privacy.accounting.composition import Part
 from dppandas.privacy.accounting.losses import Epsilon, Loss
 
@@ -187,6 +188,94 @@ def test_it_says_what_is_known_of_attacks_on_implementations(tmp_path: Path) -> 
     column.median(bounds=(0, 99), method="smooth", epsilon=1)
     floats = exported(dp.ledger(), tmp_path / "e.yaml")["safeguards"]["floating_point"]
     assert "they compute in floats, about which nothing is proven" in " ".join(floats.split())
+
+
+def test_it_says_that_a_score_was_vouched_for(tmp_path: Path) -> None:
+    dp.session(epsilon=9)
+    frame = pd.DataFrame({"x": range(100)})
+    dp.protect(frame, name="x").count(epsilon=1)
+    dp.select(frame, [1, 2], score=lambda rows, key: len(rows) // key, sensitivity=1, epsilon=1)
+    said = exported(dp.ledger(), tmp_path / "d.yaml")
+    unit = " ".join(said["deployment"]["privacy_loss"]["privacy_unit_details"].split())
+    assert "In 1 of 2 releases the analyst vouches for how much one unit changes a score" in unit
+    assert "Scores that the analyst computed" in said["safeguards"]["floating_point"]
+    dp.ledger().export(tmp_path / "d.html")
+    page = (tmp_path / "d.html").read_text("utf-8")
+    assert "In 1 of 2 releases, one unit changes a score by no more than stated" in page
+
+
+@pytest.mark.parametrize("ending", ["yaml", "json", "html"])
+def test_terms_are_those_of_after_the_charges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    """A session in memory gets its budget, and answers, just before the charges are read."""
+    file, sealed = tmp_path / f"late.{ending}", MemoryStore.sealed
+
+    def late(store: MemoryStore) -> Any:
+        dp.session(rho=5, delta=1e-6)
+        dp.protect(pd.DataFrame({"x": range(9)}), name="p").count(rho=4)
+        return sealed(store)
+
+    monkeypatch.setattr(MemoryStore, "sealed", late)
+    dp.ledger().export(file)
+    said = file.read_text("utf-8")
+    if ending == "html":
+        assert "zero-concentrated" in said
+    else:
+        read = yaml.safe_load(said)
+        assert Fraction(read.get("ledger", read).get("spent", read.get("spent"))["rho"]) == 4
+
+
+def test_a_file_that_comes_meanwhile_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link, file = os.link, tmp_path / "d.yaml"
+    ledger = asked()
+
+    def late(half: Path, target: Path) -> None:
+        file.write_text("mine")
+        link(half, target)
+
+    monkeypatch.setattr(export.os, "link", late)
+    refusal(lambda: ledger.export(file), "there already", StoreError)
+    assert [each.name for each in tmp_path.iterdir()] == ["d.yaml"]
+    assert file.read_text() == "mine"
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_disk_without_links_takes_a_record_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    ledger, file = asked(), tmp_path / "d.yaml"
+
+    def without(half: Path, target: Path) -> None:
+        if is_there:
+            file.write_text("mine")
+        raise PermissionError("no links here")
+
+    monkeypatch.setattr(export.os, "link", without)
+    if is_there:
+        refusal(lambda: ledger.export(file), "there already", StoreError)
+        assert file.read_text() == "mine"
+    else:
+        assert exported(ledger, file)["form"] == 1
+    assert [each.name for each in tmp_path.iterdir()] == ["d.yaml"]
+
+
+def test_no_ledger_is_overwritten(tmp_path: Path) -> None:
+    other = tmp_path / "other.html"
+    dp.session(epsilon=1, store=other)
+    dp.reset()
+    before = other.read_bytes()
+    (tmp_path / "link.json").symlink_to(other)
+    for name in ("other.html", "link.json"):
+        refusal(lambda name=name: dp.ledger().export(tmp_path / name), "database", StoreError)
+    assert other.read_bytes() == before
+
+
+@pytest.mark.parametrize("path", ["a\0b.yaml", "x" * 300 + ".yaml"])
+def test_a_path_that_no_disk_takes_is_refused(tmp_path: Path, path: str) -> None:
+    refusal(lambda: dp.ledger().export(tmp_path / path), "can't be written", StoreError)
 
 
 def test_it_says_how_losses_were_added_up_and_on_whose_word(tmp_path: Path) -> None:

@@ -314,6 +314,26 @@ def test_no_count_vouches_for_an_edit(file: Path) -> None:
     refusal(lambda: SqliteStore(file), "doesn't follow from its charges", StoreError)
 
 
+@pytest.mark.parametrize("ending", ["html", "json", "yaml"])
+@pytest.mark.parametrize("changed", ["loss", "lineage", "spending"])
+def test_no_statement_says_less_than_was_charged(file: Path, changed: str, ending: str) -> None:
+    """Opening a file trusts its last count; what is published trusts nothing but the charges."""
+    store = SqliteStore(file)
+    store.add([TINY] * chain.EVERY, agreed)
+    store.close()
+    statement = file.with_suffix(f".{ending}")
+    if changed != "spending":  # a file that opens
+        said = {"loss": loss("1/7000"), "lineage": "verified, by hand"}
+        edit(file, 3, **{changed: said[changed]})
+    ledger = dp.types.Ledger(TERMS, SqliteStore(file))
+    if changed == "spending":
+        ledger.export(statement)
+        statement.unlink()
+        change(file, "UPDATE spending SET epsilon = '1/10' WHERE path = '[]'")
+    refusal(lambda: ledger.export(statement), "doesn't follow from its charges", StoreError)
+    assert not statement.exists()
+
+
 def test_a_source_that_was_changed_is_not_used(file: Path) -> None:
     store = SqliteStore(file)
     edit(file, 2, key="32")
