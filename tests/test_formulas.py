@@ -162,11 +162,33 @@ def unfit(text: str) -> list[str]:
     return found
 
 
+def unopened(text: str) -> list[str]:
+    """Formulas that a repository's web page leaves raw: only a blank may stand before one."""
+    found = []
+    for children in paragraphs(text):
+        before = ""
+        for token in children:
+            if token.type == "math_inline" and before.strip():
+                found.append(f"{token.content}: write a word or a blank between it and {before}")
+            before = (
+                token.markup[:1] if token.type.endswith("_open") else said(token)[-1:] or before
+            )
+    return found
+
+
 @pytest.mark.parametrize("page", PAGES, ids=relative)
 def test_formulas_are_typeset(page: Path) -> None:
     text = markdown(page)
     wrong = [*eaten(text), *raw(text), *unfit(text)]
+    if page.suffix == ".md":
+        wrong += unopened(text)
     assert wrong == []
+
+
+@pytest.mark.parametrize("text", ["a ($x$)", '"$x$"', "*$x$*", "of $x$/$y$"])
+def test_formulas_that_begin_within_a_word_are_found(text: str) -> None:
+    assert unopened(text)
+    assert unopened("$x$ and (so) $y$, *by* $z$") == []
 
 
 @pytest.mark.parametrize(

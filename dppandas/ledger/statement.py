@@ -127,22 +127,27 @@ def exact(loss: Loss, counted: Sequence[str]) -> dict[str, str]:
     return {name: str(getattr(loss, name)) for name in counted}
 
 
+def budget(terms: PrivacyBudget) -> dict[str, str] | None:
+    """A session's budget; of one in ρ also what it means in ε."""
+    if terms.limit is None:
+        return None
+    limit = exact(terms.limit, terms.measure.counted)
+    if terms.measure is Measure.ZCDP:
+        limit["means_epsilon"], limit["at_delta"] = str(terms.epsilon), str(terms.all_delta)
+    return limit
+
+
 def as_json(said: Statement, deployment: dict[str, Any]) -> str:
     """A statement for programs, with what registries of deployments ask;
     docs/adr/0013-audited.md has its keys."""
     terms, counted = said.terms, said.counted
-    limit = None
-    if terms.limit is not None:
-        limit = exact(terms.limit, counted)
-        if terms.measure is Measure.ZCDP:
-            limit["means_epsilon"], limit["at_delta"] = str(terms.epsilon), str(terms.all_delta)
     whole = {
         "form": FORM,
         "dppandas": version(),
         "ledger": {"file": said.file or None, "head": said.head or None},
         "measure": terms.measure.value,
         "neighbours": "add or remove one unit",
-        "budget": limit,
+        "budget": budget(terms),
         "spent": exact(said.spent, counted),
         "left": None if said.left is None else exact(said.left, counted),
         "replays": said.replays,

@@ -21,7 +21,7 @@ import pandas as pd
 
 from ...privacy.accounting.losses import NO_EPSILON, Loss
 from ...privacy.accounting.measures import Measure
-from ..statement import Statement, exact, moment, version
+from ..statement import Statement, budget, exact, moment, version
 from .yaml_text import Noted, as_yaml
 
 #: The version of the keys; counted up when one is renamed, removed or means something new.
@@ -185,6 +185,11 @@ def _parameters_in_words(said: Statement) -> str:
             " ε is what ρ means at this δ, for the whole budget; no ε is given for what is spent "
             "so far, which the answers may have decided."
         )
+        if said.terms.limit.delta:
+            words += (
+                " The δ covers this and the releases that have one of their own: the promise is "
+                "approximate zero-concentrated differential privacy."
+            )
     return _wrapped(f"{words} Exact figures, and what is spent, are below in ledger.")
 
 
@@ -289,7 +294,7 @@ def _ledger(said: Statement) -> dict[str, Any]:
         ),
         "measure": terms.measure.value,
         "neighbours": "add or remove one unit",
-        "budget": None if terms.limit is None else exact(terms.limit, counted),
+        "budget": budget(terms),
         "spent": exact(said.spent, counted),
         "left": None if said.left is None else exact(said.left, counted),
         "is_exhausted": None if said.left is None else _is_exhausted(said, said.left),
