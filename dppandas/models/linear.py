@@ -97,7 +97,7 @@ class LinearRegression(Linear):
         answered: ProgramAnswers,
     ) -> tuple[Matrix, float, int]:
         """Weights, constant, and how many rounds it took; for target and features in [-1, 1]."""
-        weights = np.zeros(len(scaled.columns))
+        weights, far = np.zeros(len(scaled.columns)), reach if reach > 1 else 1
         split = self._shared([FIRST, *ROUND * rounds])
         losses = split.shares
         with split:
@@ -123,8 +123,8 @@ class LinearRegression(Linear):
                 weights = weights + direct * step
                 level = level.shifted(-step * centre, step**2 * variance_of(along))
                 rest = value - scaled.dot(weights.tolist()) - level.height
-                mean = answered(rest.mean(bounds=(-1, 1)))
-                level = level.updated(_inside(mean), variance_of(last))
+                mean = answered(rest.mean(bounds=(-far, far)))
+                level = level.updated(_inside(mean, far), far**2 * variance_of(last))
                 if answered.stands_still:
                     break
         return weights, level.height, i + 1
@@ -194,9 +194,10 @@ def _searched(
     answered: ProgramAnswers,
 ) -> tuple[float, float]:
     """The mean of the weighted sum, and how far to go along it, by two releases."""
-    # with weights that add up to 1, a weighted sum seldom lies further from its mean
-    narrow = float(len(scaled.columns) ** -0.4)
     centre = _inside(answered(line.mean(bounds=(-1, 1))))
+    # with weights that add up to 1, a weighted sum seldom lies further from its mean than the
+    # first, and never further than the second
+    narrow = float(len(scaled.columns) ** -0.4) if reach <= 1 else 1 + abs(centre)
     near = (line - centre).clip(-narrow, narrow)
     limits = {"both": (-narrow * reach, narrow * reach), "square": (0, narrow**2)}
     pair = scaled.assign(both=near * held, square=near * near)
