@@ -42,7 +42,7 @@ class LinearRegression(Linear):
     new residual. The first gradient is over rows that are scaled to a small norm. If there are many
     rows compared with the square of the number of features, it includes the products of each two
     features. One round is regression on a single direction, which tolerates more noise than solving
-    for all weights; with many rows, more rounds approach least squares.
+    for all weights. With clip=2 and many rows, more rounds approach least squares.
 
     It takes a step only if that is surely better than none. If there are too few rows for the
     noise, or the first gradient doesn't stand out from its own noise, the rest of the loss goes
@@ -51,9 +51,12 @@ class LinearRegression(Linear):
     epsilon, rho : the loss of the whole fit.
     bounds : (lower, upper) for all features, or a dict; else the declared domain's.
     target_bounds : (lower, upper) that the target is clipped to; else the declared domain's.
-    rounds : how many rounds to run.
-    clip : each gradient clips the residual to this share of half the target's range, which lowers
-        the noise; 2 clips nothing.
+    rounds : how many rounds to run. They remove no bias of `clip`.
+    clip : the gradient and the step clip the residual to this share of half the target's range,
+        which lowers the noise; the residual's mean clips it to no less than half the range. Where
+        residuals are larger, as of a target that is 0 or 1, slopes shrink (the default may halve
+        them) and the constant is off, however many rows there are. 2 clips nothing, unless the
+        line leaves the target's range by itself: set it if there are many rows.
 
     After `fit`: ``coef_`` (d,), ``intercept_``, ``n_iter_`` (0 if the model is a constant),
     ``releases_``.
