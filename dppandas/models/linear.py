@@ -42,7 +42,7 @@ class LinearRegression(Linear):
     new residual. The first gradient is over rows that are scaled to a small norm. If there are many
     rows compared with the square of the number of features, it includes the products of each two
     features. One round is regression on a single direction, which tolerates more noise than solving
-    for all weights; with many rows, more rounds approach least squares.
+    for all weights. With clip=2 and many rows, more rounds approach least squares.
 
     It takes a step only if that is surely better than none. If there are too few rows for the
     noise, or the first gradient doesn't stand out from its own noise, the rest of the loss goes
@@ -51,9 +51,12 @@ class LinearRegression(Linear):
     epsilon, rho : the loss of the whole fit.
     bounds : (lower, upper) for all features, or a dict; else the declared domain's.
     target_bounds : (lower, upper) that the target is clipped to; else the declared domain's.
-    rounds : how many rounds to run.
-    clip : each gradient clips the residual to this share of half the target's range, which lowers
-        the noise; 2 clips nothing.
+    rounds : how many rounds to run. They remove no bias of `clip`.
+    clip : the gradient and the step clip the residual to this share of half the target's range,
+        which lowers the noise; the residual's mean clips it to no less than half the range. Where
+        residuals are larger, as of a target that is 0 or 1, slopes shrink (the default may halve
+        them) and the constant is off, however many rows there are. 2 clips nothing, unless the
+        line leaves the target's range by itself: set it if there are many rows.
 
     After `fit`: ``coef_`` (d,), ``intercept_``, ``n_iter_`` (0 if the model is a constant),
     ``releases_``.
@@ -97,7 +100,7 @@ class LinearRegression(Linear):
         answered: ProgramAnswers,
     ) -> tuple[Matrix, float, int]:
         """Weights, constant, and how many rounds it took; for target and features in [-1, 1]."""
-        weights = np.zeros(len(scaled.columns))
+        weights, far = np.zeros(len(scaled.columns)), reach if reach > 1 else 1
         split = self._shared([FIRST, *ROUND * rounds])
         losses = split.shares
         with split:
@@ -123,8 +126,8 @@ class LinearRegression(Linear):
                 weights = weights + direct * step
                 level = level.shifted(-step * centre, step**2 * variance_of(along))
                 rest = value - scaled.dot(weights.tolist()) - level.height
-                mean = answered(rest.mean(bounds=(-1, 1)))
-                level = level.updated(_inside(mean), variance_of(last))
+                mean = answered(rest.mean(bounds=(-far, far)))
+                level = level.updated(_inside(mean, far), far**2 * variance_of(last))
                 if answered.stands_still:
                     break
         return weights, level.height, i + 1
@@ -194,9 +197,10 @@ def _searched(
     answered: ProgramAnswers,
 ) -> tuple[float, float]:
     """The mean of the weighted sum, and how far to go along it, by two releases."""
-    # with weights that add up to 1, a weighted sum seldom lies further from its mean
-    narrow = float(len(scaled.columns) ** -0.4)
     centre = _inside(answered(line.mean(bounds=(-1, 1))))
+    # with weights that add up to 1, a weighted sum seldom lies further from its mean than the
+    # first, and never further than the second
+    narrow = float(len(scaled.columns) ** -0.4) if reach <= 1 else 1 + abs(centre)
     near = (line - centre).clip(-narrow, narrow)
     limits = {"both": (-narrow * reach, narrow * reach), "square": (0, narrow**2)}
     pair = scaled.assign(both=near * held, square=near * near)

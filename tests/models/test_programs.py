@@ -42,6 +42,8 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
         for name, of, target, more in (
             ("linear", LinearRegression, "yes", {"target_bounds": (0, 1)}),
             ("linear, by steps", LinearRegression, "yes", {"target_bounds": (0, 1), "epsilon": 64}),
+            ("linear, unclipped", LinearRegression, "yes",
+             {"target_bounds": (0, 1), "epsilon": 64, "clip": 2}),
             ("logistic", LogisticRegression, "group", {"classes": ["a", "b"]}),
             ("perceptron", Perceptron, "group", {"classes": ["a", "b"]}))},
 }  # fmt: skip
@@ -79,6 +81,7 @@ CLASSES: dict[str, Any] = {"classes": [False, True], "rounds": 2}
 ROADS: dict[str, Callable[..., Any]] = {
     "linear": partial(LinearRegression, **BOX, target_bounds=(-4, 4)),
     "linear, two rounds": partial(LinearRegression, **BOX, target_bounds=(-4, 4), rounds=2),
+    "linear, unclipped": partial(LinearRegression, **BOX, target_bounds=(-4, 4), rounds=2, clip=2),
     "logistic": partial(LogisticRegression, **BOX, **CLASSES),
     "perceptron": partial(Perceptron, **BOX, **CLASSES),
     "k-means by a grid": partial(KMeans, 2, **BOX),
