@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
@@ -31,8 +33,10 @@ def intervals(answer: Any, confidence: float = CONFIDENCE) -> pd.DataFrame:
     answer : a released number, label, Series, DataFrame or Index, or what is left of one after
         sort_index, head or a selection; or a record. Answers of `agg`, `describe` and
         ``quantile`` count, too.
-    confidence : the probability with which the intervals of one release hold together; for labels
-        found with a δ, with which each holds by itself, given that it is shown.
+    confidence : the probability with which all errors and intervals hold together; for labels
+        found with a δ, with which each holds by itself, given that it is shown. If the answer is
+        made of k releases, each gets the confidence 1 - (1 - confidence) / k, also if a selection
+        shows only some of them. So they are wider than those of `record`, which hold by release.
 
     The index has the labels of the answer, of a DataFrame its rows and columns, and for a single
     number the question. ``error`` is how far the number may be off, in ``unit``: "rows", "units",
@@ -64,7 +68,7 @@ def intervals(answer: Any, confidence: float = CONFIDENCE) -> pd.DataFrame:
         return answer._tidy_intervals(confidence)
     shown = shown_in(answer)
     if isinstance(shown.record, RecordBundle):
-        shown.record._checked(confidence)
+        confidence = _of_each(shown.record._checked(confidence), len(shown.record.components))
     found = shown.figures(confidence)
     columns = {
         "value": list(found.values), "error": list(found.errors),
@@ -74,6 +78,14 @@ def intervals(answer: Any, confidence: float = CONFIDENCE) -> pd.DataFrame:
         "noise_dominated": pd.array(list(found.dominated), dtype="boolean"),
     }  # fmt: skip
     return pd.DataFrame(columns).set_axis(labels_of(shown), axis=0)
+
+
+def _of_each(confidence: float, releases: int) -> float:
+    """The confidence of each of several releases with which all hold together, by the union bound:
+    the next float that isn't smaller."""
+    exact = 1 - (1 - Fraction(confidence)) / releases
+    found = float(exact)
+    return parse_confidence(found if found >= exact else math.nextafter(found, 1))
 
 
 def _lower(low: Any, value: Any) -> Any:

@@ -2,18 +2,21 @@
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import operations as ops
 import pandas as pd
 import pytest
+from draws import ALARM, NEAR, at_most
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refusal
 
 import dppandas as dp
 from dppandas.errors import QueryError, RecordError
+from dppandas.release.answers.intervals import _of_each
 from dppandas.release.answers.matching import comparable, located
 from dppandas.rows.facts.keys import is_missing
 
@@ -87,6 +90,65 @@ def test_several_releases_are_in_one_table() -> None:
     frame = p[["x"]].agg({"x": ["count", "median"]}, epsilon=4)
     assert dp.intervals(frame)["unit"].tolist() == ["rows", "ranks"]
     assert dp.intervals(frame.loc[["median"]])["unit"].tolist() == ["ranks"]
+
+
+def test_several_releases_share_the_chance_to_fail() -> None:
+    p = dp.protect(pd.DataFrame({"x": range(900)}), "one", domain={"x": (0, 900)})
+    answer = p["x"].agg(["count", "sum", "mean", "median"], epsilon=4)
+    found, records = dp.intervals(answer, 0.8), dp.record(answer).components
+    assert list(records) == found.index.tolist()
+    for name, each in records.items():
+        assert found.loc[name, "error"] == each.error(0.95), "1 - 0.2 / 4"
+    for name in ("count", "sum", "mean"):
+        assert (found.loc[name, "low"], found.loc[name, "high"]) == records[name].interval(0.95)
+    shown = dp.intervals(answer[["mean"]], 0.8)
+    assert shown.equals(found.loc[["mean"]]), "it may have been chosen by what it says"
+    refusal(lambda: dp.intervals(answer, math.nextafter(1, 0)), "between 0 and 1", QueryError)
+
+
+@given(st.floats(0.001, 0.999), st.integers(1, 99))
+def test_a_shared_confidence_is_at_least_what_the_union_bound_asks(c: float, k: int) -> None:
+    each = _of_each(c, k)
+    assert 1 - k * (1 - Fraction(each)) >= Fraction(c)
+    assert _of_each(c, 1) == c
+    assert each == pytest.approx(1 - (1 - c) / k, abs=1e-15)
+
+
+HOW = {"x": ["sum", "count"], "w": ["sum", "count"]}
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda df, **loss: df.groupby("g").agg(HOW, **loss),
+        lambda df, **loss: df.pivot_table("x", "g", "h", "sum", margins=True, **loss),
+    ],
+    ids=["agg", "pivot_table"],
+)
+def test_intervals_of_several_releases_hold_together(ask: Callable[..., Any]) -> None:
+    """Of 300 answers of four releases, as many as stated. False alarms: at most 1e-6 (binomial,
+    half for each confidence). Power: if each release had the whole confidence, all would hold
+    in at most 0.25 at 50 % (seen: 0.1), and more than 0.999 of such runs fail."""
+    n = 300
+    df = pd.DataFrame({"x": range(10, 50), "w": [0.0, 1.0, 2.0, 3.0] * 10,
+                       "g": ["a", "b"] * 20, "h": ["c", "c", "d", "d"] * 10})  # fmt: skip
+    domain = {"x": (0, 99), "w": (0, 4), "g": ["a", "b"], "h": ["c", "d"]}
+    true = ask(df).to_numpy().reshape(-1)
+    held = {0.5: 0, 0.95: 0}
+    for _ in range(n):
+        dp.reset()
+        p = dp.protect(df, "d", domain=domain)
+        answer = ask(p, epsilon=1)
+        assert len(dp.record(answer).components) == 4
+        for confidence in held:
+            found = dp.intervals(answer, confidence)
+            held[confidence] += bool(
+                ((found["low"] - NEAR <= true) & (true <= found["high"] + NEAR)).all()
+            )
+    for confidence, times in held.items():
+        assert at_most(n, confidence, times) > ALARM / 2
+    missed = max(k for k in range(n) if at_most(n, 0.5, k) <= ALARM / 2)
+    assert at_most(n, 0.25, missed) > 0.999
 
 
 def test_times_have_errors_that_are_durations() -> None:
