@@ -489,8 +489,10 @@ MUTANTS = [
     Mutant(23, "negative numbers become text", "ledger/statement.py",
            " and not _NUMBER.fullmatch(text)", "",
            "test_statement.py::test_no_cell_of_a_table_for_spreadsheets_is_a_formula"),
-    Mutant(36, "half a file is seen", "ledger/export.py", "        os.replace(half, target)\n",
-           "        target.write_bytes(content)\n        os.replace(half, target)\n",
+    Mutant(36, "half a file is seen", "ledger/export.py",
+           "        os.replace(half, target)\n    except BaseException:\n",
+           "        target.write_bytes(content)\n"
+           "        os.replace(half, target)\n    except BaseException:\n",
            "test_statement.py::test_no_half_of_a_file_is_ever_seen"),
     Mutant(36, "what people wrote is replaced", "ledger/export.py",
            "file.suffix.lower() not in _RECORDS if replace", "True if replace",
