@@ -16,7 +16,7 @@ PIP    := -m pip install --quiet --disable-pip-version-check
 help:
 	@echo "make demo    run the quickstart notebook on real data: questions, answers, the ledger"
 	@echo "make check   lint, types and the core tests: under a minute"
-	@echo "make test    all that decides whether the library is right: about ten minutes"
+	@echo "make test    all that decides whether the library is right: about twenty minutes"
 	@echo "make test-deep  the oldest pandas, full sizes, Dask, Spark, and the mutants of what changed"
 	@echo "make lab     open JupyterLab on the notebooks"
 	@echo "make bench   measure speed beside pandas, OpenDP and diffprivlib; fails where a target is missed"

@@ -51,7 +51,7 @@ class LinearRegression(Linear):
     epsilon, rho : the loss of the whole fit.
     bounds : (lower, upper) for all features, or a dict; else the declared domain's.
     target_bounds : (lower, upper) that the target is clipped to; else the declared domain's.
-    rounds : how many rounds to run. They remove no bias of `clip`.
+    rounds : how many rounds to run. They remove no bias that ``clip`` brings.
     clip : the gradient and the step clip the residual to this share of half the target's range,
         which lowers the noise; the residual's mean clips it to no less than half the range. Where
         residuals are larger, as of a target that is 0 or 1, slopes shrink (the default may halve

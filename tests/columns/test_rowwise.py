@@ -1069,7 +1069,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     "an aggregate": (lambda p: p.per_unit().agg(x=("age", "last")), "must be a pair"),
     "a function to aggregate": (lambda p: p.per_unit().agg(x=("age", np.sum)), "must be a pair"),
     "an aggregate of nothing": (lambda p: p.per_unit().agg(), "agg needs names"),
-    "distinct values": (lambda p: p["age"].nunique(), "which values"),
+    "distinct values": (lambda p: p["age"].nunique(), "keys= is needed for age"),
     "distinct of a changed unit": (
         lambda p: p.rename(columns={"who": "w"})["w"].str.lower().nunique(), "unit"),
     "an attribute set": (lambda p: setattr(p, "age", 5), "can't be changed", AttributeError),

@@ -619,7 +619,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     "unique of a plain column": (
         lambda p: dp.unique([1, 2], epsilon=1, delta=DELTA), "private column"),
     "nunique of what nobody declared": (
-        lambda p: p["x"].nunique(epsilon=1), "For nunique keys= is needed"),
+        lambda p: p["x"].nunique(epsilon=1), "keys= is needed for x: nunique"),
     "Gaussian bounds": (
         lambda p: p["y"].suggest_bounds(epsilon=1, delta=DELTA, mechanism="gaussian"),
         "Laplace|Gaussian"),
