@@ -46,8 +46,10 @@ def written(
 
 def _text(store: Store, now: Callable[[], Snapshot], ending: str, facts: PublisherFacts) -> str:
     if ending == ".csv":
-        ledger = now()
-        return as_csv(table(ledger.entries(), ledger.terms.measure.counted, is_exact=True))
+        charges, _ = store.sealed()
+        ledger = now()  # after the charges, as in Statement.of
+        entries = ledger.with_replays(charges)
+        return as_csv(table(entries, ledger.terms.measure.counted, is_exact=True))
     said = Statement.of(store, now)
     if ending in _RECORDS:
         return deployment_yaml(said, facts)
@@ -90,7 +92,11 @@ def _put_new(half: File, target: File) -> None:
         raise
     except OSError:  # a disk without links
         target.touch(exist_ok=False)
-        os.replace(half, target)
+        try:
+            os.replace(half, target)
+        except BaseException:
+            target.unlink()
+            raise
     else:
         half.unlink()
 

@@ -49,10 +49,13 @@ class Snapshot:
 
     def entries(self, last: int | None = None) -> list[Entry]:
         """The charges and the replayed answers; `last` limits both together. Oldest first."""
-        found = self.charges(last)
-        if self.again:
-            found = sorted([*found, *self.again], key=lambda entry: entry.time)
+        found = self.with_replays(self.charges(last))
         return found if last is None else found[max(0, len(found) - last) :]
+
+    def with_replays(self, charges: list[Entry]) -> list[Entry]:
+        """Charges together with the answers that this kernel replayed. Oldest first."""
+        both = [*charges, *self.again]
+        return sorted(both, key=lambda entry: entry.time) if self.again else both
 
     def is_here(self, entry: Entry) -> bool:
         """Whether this process charged it, not another one, nor this kernel before a restart."""

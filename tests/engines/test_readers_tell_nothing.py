@@ -66,17 +66,35 @@ def test_no_dictionary_decides_whether_a_table_is_taken(name: str, exact: None) 
     assert p["c"].count(epsilon=1) == len(column) - (name == "a null that is encoded")
 
 
+#: A column of dictionary-encoded texts, by itself and within others.
+NESTED = {
+    "texts": lambda towns: towns,
+    "lists": lambda towns: pa.ListArray.from_arrays(list(range(len(towns) + 1)), towns),
+    "lists of one": lambda towns: pa.FixedSizeListArray.from_arrays(towns, 1),
+    "structs": lambda towns: pa.StructArray.from_arrays([towns], ["name"]),
+}
+
+
 @pytest.mark.parametrize("labels", [126, 127])
+@pytest.mark.parametrize("shape", NESTED)
 def test_how_many_labels_a_file_has_decides_nothing(
-    tmp_path: Path, labels: int, exact: None
+    tmp_path: Path, labels: int, shape: str, exact: None
 ) -> None:
     """pandas numbers 127 labels by int16, and fewer by int8; the file keeps the width."""
     for name, number in (("a", labels), ("b", 5)):
-        towns = pd.Categorical([f"town {i}" for i in range(number)])
-        pd.DataFrame({"town": towns}).to_parquet(tmp_path / f"{name}.parquet")
+        towns = pa.array(pd.Categorical([f"town {i}" for i in range(number)]))
+        pq.write_table(pa.table({"town": NESTED[shape](towns)}), tmp_path / f"{name}.parquet")
     p = dp.protect([tmp_path / "a.parquet", tmp_path / "b.parquet"], name="towns")
-    counts = p["town"].value_counts(keys=["town 1", "town 9"], epsilon=1)
-    assert counts.to_dict() == {"town 1": 2, "town 9": 1}
+    assert p["town"].count(epsilon=1) == labels + 5
+    if shape == "texts":
+        counts = p["town"].value_counts(keys=["town 1", "town 9"], epsilon=1)
+        assert counts.to_dict() == {"town 1": 2, "town 9": 1}
+
+
+def test_files_whose_types_differ_within_are_refused(tmp_path: Path) -> None:
+    for name, kind in (("a", pa.list_(pa.int32())), ("b", pa.list_(pa.int64()))):
+        pq.write_table(pa.table({"x": pa.array([[1]], kind)}), tmp_path / f"{name}.parquet")
+    refusal(lambda: dp.protect(tmp_path, name="two"), "of another type", QueryError)
 
 
 def test_texts_beyond_32_bit_offsets_are_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -194,8 +194,15 @@ def _difference(one: Any, other: Any) -> str:
 
 
 def _decoded(kind: Any) -> Any:
-    """A type without a dictionary: how wide its numbers are says how many labels the rows have."""
-    return kind.value_type if hasattr(kind, "index_type") else kind
+    """A type without its dictionaries, also of lists and structs: how wide a dictionary's numbers
+    are says how many labels the rows have."""
+    if hasattr(kind, "index_type"):
+        return _decoded(kind.value_type)
+    fields = [kind.field(i) for i in range(kind.num_fields)]
+    if not fields:
+        return kind
+    size = getattr(kind, "list_size", None)
+    return kind.id, size, [(each.name, each.nullable, _decoded(each.type)) for each in fields]
 
 
 def _refuse_partitions(where: str, found: Sequence[Path], base: Path) -> None:

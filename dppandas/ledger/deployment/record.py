@@ -259,7 +259,10 @@ def safeguards(said: Statement) -> dict[str, str]:
             "which nothing is proven."
         )
     if said.caller_scored:
-        floats += " Scores that the analyst computed are rounded once they are there, not before."
+        floats += (
+            " Scores of the analyst's own function are the exception: they are whole numbers, but "
+            "nothing is known about how it computes them."
+        )
     return {
         "floating_point": _wrapped(floats),
         "timing": _wrapped(

@@ -198,7 +198,8 @@ def test_it_says_that_a_score_was_vouched_for(tmp_path: Path) -> None:
     said = exported(dp.ledger(), tmp_path / "d.yaml")
     unit = " ".join(said["deployment"]["privacy_loss"]["privacy_unit_details"].split())
     assert "In 1 of 2 releases the analyst vouches for how much one unit changes a score" in unit
-    assert "Scores that the analyst computed" in said["safeguards"]["floating_point"]
+    floats = " ".join(said["safeguards"]["floating_point"].split())
+    assert "Scores of the analyst's own function are the exception" in floats
     dp.ledger().export(tmp_path / "d.html")
     page = (tmp_path / "d.html").read_text("utf-8")
     assert "In 1 of 2 releases, one unit changes a score by no more than stated" in page
@@ -260,6 +261,18 @@ def test_a_disk_without_links_takes_a_record_too(
     else:
         assert exported(ledger, file)["form"] == 1
     assert [each.name for each in tmp_path.iterdir()] == ["d.yaml"]
+
+
+def test_a_disk_that_fails_leaves_no_empty_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*paths: Path) -> None:
+        raise PermissionError("read only by now")
+
+    for function in ("link", "replace"):
+        monkeypatch.setattr(export.os, function, fails)
+    refusal(lambda: dp.ledger().export(tmp_path / "d.yaml"), "can't be written", StoreError)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_no_ledger_is_overwritten(tmp_path: Path) -> None:

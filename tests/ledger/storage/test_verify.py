@@ -314,7 +314,7 @@ def test_no_count_vouches_for_an_edit(file: Path) -> None:
     refusal(lambda: SqliteStore(file), "doesn't follow from its charges", StoreError)
 
 
-@pytest.mark.parametrize("ending", ["html", "json", "yaml"])
+@pytest.mark.parametrize("ending", ["html", "json", "yaml", "csv"])
 @pytest.mark.parametrize("changed", ["loss", "lineage", "spending"])
 def test_no_statement_says_less_than_was_charged(file: Path, changed: str, ending: str) -> None:
     """Opening a file trusts its last count; what is published trusts nothing but the charges."""
