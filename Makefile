@@ -1,6 +1,7 @@
 # Everything here sets itself up: Python 3.11 or newer, git and make are enough.
 PYTHON ?= python3
 VENV   := .venv
+WEB    := .venv-browser
 OLD    := .venv-oldest
 PEER   := .venv-diffprivlib
 DASK   := .venv-dask
@@ -11,13 +12,15 @@ BIN    := $(VENV)/bin
 PIP    := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-deep test-oldest test-full test-dask test-spark lab bench bench-ledger bench-engines bench-accuracy timing mutants lint docs sbom clean
+.PHONY: help demo check test test-browser test-deep test-full test-oldest test-dask test-spark test-mutants test-nightly environments lab bench bench-ledger bench-engines bench-accuracy timing mutants lint docs sbom clean
 
 help:
 	@echo "make demo    run the quickstart notebook on real data: questions, answers, the ledger"
-	@echo "make check   lint, types and the core tests: under a minute"
-	@echo "make test    all that decides whether the library is right: about twenty minutes"
-	@echo "make test-deep  the oldest pandas, full sizes, Dask, Spark, and the mutants of what changed"
+	@echo "make check   lint, types and the core tests: about a minute"
+	@echo "make test    all that decides whether the library is right: under ten minutes"
+	@echo "make test-browser  the live ledger and the docs site, in a browser: four minutes"
+	@echo "make test-deep     full sizes, the oldest pandas, Dask, Spark, and the mutants of what changed"
+	@echo "make test-nightly  what takes too long for each change"
 	@echo "make lab     open JupyterLab on the notebooks"
 	@echo "make bench   measure speed beside pandas, OpenDP and diffprivlib; fails where a target is missed"
 	@echo "make bench-ledger  measure a ledger's file, short and long"
@@ -40,12 +43,18 @@ $(VENV)/lab: pyproject.toml $(VENV)/demo
 	$(BIN)/python $(PIP) --editable ".[lab]"
 	@touch $@
 
-$(VENV)/dev: pyproject.toml $(VENV)/demo
-	$(BIN)/python $(PIP) --editable ".[dev]"
+$(VENV)/test: pyproject.toml $(VENV)/demo
+	$(BIN)/python $(PIP) --editable ".[test]"
 	@touch $@
 
 $(VENV)/docs: pyproject.toml $(VENV)/demo
 	$(BIN)/python $(PIP) --editable ".[docs]"
+	@touch $@
+
+# Apart from the other tests: with JupyterLab installed, nbformat takes four seconds to import.
+$(WEB)/test: pyproject.toml
+	$(PYTHON) -m venv $(WEB)
+	$(WEB)/bin/python $(PIP) --editable ".[browser]"
 	@touch $@
 
 # The oldest pandas and numpy that pyproject.toml allows and this Python has wheels of.
@@ -76,55 +85,64 @@ demo: $(VENV)/demo
 lab: $(VENV)/lab
 	$(BIN)/jupyter lab notebooks/quickstart.ipynb
 
-# A process a core; but a browser wants the machine to itself.
-SHARED := -n auto --maxprocesses 8 --dist worksteal
+# What .ci/run needs, which pip fetches side by side: make --jobs environments
+environments: $(VENV)/test $(WEB)/test $(OLD)/test $(DASK)/test $(SPARK)/test
 
-# The rules of the house, the laws, and the mathematics between public arguments and noise.
-CORE := lint house road golden_keys laws mutants
-CORE := $(CORE:%=tests/test_%.py) tests/privacy/accounting tests/privacy/sampling tests/engines \
-        tests/rows/expressions tests/release/test_*.py tests/frames
+# A process a core. Only tests that run notebooks need nbval, and these start pytest anew.
+SHARED := -n auto --maxprocesses 8 --dist worksteal -p no:nbval
 
-check: $(VENV)/dev
-	$(BIN)/python -m pytest $(SHARED) -q $(CORE) -m "not sized and not statistical"
+# tests/README.md says what each is for, and when RECORD=--record is wanted.
+check: $(VENV)/test
+	$(BIN)/python -m pytest $(SHARED) -q tests/test_lint.py tests/test_house.py tests/test_mutants.py @tests/core.txt
 
-test: $(VENV)/dev
-	$(BIN)/python -m pytest -m browser
-	$(BIN)/python -m pytest $(SHARED) -m "not browser"
+# With SIZED=later what has a full size is left to make test-deep, which tries it at that.
+test: $(VENV)/test
+	$(BIN)/python -m pytest $(SHARED) --stage test $(RECORD) -m "not browser $(SIZED:later=and not sized)"
 
-# tests/README.md says what each of the three is for.
-test-deep: test-oldest test-full test-dask test-spark
-	$(BIN)/python tests/mutants.py --changed
+# A browser wants the machine to itself.
+SEEN := tests/display/notebook tests/test_site.py tests/test_site_in_browser.py
+test-browser: $(WEB)/test
+	$(WEB)/bin/python -m pytest -p no:nbval --stage browser $(RECORD) -m browser $(SEEN)
+
+test-deep: test-full test-oldest test-dask test-spark test-mutants
+
+test-full: $(VENV)/test
+	$(BIN)/python -m pytest $(SHARED) --stage full $(RECORD) --deep -m "(deep or sized) and not browser"
 
 # What depends on pandas is tried on the oldest one too: what reads its objects, and what makes some. The rest sees
 # closed forms of columns, or integers, and these are the same.
 PANDAS := $(addprefix tests/,columns rows frames engines release/answers display/cards test_surface.py test_errors.py)
 PANDAS += $(wildcard tests/test_habits*.py)
 test-oldest: $(OLD)/test
-	$(OLD)/bin/python -m pytest $(SHARED) -m "not browser and not statistical" $(PANDAS) \
+	$(OLD)/bin/python -m pytest $(SHARED) --stage oldest $(RECORD) -m "not browser and not statistical" $(PANDAS) \
 	  "tests/test_notebooks.py::test_notebook_gives_what_it_shows[quickstart.ipynb]" \
 	  --ignore=tests/engines/test_neighbours_in_files.py
 
-test-full: $(VENV)/dev
-	$(BIN)/python -m pytest $(SHARED) --deep -m "deep or sized"
-
 test-dask: $(DASK)/test
-	$(DASK)/bin/python -m pytest $(SHARED) $(DEEP) tests/engines/clusters/test_dask.py
+	$(DASK)/bin/python -m pytest $(SHARED) --stage dask $(RECORD) $(DEEP) tests/engines/clusters/test_dask.py
 
 test-spark: $(SPARK)/test
 	@if command -v java >/dev/null || [ -n "$$CI" ]; \
-	then $(SPARK)/bin/python -m pytest tests/engines/clusters/test_spark.py; \
+	then $(SPARK)/bin/python -m pytest --stage spark $(RECORD) tests/engines/clusters/test_spark.py; \
 	else echo "Spark is left out: it needs a Java runtime (apt-get install default-jre-headless)"; fi
 
-timing: $(VENV)/dev
+# Those whose source or test is another one now.
+test-mutants: $(VENV)/test
+	$(BIN)/python tests/mutants.py --changed
+
+test-nightly: $(VENV)/test
+	$(BIN)/python -m pytest $(SHARED) --stage nightly $(RECORD) --deep -m nightly
+
+timing: $(VENV)/test
 	$(BIN)/python benchmarks/timing.py
 
-mutants: $(VENV)/dev
+mutants: $(VENV)/test
 	$(BIN)/python tests/mutants.py --save
 
-bench: $(VENV)/dev $(PEER)/ready
+bench: $(VENV)/test $(PEER)/ready
 	$(BIN)/python benchmarks/bench.py --diffprivlib $(PEER)/bin/python
 
-bench-ledger: $(VENV)/dev
+bench-ledger: $(VENV)/test
 	$(BIN)/python benchmarks/ledger.py
 
 # OpenDP on Polars takes one version of Polars only.
@@ -133,7 +151,7 @@ $(PEERS)/ready: Makefile pyproject.toml
 	$(PEERS)/bin/python $(PIP) --editable ".[arrow]" "opendp[polars]==0.16.0" "pipeline-dp==0.3.1"
 	@touch $@
 
-bench-engines: $(VENV)/dev $(DASK)/test $(SPARK)/test $(PEERS)/ready
+bench-engines: $(VENV)/test $(DASK)/test $(SPARK)/test $(PEERS)/ready
 	$(BIN)/python benchmarks/engines.py --large --json benchmarks/engines.json
 	$(DASK)/bin/python benchmarks/clusters.py dask --json benchmarks/dask.json
 	$(PEERS)/bin/python benchmarks/peers.py --json benchmarks/peers.json
@@ -145,7 +163,7 @@ $(PEER)/ready: Makefile
 	$(PEER)/bin/python $(PIP) "diffprivlib==0.6.6" "scikit-learn==1.5.2" "numpy<2.3" "pandas>=2.2.2,<4"
 	@touch $@
 
-bench-accuracy: $(VENV)/dev $(PEER)/ready
+bench-accuracy: $(VENV)/test $(PEER)/ready
 	$(BIN)/python benchmarks/accuracy.py --diffprivlib $(PEER)/bin/python
 	$(BIN)/python benchmarks/accuracy_models.py --diffprivlib $(PEER)/bin/python
 	$(BIN)/python benchmarks/accuracy_regression.py --diffprivlib $(PEER)/bin/python
@@ -153,7 +171,7 @@ bench-accuracy: $(VENV)/dev $(PEER)/ready
 	$(BIN)/python benchmarks/accuracy_regression_others.py
 	$(BIN)/python benchmarks/accuracy_regression_others.py --epsilon 0.1 --fits 100
 
-lint: $(VENV)/dev
+lint: $(VENV)/test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -178,4 +196,4 @@ sbom: $(SBOM)/ready
 	@echo "build/sbom.cdx.json"
 
 clean:
-	rm -rf $(VENV) $(OLD) $(PEER) $(PEERS) $(SBOM) $(DASK) $(SPARK) artifacts dist build
+	rm -rf $(VENV) $(WEB) $(OLD) $(PEER) $(PEERS) $(SBOM) $(DASK) $(SPARK) artifacts dist build

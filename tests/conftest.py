@@ -40,7 +40,8 @@ settings.register_profile("deep", settings.get_profile("quick"), max_examples=15
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--deep", action="store_true", help="full sizes, and the tests marked deep")
-    parser.addoption("--processor", metavar="FILE", help="write each test's seconds of processor")
+    parser.addoption("--stage", metavar="NAME", help="compare seconds of processor with its last")
+    parser.addoption("--record", action="store_true", help="write the stage's seconds anew")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,7 +1,7 @@
 """How much a test tries: quickly in ``make test``, fully in ``make test-deep``.
 
 A quick size is one that still notices the mutants which name the test: ``make mutants`` runs them
-at quick sizes, and its table (mutants.tsv) is committed.
+at quick sizes, and its table (mutants.toml) is committed.
 """
 
 #: Set by ``--deep`` before any test is read.

@@ -73,17 +73,12 @@ def test_every_question_of_the_table_is_answered() -> None:
         assert bool(answers) == ("epsilon=" in question), question
 
 
-def test_common_questions_have_short_answers() -> None:
+def test_common_questions_are_answered_by_code() -> None:
     text = (ROOT / "docs" / "how_do_i.md").read_text()
     _, *answers = re.split(r"^### (.*\?)$", text, flags=re.MULTILINE)
     found = dict(zip(answers[::2], answers[1::2], strict=True))
-    assert len(found) == text.count("\n### ") >= 25
-    for question, answer in found.items():
-        code = BLOCK.findall(answer)
-        assert code, question
-        for block in code:
-            assert len([line for line in block.splitlines() if line.strip()]) <= 6, question
-            assert max(map(len, block.splitlines())) <= 100, question
+    assert len(found) == text.count("\n### ") > 0
+    assert [question for question, answer in found.items() if not BLOCK.search(answer)] == []
 
 
 @pytest.mark.parametrize("module", modules(), ids=lambda m: m.__name__)
@@ -178,7 +173,7 @@ def test_every_name_of_pandas_is_offered_or_has_its_own_reason() -> None:
 
 
 def test_what_the_table_says_of_a_name_is_what_a_user_sees() -> None:
-    """In at most four lines, and only where it isn't offered."""
+    """Only where it isn't offered."""
     table = _pandas_table()
     for face in table.FACES:
         for name in table.named_on(table.PAGE.read_text(encoding="utf-8"))[face.title]:
@@ -187,7 +182,6 @@ def test_what_the_table_says_of_a_name_is_what_a_user_sees() -> None:
                 ask = partial(getattr, face.ours, name)
                 said = refusal(ask, re.escape(why), UnsupportedVerb)
                 assert instead in said
-                assert len(said) <= 400, name
             assert bool(why) == (status in (table.RELEASED, table.REFUSED))
 
 
@@ -258,16 +252,10 @@ def test_a_review_notes_digests_and_leaves_the_rest_of_a_page(tmp_path: Path) ->
     assert page.read_text(encoding="utf-8") == text.replace(commit, "c0ffee0", 1)
 
 
-def test_readme_begins_with_the_commands_and_a_short_example() -> None:
+def test_readme_begins_with_the_commands_and_an_example() -> None:
     text = (ROOT / "README.md").read_text()
     assert text.index("make demo") < text.index("make test") < text.index("make lab")
-    lines = text.splitlines()
-    assert len(lines) <= 120
-    assert {"make demo", "make test"} <= {line[:9] for line in lines[:25]}
-    example = blocks(ROOT / "README.md")[0]
-    assert len(example.strip().splitlines()) <= 16
-    assert text.index("make lab") < text.index(example)
-    ast.parse(example)
+    assert text.index("make lab") < text.index(blocks(ROOT / "README.md")[0])
 
 
 def _gallery() -> Any:

@@ -211,8 +211,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
 def test_what_is_refused_says_why(what: str) -> None:
     ask, match = REFUSED[what]
     people = private(FRAMES["clean"]())
-    said = refusal(lambda: ask(people), match, DPError)
-    assert len(said) < 500
+    refusal(lambda: ask(people), match, DPError)
 
 
 def test_nothing_is_set_in_place() -> None:

@@ -1,5 +1,5 @@
-"""The lectures are a course: objectives, definitions, claims before their checks, pictures,
-exercises with solutions that run, and lines of code that fit on a page."""
+"""The lectures are a course: light pictures, exercises in order whose hidden solutions run, and
+lines of code that fit on a page."""
 
 import base64
 import re
@@ -13,8 +13,6 @@ NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 COURSE = sorted(NOTEBOOKS.glob("lecture_*.ipynb"))
 ALL = sorted(NOTEBOOKS.rglob("*.ipynb"))
 COLUMNS = 88
-#: Lines of a check that a reader need not unfold.
-SHORT = 10
 KILOBYTES = 40
 
 lectures = pytest.mark.parametrize("path", COURSE, ids=lambda path: path.stem)
@@ -51,60 +49,10 @@ def test_lines_of_code_fit_on_a_page(path: Path) -> None:
     assert [line for line in lines if len(line) > COLUMNS] == []
 
 
-def test_the_quickstart_is_quick() -> None:
-    assert len(cells(NOTEBOOKS / "quickstart.ipynb")) < 25
-
-
-@lectures
-def test_it_begins_with_what_one_can_do_after_it(path: Path) -> None:
-    first = cells(path)[0].source
-    assert re.match(r"# Lecture \d", first)
-    _, found, skills = first.partition("\n**After this lecture you can**\n\n")
-    assert found
-    assert 3 <= len(re.findall(r"^- ", skills.split("\n\n")[0], re.MULTILINE)) <= 5
-
-
-@lectures
-def test_what_it_speaks_of_is_defined_in_boxes(path: Path) -> None:
-    boxes = re.findall(r"^> \*\*(?:Definition|Theorem)[^*]*\.\*\*", "\n".join(sources(path)), re.M)
-    assert len(boxes) >= 3
-    assert any(box.startswith("> **Definition (") for box in boxes)
-
-
-@lectures
-def test_each_check_stands_below_its_claim(path: Path) -> None:
-    """A claim is typeset, unless it is about words alone."""
-    above, unclaimed, typeset = "", [], []
-    for cell in cells(path):
-        if cell.cell_type == "markdown":
-            above = cell.source
-        elif "solution" not in tags(cell) and re.search(r"^\s*assert ", cell.source, re.M):
-            claim = re.search(r"\*\*Claim[^*]*\*\*.*", above, re.DOTALL)
-            unclaimed += [] if claim else [cell.source]
-            typeset.append(bool(claim and "$" in claim[0]))
-    assert unclaimed == []
-    assert sum(typeset) >= 0.8 * len(typeset)
-
-
-@lectures
-def test_long_checks_and_drawings_are_folded_away(path: Path) -> None:
-    """What shows how to ask dppandas stays in sight, and is short, or neither checks nor draws."""
-    unfolded = [
-        cell.source
-        for cell in cells(path)
-        if cell.cell_type == "code"
-        and len(cell.source.splitlines()) > SHORT
-        and re.search(r"^\s*assert |plt\.show", cell.source, re.MULTILINE)
-        and not is_folded(cell)
-    ]
-    assert unfolded == []
-
-
 @lectures
 def test_it_has_pictures_and_they_are_light(path: Path) -> None:
     sizes = [len(png) / 1000 for png in pictures(path)]
-    assert len(sizes) >= 4
-    assert max(sizes) <= KILOBYTES
+    assert 0 < max(sizes) <= KILOBYTES
 
 
 @lectures
@@ -114,7 +62,7 @@ def test_it_ends_with_exercises_whose_hidden_solutions_run(path: Path) -> None:
     start = next(i for i, cell in enumerate(book) if cell.source.startswith("## Exercises"))
     questions = book[start + 1 :: 2]
     solutions = book[start + 2 :: 2]
-    assert 3 <= len(questions) == len(solutions) <= 5
+    assert len(questions) == len(solutions) > 0
     lecture = path.stem[len("lecture_")]
     for question, solution in zip(questions, solutions, strict=True):
         number = re.match(r"\*\*Exercise (\d\.\d+)\.\*\* ", question.source)

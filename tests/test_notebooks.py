@@ -34,18 +34,17 @@ def nothing_known(own_configuration: None, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def nbval(path: Path) -> subprocess.CompletedProcess[str]:
-    command = [
-        sys.executable, "-m", "pytest", "--nbval", str(path), "-q", "-p", "no:cacheprovider",
-        f"--nbval-sanitize-with={NOTEBOOKS / 'sanitize.cfg'}", "--rootdir", str(path.parent),
-        "-c", os.devnull,
-    ]  # fmt: skip
-    return run(command, cwd=path.parent)
+    """As anybody would type it, in the checkout."""
+    checkout = next(folder for folder in path.parents if (folder / "pyproject.toml").exists())
+    command = [sys.executable, "-m", "pytest", "--nbval", str(path.relative_to(checkout))]
+    return run(command, cwd=checkout)
 
 
 @pytest.fixture
 def notebooks(tmp_path: Path) -> Path:
     """The folder of notebooks in a checkout of the test's own."""
     leave = shutil.ignore_patterns("*-wal", "*-shm", ".ipynb_checkpoints", "__pycache__")
+    shutil.copy(NOTEBOOKS.parent / "pyproject.toml", tmp_path)
     return Path(shutil.copytree(NOTEBOOKS, tmp_path / "notebooks", ignore=leave))
 
 

@@ -137,13 +137,22 @@ def test_the_bill_of_materials_lists_what_runs_and_nothing_else() -> None:
     assert reached == listed | {root["bom-ref"]}
 
 
-# --- a release ------------------------------------------------------------------------------------
+# --- workflows ------------------------------------------------------------------------------------
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").iterdir())
+
+
+def read(path: Path) -> dict[str, Any]:
+    return yaml.safe_load(path.read_text("utf-8"))  # type: ignore[no-any-return]
+
+
+def named(name: str) -> dict[str, Any]:
+    return read(ROOT / ".github" / "workflows" / f"{name}.yml")
 
 
 @pytest.fixture(scope="module")
 def workflow() -> dict[str, Any]:
-    text = (ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8")
-    return yaml.safe_load(text)  # type: ignore[no-any-return]
+    return named("release")
 
 
 def steps(workflow: dict[str, Any], job: str) -> list[dict[str, Any]]:
@@ -177,17 +186,65 @@ def test_each_job_may_do_what_it_needs_and_no_more(workflow: dict[str, Any]) -> 
                 assert "run" not in step  # nothing of ours runs beside a token
 
 
-def test_what_is_used_is_pinned_to_a_commit_and_needs_no_secret(workflow: dict[str, Any]) -> None:
-    used = [s["uses"] for name in workflow["jobs"] for s in steps(workflow, name) if "uses" in s]
+def test_what_is_used_is_pinned_to_a_commit_and_needs_no_secret() -> None:
+    used = [
+        step["uses"]
+        for workflow in map(read, WORKFLOWS)
+        for name in workflow["jobs"]
+        for step in steps(workflow, name)
+        if "uses" in step
+    ]
     assert len(used) > 8
     assert [each for each in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", each)] == []
     by_action: dict[str, set[str]] = {}
     for each in used:
         by_action.setdefault(each.partition("@")[0], set()).add(each)
     assert max(map(len, by_action.values())) == 1
-    text = (ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8")
+    text = "".join(path.read_text("utf-8") for path in WORKFLOWS)
     assert len(re.findall(r"@[0-9a-f]{40} # v\d+\.\d+\.\d+$", text, re.MULTILINE)) == len(used)
     assert not re.search(r"secrets\.|password|token:(?! write)", text)
+
+
+def prerequisites(target: str) -> list[str]:
+    """What a target of the Makefile needs first, as it is written."""
+    text = (ROOT / "Makefile").read_text("utf-8")
+    (found,) = re.findall(rf"^{target}:(.*)$", text, re.MULTILINE)
+    return found.split()
+
+
+def test_whoever_forks_it_has_the_stages_of_our_own_runs() -> None:
+    for stage in ("test", "test-browser", "test-deep"):
+        assert f"stage {stage}" in (ROOT / ".ci" / "run").read_text("utf-8")
+    matrix = named("test")["jobs"]["stage"]["strategy"]["matrix"]["include"]
+    stages = [each["stage"] for each in matrix]
+    assert stages == ["test", "test-browser", *prerequisites("test-deep")]
+    assert named("test")[True].keys() == {"push", "pull_request"}
+    assert "schedule" in named("nightly")[True]
+    for stage in (*stages, *named("nightly")["jobs"]["stage"]["strategy"]["matrix"]["stage"]):
+        assert prerequisites(stage)
+
+
+def test_every_browser_test_is_run() -> None:
+    (seen,) = re.findall(r"^SEEN := (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    marked = [
+        path.relative_to(ROOT)
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if "pytest.mark.browser" in path.read_text("utf-8") and path != Path(__file__)
+    ]
+    assert marked
+    assert [path for path in marked if not {str(path), str(path.parent)} & {*seen.split()}] == []
+
+
+def test_workflows_of_tests_may_only_read() -> None:
+    for workflow in (named("test"), named("nightly")):
+        assert workflow["permissions"] == {}
+        assert workflow["jobs"]["stage"]["permissions"] == {"contents": "read"}
+        for step in steps(workflow, "stage"):
+            if "checkout" in step.get("uses", ""):
+                assert step["with"]["persist-credentials"] is False
+
+
+# --- a release ------------------------------------------------------------------------------------
 
 
 def test_a_release_is_tested_built_listed_attested_and_then_published(

@@ -14,7 +14,9 @@ import pytest
 from documented import all_documented
 from once import once
 
-pytest.importorskip("sphinx", reason="the site is built on the newest pandas only: extra dev")
+pytest.importorskip("sphinx", reason="the site is built where browsers read it: make test-browser")
+#: Where the site is built once, for these tests and for those that read it in a browser.
+pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).parent.parent
 #: Hosts that pages may link to. Add one after looking at it.

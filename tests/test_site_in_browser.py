@@ -10,10 +10,13 @@ import browser
 import pytest
 from test_site import source as source
 
-pytestmark = pytest.mark.skipif(
-    browser.chromium() is None and not os.environ.get("CI"),
-    reason="no chromium on the PATH: apt-get install chromium",
-)
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        browser.chromium() is None and not os.environ.get("CI"),
+        reason="no chromium on the PATH: apt-get install chromium",
+    ),
+]
 
 #: What is wider than the page, and code that can be neither seen nor scrolled to.
 LAYOUT = """() => {

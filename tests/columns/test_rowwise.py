@@ -8,6 +8,7 @@ import pickle
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 from elements import ELEMENTS, HOSTILE, meanings, objects
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from notes import noted
 from refusals import refusal
 from sizes import size
 
@@ -796,22 +798,21 @@ def _nothing_is_charged_for_a_refusal(request: pytest.FixtureRequest) -> Iterato
 
 
 @pytest.mark.parametrize("kind", ["frame", "column", "groups", "a column of groups"])
-@pytest.mark.parametrize("verb", refusals.VERBS)
-def test_refused_verbs_say_what_to_do_instead(p: Any, kind: str, verb: str) -> None:
+def test_refused_verbs_say_what_to_do_instead(p: Any, kind: str) -> None:
     private = KINDS[kind](p)
-    if hasattr(type(private), verb) and verb != "idxmin":
-        assert getattr(private, verb) is not None  # which it has, and the others don't
-        return
-    if kind == "frame" and verb == "idxmin":  # of each row
-        assert private.idxmin(axis=1) is not None
-        refusal(lambda: private.idxmin(), "Negate the columns", UnsupportedVerb)
-    if hasattr(type(private), verb):  # which it answers
-        return
-    refused = refusal(lambda: getattr(private, verb), verb, UnsupportedVerb)
-    why, instead = {**refusals.VERBS, **(refusals.BY_GROUP if "groups" in kind else {})}[verb]
-    assert why in refused
-    assert instead in refused
-    assert not hasattr(private, verb)
+    reasons = {**refusals.VERBS, **(refusals.BY_GROUP if "groups" in kind else {})}
+    for verb in refusals.VERBS:
+        if hasattr(type(private), verb):
+            assert getattr(private, verb) is not None, verb  # which it has, and the others don't
+            continue
+        refused = refusal(partial(getattr, private, verb), verb, UnsupportedVerb)
+        assert all(each in refused for each in reasons[verb])
+        assert not hasattr(private, verb)
+
+
+def test_refused_idxmin_of_rows_says_what_to_do_instead(p: Any) -> None:
+    assert p.idxmin(axis=1) is not None
+    refusal(p.idxmin, "Negate the columns", UnsupportedVerb)
 
 
 def test_a_column_named_like_a_refused_verb_is_not_refused_by_brackets() -> None:
@@ -837,26 +838,24 @@ SHOWING = {
 OF_KEYS = {"len", "iter", "list", "sum", "max", "sorted"}
 
 
-@pytest.mark.parametrize(("kind", "how"), [
-    (kind, how) for kind in KINDS for how in SHOWING if "groups" not in kind or how not in OF_KEYS
-])  # fmt: skip
-def test_refused_ways_to_show_private_values(p: Any, kind: str, how: str) -> None:
-    refusal(
-        lambda: SHOWING[how](KINDS[kind](p)), r"epsilon=|Use one of its columns", PrivateValueError
-    )
+@pytest.mark.parametrize("kind", KINDS)
+def test_refused_ways_to_show_private_values(p: Any, kind: str) -> None:
+    private, words = KINDS[kind](p), r"epsilon=|Use one of its columns"
+    for how, show in SHOWING.items():
+        if "groups" not in kind or how not in OF_KEYS:
+            with noted(how):
+                refusal(partial(show, private), words, PrivateValueError)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "verb", ["to_csv", "plot", "boxplot", "nonsense", "_repr_png_", "to_pickle"]
-)
-def test_refused_attributes_are_attribute_errors(p: Any, kind: str, verb: str) -> None:
+def test_refused_attributes_are_attribute_errors(p: Any, kind: str) -> None:
     private = KINDS[kind](p)
-    with pytest.raises(AttributeError) as refused:
-        getattr(private, verb)
-    if not verb.startswith("_"):
-        assert isinstance(refused.value, UnsupportedVerb)
-        assert "Nothing was computed or charged" in str(refused.value)
+    for verb in ("to_csv", "plot", "boxplot", "nonsense", "_repr_png_", "to_pickle"):
+        with pytest.raises(AttributeError) as refused:
+            getattr(private, verb)
+        if not verb.startswith("_"):
+            assert isinstance(refused.value, UnsupportedVerb)
+            assert "Nothing was computed or charged" in str(refused.value)
 
 
 @pytest.mark.parametrize("kind", KINDS)
