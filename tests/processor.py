@@ -3,11 +3,13 @@
 A test's share is what its process, and the children it waited for, used while it ran. Wall time is
 told nowhere, for a busy machine makes it longer. seconds.tsv keeps what each stage (a command such
 as ``make test``) took when it was last recorded: ``--stage NAME`` compares a run with it, and
-``--record`` writes it anew. Tests that take long by it run first.
+``--record`` writes it anew. Tests that take long by it run first. ``python tests/processor.py``
+prints the seconds by file, and what each file guards.
 """
 
 from __future__ import annotations
 
+import ast
 import csv
 import resource
 import statistics
@@ -155,3 +157,31 @@ class Processor:
         # xdist's workers are children that nobody waits for: theirs is what they say themselves.
         seconds = max(used() - self.at_start, self.of_workers)
         write_line(f"{seconds:.0f} seconds of processor")
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+
+def guards(path: Path) -> str:
+    """The first sentence of a test file's docstring."""
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+def main() -> None:
+    folder = TABLE.parent
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        stages = list(dict.fromkeys(row["stage"] for row in csv.DictReader(file, delimiter="\t")))
+    seconds: dict[str, Counter[str]] = {stage: Counter() for stage in stages}
+    for stage in stages:
+        for test, share in read(stage).items():
+            seconds[stage][test.partition("::")[0]] += share
+    print(*(f"{stage:>8}" for stage in stages), "", "file: what it guards")
+    for path in sorted(folder.rglob("test_*.py")):
+        name = str(path.relative_to(folder))
+        print(*(f"{seconds[s][name]:8.1f}" for s in stages), "", f"{name}: {guards(path)}")
+    print(*(f"{shares.total():8.0f}" for shares in seconds.values()), "", "in all")
+
+
+if __name__ == "__main__":
+    main()

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from refusals import refusal
 from scripts import script
+from sizes import third
 
 import dppandas
 from dppandas.errors import UnsupportedVerb
@@ -37,7 +38,8 @@ def blocks(page: Path) -> list[str]:
     return BLOCK.findall(page.read_text())
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: p.name)
+@pytest.mark.sized
+@pytest.mark.parametrize("page", third([p for p in PAGES if blocks(p)], 0), ids=lambda p: p.name)
 def test_every_block_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)  # a page may write files
     namespace: dict[str, object] = {}

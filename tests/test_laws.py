@@ -597,7 +597,7 @@ OF_LINEAGES = [
 @pytest.mark.sized
 @pytest.mark.parametrize(("pair", "lineage"), OF_LINEAGES)
 def test_answers_of_neighbours_differ_in_values_only(pair: str, lineage: str, exact: None) -> None:
-    step = size(quick=2, deep=1)
+    step = size(quick=4, deep=1)
     names = ops.EVERY[list(NEIGHBOURS).index(pair) % step :: step]
     told, ledgers = [], []
     for df in _unknown(*NEIGHBOURS[pair]):
@@ -612,7 +612,7 @@ def test_answers_of_neighbours_differ_in_values_only(pair: str, lineage: str, ex
 
 
 @pytest.mark.sized
-@pytest.mark.parametrize("pair", list(NEIGHBOURS)[:: size(quick=10, deep=5)])
+@pytest.mark.parametrize("pair", list(NEIGHBOURS)[:: size(quick=20, deep=5)])
 def test_neighbours_with_one_answer_are_told_the_same_errors(pair: str, alike: None) -> None:
     """What a ledger tells of an answer follows from that answer, whatever rows are behind it."""
     one, other = (_told_of(df, "verified") for df in _unknown(*NEIGHBOURS[pair]))

@@ -45,7 +45,7 @@ from dppandas.statistics.distances import Measurer, Valuer
 from dppandas.statistics.scores import Scorer
 
 KEY = b"0123456789abcdef"
-PAIRS = size(quick=250, deep=300)  # for each statistic
+PAIRS = size(quick=100, deep=300)  # for each statistic
 
 
 # --- random rows ----------------------------------------------------------------------------------
@@ -362,7 +362,7 @@ def test_one_unit_moves_the_integers_by_no_more_than_the_sensitivities(
 @pytest.mark.parametrize("statistic", stats.REGISTRY)
 def test_the_type_of_a_column_never_changes_the_integers(statistic: Any) -> None:
     rng = random.Random(statistic.__name__)
-    for _ in range(size(quick=15, deep=40)):
+    for _ in range(size(quick=6, deep=40)):
         made = MAKERS[statistic](rng)
         where = parsed(rng.choice(FILTERS))
         rows = [{**row(rng, False), "owner": rng.choice([1, 2])} for _ in range(12)]
@@ -453,7 +453,7 @@ ASKED: list[tuple[list[str], str | None, int]] = [
     ),
 ]
 #: Of each, and each operation twice.
-PAIRS_EACH = size(quick=32, deep=48)
+PAIRS_EACH = size(quick=16, deep=48)
 
 
 @pytest.mark.sized
@@ -494,6 +494,7 @@ WRONG_WORD: dict[str, tuple[Callable[[Any], Any], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", WRONG_WORD)
 def test_what_a_caller_states_wrongly_is_found(name: str) -> None:
     ask, problem = WRONG_WORD[name]

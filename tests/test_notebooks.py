@@ -63,10 +63,16 @@ def run_demo(notebooks: Path) -> str:
     return result.stdout
 
 
-@pytest.mark.parametrize("name", [
-    *(path.name for path in sorted(NOTEBOOKS.glob("*.ipynb"))),
-    *(f"gallery/{path.name}" for path in sorted(NOTEBOOKS.glob("gallery/*.ipynb"))),
-])  # fmt: skip
+#: The quickstart, and with --deep all others.
+NAMES = ["quickstart.ipynb"]
+NAMES += [
+    pytest.param(str(path.relative_to(NOTEBOOKS)), marks=pytest.mark.deep)
+    for path in [*sorted(NOTEBOOKS.glob("*.ipynb")), *sorted(NOTEBOOKS.glob("gallery/*.ipynb"))]
+    if path.name not in NAMES
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_notebook_gives_what_it_shows(name: str, notebooks: Path) -> None:
     if name in OF_PANDAS_3 and int(pd.__version__.split(".")[0]) < 3:
         pytest.skip("pandas before 3 warns of groups by categories, which the outputs don't have")
@@ -106,6 +112,7 @@ def texts(book: Any) -> list[list[str]]:
     return [[out.get("text") or out.data["text/plain"] for out in outputs] for outputs in found]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("runner", RUNNERS)
 def test_others_run_the_quickstart_too(runner: str, notebooks: Path) -> None:
     if runner == "papermill":
@@ -137,13 +144,16 @@ def failed(said: str) -> int:
     return int(found[1]) if found else 0
 
 
-@pytest.mark.parametrize(("old", "new"), [("0.1", "0.05"), ("> 0", "> 1")])
+@pytest.mark.parametrize(
+    ("old", "new"), [("0.1", "0.05"), pytest.param("> 0", "> 1", marks=pytest.mark.deep)]
+)
 def test_a_changed_question_fails(notebooks: Path, old: str, new: str) -> None:
     """The negative control. It is drawn anew and paid for: its answer, what the refusal says is
     left, and the ledger are others."""
     assert failed(changed(notebooks, old, new)) >= 3
 
 
+@pytest.mark.deep
 def test_an_answer_drawn_anew_fails(notebooks: Path) -> None:
     """Noise is compared too: the ledger differs by what was paid, whatever was drawn."""
     assert failed(changed(notebooks, "epsilon=0.1", "epsilon=0.1, fresh=True")) >= 2

@@ -180,10 +180,10 @@ def releasing() -> dict[str, Any]:
 WAYS = {*ReleaseOptions.__annotations__}
 
 
-@pytest.mark.parametrize("name", releasing())
-def test_help_names_the_ways_to_ask(name: str) -> None:
-    parameters = inspect.signature(releasing()[name]).parameters.values()
-    assert [each for each in parameters if each.kind is each.VAR_KEYWORD] == []
+def test_help_names_the_ways_to_ask() -> None:
+    for name, function in releasing().items():
+        parameters = inspect.signature(function).parameters.values()
+        assert [each for each in parameters if each.kind is each.VAR_KEYWORD] == [], name
 
 
 def test_help_shows_what_a_release_takes() -> None:

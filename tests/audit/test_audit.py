@@ -25,7 +25,7 @@ import pytest
 from ledgers import anew
 from operations import EVERY, SCHEMA, released
 from refusals import refusal
-from sizes import size
+from sizes import size, third
 
 import dppandas as dp
 from dppandas.engines import truncation
@@ -153,6 +153,7 @@ def half_the_noise(self: DiscreteLaplace, integers: list[int]) -> list[int]:
     return [a + b for a, b in zip(integers, noise, strict=True)]
 
 
+@pytest.mark.deep
 @pytest.mark.statistical
 def test_half_the_noise_of_the_library_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     # true ε = 2; at 4,000 runs 1.7 is expected, z = 15
@@ -160,6 +161,7 @@ def test_half_the_noise_of_the_library_is_found(monkeypatch: pytest.MonkeyPatch)
     assert audit(lambda df: df.dp.count(epsilon=1), TOWN, TOWN[1:], 1, runs=4_000).violated
 
 
+@pytest.mark.deep
 @pytest.mark.statistical
 def test_a_user_with_more_rows_than_noise_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     # true ε = 5; at 1,500 runs 3.4 is expected, z = 15 to 2
@@ -186,7 +188,7 @@ CORRECT: dict[str, tuple[Callable[[Any], Any], int]] = {
 }
 
 
-@pytest.mark.sized
+@pytest.mark.deep
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", CORRECT)
 @pytest.mark.parametrize("cell", [40.0, math.nan])
@@ -396,7 +398,7 @@ def test_wrong_arguments_of_neighbours_are_refused(wrong: dict[str, Any], words:
 
 
 @pytest.mark.sized
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", third(EVERY, 1))
 def test_every_operation_keeps_its_sensitivity(name: str) -> None:
     """One by one; test_neighbours.py has more pairs. No false alarms: sensitivities are proven."""
     op = functools.partial(released, name)

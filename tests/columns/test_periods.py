@@ -9,6 +9,7 @@ import pytest
 from operations import integers
 from pandas.testing import assert_series_equal
 from refusals import refusal
+from sizes import third
 
 import dppandas as dp
 
@@ -35,7 +36,8 @@ def ends(frame: pd.DataFrame) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("start", ["2019-03-01", "1965-01-30"])
 @pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin", "America/New_York"])
-@pytest.mark.parametrize("freq", [*CALENDAR, *CLOCK[:2]])
+@pytest.mark.sized
+@pytest.mark.parametrize("freq", third([*CALENDAR, *CLOCK[:2]], 0))
 def test_groups_are_those_of_pandas(freq: str, zone: str | None, start: str, exact: None) -> None:
     frame = times(zone, start=start)
     if freq in CLOCK and zone not in (None, "UTC"):

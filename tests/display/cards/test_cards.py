@@ -36,11 +36,11 @@ def shell() -> Any:
 
 
 def survey() -> Any:
-    rows = range(30_000)
+    i = np.arange(30_000)
     df = pd.DataFrame({
-        "city": [CITIES[(i % 7) // 3] for i in rows], "income": [1000.0 + i % 3001 for i in rows],
-        "age": [18 + i % 60 for i in rows], "away": [i % 11 == 0 for i in rows],
-        "since": [pd.Timestamp("2020-01-01") + pd.Timedelta(i % 900, "D") for i in rows],
+        "city": np.array(CITIES, dtype=object)[i % 7 // 3], "income": 1000.0 + i % 3001,
+        "age": 18 + i % 60, "away": i % 11 == 0,
+        "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(i % 900, unit="D"),
     })  # fmt: skip
     domain = {"city": CITIES, "income": (0, 6000), "age": (18, 90)}
     return dp.protect(df, "survey", domain=domain)

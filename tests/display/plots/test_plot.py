@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 from operations import EXPERIMENTAL, OF_UNITS, OPERATIONS, SCHEMA, SELECTIONS, UNKNOWN, released
 from refusals import refusal
+from sizes import third
 
 import dppandas as dp
 from dppandas.display.plots import quantile_plots
@@ -278,7 +279,10 @@ def test_arguments_are_checked(people: Any) -> None:
     refusal(lambda: dp.plot(blank), "a preview has no answer to draw", RecordError)
 
 
-@pytest.mark.parametrize("name", [*OPERATIONS, *UNKNOWN, *OF_UNITS, *SELECTIONS, *EXPERIMENTAL])
+@pytest.mark.sized
+@pytest.mark.parametrize(
+    "name", third([*OPERATIONS, *UNKNOWN, *OF_UNITS, *SELECTIONS, *EXPERIMENTAL], 0)
+)
 def test_every_operation_is_drawn_or_refused_with_advice(name: str) -> None:
     dp.session(epsilon=10_000, delta=0.01)
     dp.session(experimental=True)

@@ -423,6 +423,7 @@ def test_the_ground_is_transparent_and_all_text_in_one_ink(kind: str, survey: An
         assert all(label.get_alpha() != 0 for label in labels)
 
 
+@pytest.mark.deep
 def test_notebooks_show_every_plot(tmp_path: Path) -> None:
     """The first figure loads the backend, which then must stay as it set itself up."""
     asked = "dp.plot(frame.dp['g'].value_counts(keys=['a', 'b'], epsilon=1));"

@@ -229,6 +229,7 @@ def test_peeling_never_selects_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked == [3, 2, 1]
 
 
+@pytest.mark.deep
 @pytest.mark.statistical
 def test_selection_has_the_law_it_states() -> None:
     """χ², false alarms 1e-7. Permute-and-flip's law is told apart with certainty."""

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from ledgers import anew
 from refusals import refusal
 from scipy import stats
+from sizes import third
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
@@ -108,7 +109,8 @@ def error_at(query: Query, loss: Fraction, confidence: float, rows: float | None
 
 
 @pytest.mark.parametrize("measure", SESSIONS)
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.sized
+@pytest.mark.parametrize("name", third(EVERY, 2))
 def test_the_least_loss_is_found_or_refused(name: str, measure: str, queries: list[Query]) -> None:
     if name in ops.UNKNOWN and measure == "pure":
         pytest.skip("needs a δ")
@@ -233,6 +235,7 @@ def test_gaussian_noise_by_a_delta() -> None:
 # --- what it keeps --------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_what_is_promised_is_observed() -> None:
     # FAR 1e-6 (one-sided, exact binomial). Power: noise 1.3 times as wide would hold 0.74 and not
     # 0.81 of 4000 answers, which is seen with a probability above 1 - 1e-9.
@@ -244,6 +247,7 @@ def test_what_is_promised_is_observed() -> None:
     assert stats.binom.sf(stats.binom.ppf(1e-6, n, 0.8), n, wide) < 1e-3
 
 
+@pytest.mark.deep
 def test_what_is_promised_of_several_is_observed_of_all_together() -> None:
     # FAR 1e-6. Were it promised of each of ten alone, all would hold in about 0.8^10 = 0.11.
     p, n, goal, held = ops.sixty(N).dp["number"], 1500, 5, 0

@@ -17,6 +17,7 @@ import operations as ops
 import pandas as pd
 import pytest
 from refusals import refusal
+from sizes import third
 
 import dppandas as dp
 from dppandas.errors import QueryError, RecordError
@@ -277,7 +278,10 @@ def test_short_numbers(value: float, text: str) -> None:
 # --- pickling -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [*ops.OPERATIONS, "idxmax of columns", "idxmax of counts", "mode"])
+@pytest.mark.sized
+@pytest.mark.parametrize(
+    "name", third([*ops.OPERATIONS, "idxmax of columns", "idxmax of counts", "mode"], 0)
+)
 def test_results_and_records_survive_pickling(name: str) -> None:
     result = ops.released(name, rows().dp)
     record = dp.record(result)

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ledgers import anew
 from refusals import refusal
-from sizes import size
+from sizes import size, third
 from waiting import LIMIT
 
 import dppandas as dp
@@ -75,7 +75,7 @@ def covered(law: CombinedNoise, w: float | Fraction) -> float:
     return math.fsum(p for x, p in known if abs(x) <= w)
 
 
-@pytest.mark.sized
+@pytest.mark.deep
 @settings(max_examples=size(quick=30, deep=100))
 @given(
     st.lists(st.sampled_from(LAWS), min_size=2, max_size=2), st.booleans(),
@@ -92,6 +92,7 @@ def test_half_widths_are_the_least(laws: Any, whole: bool, confidence: float, en
     assert w == 0 or covered(law, w - 1 - step) < each + 1e-5
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("whole", [True, False])
 def test_half_widths_of_many_are_nearly_the_least(whole: bool) -> None:
     """Each but one is moved up to a lattice: by less than 1 % of their spread here."""
@@ -125,6 +126,7 @@ WIDE = [DiscreteLaplace(Fraction(s)) for s in (10, 5, 10**6, 2**30 * 7)]
 WIDE += [DiscreteGaussian(Fraction(s)) for s in (200, 10**13, 2**65)]  # type: ignore[misc]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("entries", [1, 1000])
 def test_no_half_width_exceeds_that_of_the_surest_release(entries: int, whole: bool) -> None:
@@ -289,7 +291,10 @@ NO_NOISE = {*ops.SELECTIONS, *ops.UNKNOWN, *CHOSEN} - {"nlargest counts"}
 
 
 @pytest.mark.filterwarnings("ignore:.* is a quantile", "ignore:the smallest or largest")
-@pytest.mark.parametrize("name", [*ops.OPERATIONS, *ops.OF_UNITS, *ops.SELECTIONS, *ops.UNKNOWN])
+@pytest.mark.sized
+@pytest.mark.parametrize(
+    "name", third([*ops.OPERATIONS, *ops.OF_UNITS, *ops.SELECTIONS, *ops.UNKNOWN], 1)
+)
 def test_every_operation_is_combined_or_refused(name: str) -> None:
     dp.session(epsilon=100, delta=0.01)
     private = dp.protect(ops.schema(), name="all", unit="owner", max_rows=2)

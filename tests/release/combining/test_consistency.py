@@ -155,6 +155,7 @@ def test_cells_outside_a_list_of_tuples_belong_to_none_of_its_sums() -> None:
         assert whole.loc[a, b] == value
 
 
+@pytest.mark.deep
 def test_a_hundred_thousand_cells_take_seconds() -> None:
     p = kept(pd.DataFrame({"a": np.arange(5000) % 317, "b": np.arange(5000) % 311}))
     table = p.crosstab("a", "b", keys={"a": range(315), "b": range(315)}, epsilon=1)
@@ -187,6 +188,7 @@ def rmse(tables: Any, exact: Any) -> float:
     return float(np.sqrt(np.mean((found - true) ** 2)))
 
 
+@pytest.mark.deep
 @pytest.mark.statistical
 def test_consistent_tables_are_nearer_to_the_truth() -> None:
     """400 releases of three two-way tables at ε = 1/3 each. Without a gain the mean of the paired

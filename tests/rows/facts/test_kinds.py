@@ -20,6 +20,7 @@ import pytest
 from ledgers import anew
 from notes import noted
 from refusals import refusal
+from sizes import third
 
 import dppandas as dp
 from dppandas.columns import time_methods
@@ -711,12 +712,12 @@ def by_cell(name: str, kind: str) -> Any:
 
 @pytest.mark.usefixtures("exact")
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.sized
 @pytest.mark.parametrize("kind", CASES)
 def test_of_an_unknown_kind_each_cell_means_what_it_means(kind: str) -> None:
     case = CASES[kind]
-    for name, row in MATRIX.items():
-        if name in DRAWN:
-            continue
+    for name in third(sorted(MATRIX.keys() - DRAWN), list(CASES).index(kind) % 3):
+        row = MATRIX[name]
         with noted(name):
             try:
                 told = answer(row, case, dtype=object, x="unknown", y="unknown")
