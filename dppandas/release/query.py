@@ -16,7 +16,7 @@ from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.selection import selecting
 from ..rows.expressions import Expression, Facts, samples
 from ..rows.facts.domain import Declaration
-from ..rows.facts.kinds import Schema
+from ..rows.facts.kinds import LIST, Schema
 from ..rows.facts.units import Unit
 from ..statistics import Statistic
 
@@ -167,9 +167,20 @@ class Query:
             return ""
         unit = (source.unit.column, source.unit.max_rows)
         try:
-            return canonical.key(source.name, source.version, unit, source.made, *what)
+            return canonical.key(
+                source.name, source.version, unit, source.made, *what, *self._lists_as_read
+            )
         except canonical.NoCanonicalText:
             return ""
+
+    @property
+    def _lists_as_read(self) -> tuple[str, ...]:
+        """How lists are read, where columns of them can change the answer; with a unit, all columns
+        decide which of its rows are kept. Counted up when the limits of cells change."""
+        kinds = self.source.schema
+        chooses = self.source.unit.column is not None or self.need.keyed
+        read = kinds if chooses else self.need.columns
+        return ("lists@2",) if any(kinds.get(name) == LIST for name in read) else ()
 
     def loss(self, mechanism: Mechanism) -> Loss:
         """The exact loss of the mechanism on this query."""
