@@ -333,8 +333,11 @@ def _array(cell: Any, room: _Room) -> Cell:
 
 def _elements_of(plain: Any) -> int:
     """The elements of an array as nested lists; one of no size may have many that are empty."""
-    sizes: list[int] = np.cumprod(plain.shape, dtype=object).tolist()
-    return sum(sizes)
+    total, size = 0, 1
+    for length in plain.shape:
+        size *= length
+        total += size
+    return total
 
 
 def _unpacked(element: Any) -> Any:
