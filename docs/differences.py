@@ -159,9 +159,10 @@ thousands of lines with pandas, on tidy and on messy columns, and run each line 
 differences hold everywhere: means and sums are rounded to a public grid, within a billionth of the
 bounds, and answers have no nullable dtypes. (`python docs/differences.py` writes this page.)
 
-One difference has many faces: in nullable columns (`Int64`, `boolean`, `string`, Arrow's) pandas has a third truth
-value, and `None > 35` is NA. Which dtype holds a column may depend on one row, so here a comparison means what it means
-in a plain column, whatever the dtype: with a missing value it is False, and `!=` True.
+One difference has many faces: in nullable columns (`Int64`, `boolean`, `string`, Arrow's) pandas
+has a third truth value, and `None > 35` is NA. Which dtype holds a column may depend on one row, so
+here a comparison means what it means in a plain column, whatever the dtype: with a missing value it
+is False, and `!=` True.
 
 ```python
 {FRAME}```

@@ -103,14 +103,12 @@ def test_comparisons_with_missing_values_mean_what_they_mean_in_plain_columns() 
     for compared in COMPARED:
         for asked in ASKED:
             line = asked.format(compared)
-            wanted = said(line, "", {"f": plain})
+            then = ".reindex([False, True], fill_value=0).tolist()" if "groupby" in line else ""
+            wanted = said(line, then, {"f": plain})
             for frame in private:
                 with noted(line, frame):
-                    found = said(line, "", {"f": frame})
-                    if isinstance(wanted, pd.Series):
-                        assert [*found.items()] == [*wanted.items()]
-                    else:
-                        assert float(found) == pytest.approx(float(wanted)), (found, wanted)
+                    assert wanted != "an error"
+                    assert said(line, then, {"f": frame}) == pytest.approx(wanted)
 
 
 def test_the_page_is_the_list() -> None:
