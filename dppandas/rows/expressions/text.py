@@ -213,10 +213,6 @@ MAPS: dict[str, Maker] = {
 }
 
 
-def _none(*args: Any) -> int:
-    return 0
-
-
 #: How many groups a method's pattern has, where the groups of all matches are listed.
 _GROUPS: dict[str, Callable[..., int]] = {
     "findall": lambda pattern: re.compile(pattern).groups,
@@ -270,7 +266,8 @@ class TextMap(_TextMethod):
     @property
     def reading(self) -> int:
         """2 where groups that overlap may be longer together than a cell can be."""
-        return 2 if _GROUPS.get(self.method, _none)(*self.args) else 1
+        groups = _GROUPS.get(self.method)
+        return 2 if groups is not None and groups(*self.args) else 1
 
     def declared(self, domain: Domain) -> Declaration | None:
         """What becomes of the declared texts, also by way of lists; others make nothing."""
