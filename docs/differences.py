@@ -23,6 +23,7 @@ df = pd.DataFrame({
     "age": pd.array([30, 40, None, 50], dtype="Int64"),
     "n": [1, 2, 3, 4],
     "vip": pd.array([True, None, False, None], dtype="boolean"),
+    "memo": pd.array(["paid", None, "owed", None], dtype="string"),
     "grade": pd.Categorical(["A", "C", "B", "C"], ["C", "B", "A"], ordered=True),
     "x": [1.0, 2.0, None, 8.0],
     "when": pd.to_datetime(["2024-03-31 02:30", "2024-04-01 09:00", "2024-04-02 09:00", None]),
@@ -52,6 +53,26 @@ DIFFERENCES = [
         "a comparison is true or false in each row; nullable columns of pandas leave it open"),
     Difference(
         "Comparisons are never missing", '(f["age"] > 35).count()', "3", "4", "as above"),
+    Difference(
+        "So there is none to fill", '(f["age"] > 35).fillna(True).sum()', "3", "2",
+        'write (f["age"] > 35) | f["age"].isna()'),
+    Difference(
+        "Not is true of a comparison with a missing value", '(~(f["age"] > 35)).sum()', "1", "2",
+        "what is compared is false, as in a column of float64"),
+    Difference(
+        "Filters by != and not keep rows without a value", 'f.query("age != 40")["n"].count()',
+        "2", "3", 'as above; add & f["age"].notna()'),
+    Difference(
+        "where and mask take no comparison for open", 'f["n"].mask(f["age"] > 35).count()',
+        "1", "2", "as above"),
+    Difference(
+        "Groups by a comparison have all rows", 'f.groupby(f["age"] > 35)["n"].count()',
+        "[1, 2]", "[2, 2]", "as above", ".tolist()"),
+    Difference(
+        "Missing flags are unequal to all", '(f["vip"] != True).sum()', "1", "3", "as above"),
+    Difference(
+        "Tests of missing texts are false", '(~f["memo"].str.startswith("p")).sum()', "1", "3",
+        "as above; pandas' dtype str has it so, too"),
     Difference(
         "Sums of numbers are floats", 'f["n"].sum()', "10", "10.0",
         "a dtype is data; the sum of True and False is an int"),
@@ -94,7 +115,7 @@ DIFFERENCES = [
         "A frame counts its rows", 'f.count()', "a Series", "4",
         "select columns to count values of each: f[['x', 'n']].count()"),
     Difference(
-        "The size of a frame is its rows", 'f.size', "40", "a method",
+        "The size of a frame is its rows", 'f.size', "44", "a method",
         "it is private: f.size(epsilon=…)"),
     Difference(
         "describe without a loss shows the schema", 'f.describe().index.tolist()[:2]',
@@ -137,6 +158,11 @@ that works gives what pandas gives, apart from noise: values, index, names and d
 thousands of lines with pandas, on tidy and on messy columns, and run each line below. Two
 differences hold everywhere: means and sums are rounded to a public grid, within a billionth of the
 bounds, and answers have no nullable dtypes. (`python docs/differences.py` writes this page.)
+
+One difference has many faces: in nullable columns (`Int64`, `boolean`, `string`, Arrow's) pandas
+has a third truth value, and `None > 35` is NA. Which dtype holds a column may depend on one row, so
+here a comparison means what it means in a plain column, whatever the dtype: with a missing value it
+is False, and `!=` True.
 
 ```python
 {FRAME}```

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import warnings
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from notes import noted
 from scripts import script
 
 import dppandas as dp
@@ -61,6 +63,52 @@ def test_a_line_gives_what_is_written(each: Any) -> None:
         found = said(each.line, each.then, {**names, "f": frame})
         assert agrees(found, written), found
     assert each.pandas != each.here
+
+
+#: What is compared, and what becomes of it.
+COMPARED = [
+    *(f"f['a'] {operation} 40" for operation in ("==", "!=", "<", ">=")), "f['a'] != f['b']",
+    "f['a'] < f['b']", "f['a'].between(35, 60)", "f['a'].isin([40])", "f['t'] == 'x'",
+    "f['t'] != f['s']", "f['v'] == True", "f['v'] != True", "f['v'] == False",
+]  # fmt: skip
+ASKED = [
+    "({}).sum()", "({}).count()", "({}).mean()", "(~({})).sum()", "f[{}]['n'].count()",
+    "f[~({})]['n'].count()", "(({}) & (f['n'] > 2)).sum()", "(({}) | (f['n'] > 2)).sum()",
+    "(({}) ^ (f['n'] > 2)).sum()", "(~(({}) & (f['n'] > 2))).sum()", "f['n'].where({}).count()",
+    "f['n'].mask({}).count()", "f.groupby({})['n'].count()", "({}).isna().sum()",
+]  # fmt: skip
+#: Columns with missing values, and the dtypes that may hold them: first a plain one.
+HELD: dict[str, tuple[list[Any], list[str]]] = {
+    "a": ([30, 40, None, 50, None], ["float64", "Int64", "Float64", "int64[pyarrow]"]),
+    "b": ([30, 30, 60, None, None], ["float64", "Int64", "Float64", "int64[pyarrow]"]),
+    "t": (["x", None, "y", "x", None], ["object", "string", "string", "string[pyarrow]"]),
+    "s": (["x", "y", None, "y", None], ["object", "string", "string", "string[pyarrow]"]),
+    "v": ([True, False, None, True, None], ["object", "boolean", "boolean", "bool[pyarrow]"]),
+}
+
+
+@pytest.mark.usefixtures("exact")
+def test_comparisons_with_missing_values_mean_what_they_mean_in_plain_columns() -> None:
+    """As pandas has it in plain columns, whichever dtype holds them."""
+    holders = range(3 + (importlib.util.find_spec("pyarrow") is not None))
+    plain, *nullable = (
+        pd.DataFrame({"n": range(1, 6)} | {
+            name: pd.Series(values, dtype="object").astype(dtypes[holder])
+            for name, (values, dtypes) in HELD.items()
+        })
+        for holder in holders
+    )  # fmt: skip
+    dp.session(epsilon=10_000)
+    private = [dp.protect(frame, name=f"f{i}") for i, frame in enumerate((plain, *nullable))]
+    for compared in COMPARED:
+        for asked in ASKED:
+            line = asked.format(compared)
+            then = ".reindex([False, True], fill_value=0).tolist()" if "groupby" in line else ""
+            wanted = said(line, then, {"f": plain})
+            for frame in private:
+                with noted(line, frame):
+                    assert wanted != "an error"
+                    assert said(line, then, {"f": frame}) == pytest.approx(wanted)
 
 
 def test_the_page_is_the_list() -> None:

@@ -47,8 +47,11 @@ class Columns:
             kinds = {id(kind): kind for kind in map(type, cells)}.values()
             if any(issubclass(kind, _MUTABLE) for kind in kinds):
                 array = np.empty(len(cells), dtype=object)
+                # beyond the limits of cells, an array may say that it is larger than any memory
+                beyond = self[self._frame.columns[position]].null()
                 for i, cell in enumerate(cells):
-                    array[i] = _own(cell) if issubclass(type(cell), _MUTABLE) else cell
+                    is_copied = issubclass(type(cell), _MUTABLE) and not beyond[i]
+                    array[i] = _own(cell) if is_copied else cell
                 column: Any = pd.Series(array, index=self._frame.index, dtype=object)
                 self._frame.isetitem(position, column)  # of an array, pandas would infer a dtype
 

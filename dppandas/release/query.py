@@ -16,7 +16,7 @@ from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.selection import selecting
 from ..rows.expressions import Expression, Facts, samples
 from ..rows.facts.domain import Declaration
-from ..rows.facts.kinds import Schema
+from ..rows.facts.kinds import LIST, Schema
 from ..rows.facts.units import Unit
 from ..statistics import Statistic
 
@@ -91,6 +91,14 @@ def need_of(statistic: Statistic, where: Expression | None) -> Need:
     return Need(read, statistic.whole_units, keyed, statistic.plain)
 
 
+def lists_as_read(source: Source, need: Need) -> tuple[str, ...]:
+    """How lists are read, where columns of them can change the answer; with a unit, all columns
+    decide which of its rows are kept. Counted up when the limits of cells change."""
+    chooses = source.unit.column is not None or need.keyed
+    read = source.schema if chooses else need.columns
+    return ("lists@2",) if any(source.schema.get(name) == LIST for name in read) else ()
+
+
 @dataclass(frozen=True)
 class Query:
     """A statistic of some rows of a source, at a privacy loss."""
@@ -156,17 +164,21 @@ class Query:
     def rows(self) -> str:
         """A key that queries of the same rows share, however these are written. "" if rows can't be
         known to be the same."""
-        return self._of_source(self.where, self.branches)
+        read = frozenset() if self.where is None else self.where.columns()
+        kept = Need(read, keyed=bool(samples(self.where)))
+        return self._of_source(kept, self.where, self.branches)
 
     def _named(self, asked: LossRequest | None) -> str:
-        return self._of_source(self.where, self.branches, self.statistic, asked, self.select)
+        what = self.where, self.branches, self.statistic, asked, self.select
+        return self._of_source(self.need, *what)
 
-    def _of_source(self, *what: Any) -> str:
+    def _of_source(self, need: Need, *what: Any) -> str:
         source = self.source
         if not source.verified or source.trusted or source.made is None:
             return ""
         unit = (source.unit.column, source.unit.max_rows)
         try:
+            what = *what, *lists_as_read(source, need)
             return canonical.key(source.name, source.version, unit, source.made, *what)
         except canonical.NoCanonicalText:
             return ""

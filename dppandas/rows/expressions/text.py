@@ -128,12 +128,30 @@ def _counted(pattern: str) -> Callable[[str], Any]:
 def _split(separator: str | None, most: int, is_regex: bool) -> Callable[[str], Any]:
     if separator is None or not is_regex:
         return lambda text: text.split(separator, most)
-    split = re.compile(separator).split
-    return lambda text: split(text, max(0, most))
+    pattern, groups = re.compile(separator), range(1, re.compile(separator).groups + 1)
+
+    def size(text: str) -> int:
+        """Of the groups, which stand between the parts and may look ahead of them."""
+        return _length(pattern, text, groups, most) if groups else 0
+
+    return _within(size, lambda text: pattern.split(text, max(0, most)))
 
 
 def _found(pattern: str) -> Callable[[str], Any]:
-    return re.compile(pattern).findall
+    compiled = re.compile(pattern)
+    groups = range(1, compiled.groups + 1) or range(1)
+    return _within(lambda text: _length(compiled, text, groups), compiled.findall)
+
+
+def _length(pattern: re.Pattern[str], text: str, groups: range, most: int = 0) -> int:
+    """How long some groups are in all matches together: each may look ahead, to the end of the
+    text. Beyond the limit, any number that is."""
+    made = 0
+    for match in islice(pattern.finditer(text), most if most > 0 else None):
+        made += sum(len(match[group] or "") for group in groups)
+        if made > MOST_CHARACTERS:
+            break
+    return made
 
 
 def _joined(separator: str) -> Callable[[Any], Any]:
@@ -194,6 +212,13 @@ MAPS: dict[str, Maker] = {
     "count": _counted,
 }
 
+
+#: How many groups a method's pattern has, where the groups of all matches are listed.
+_GROUPS: dict[str, Callable[..., int]] = {
+    "findall": lambda pattern: re.compile(pattern).groups,
+    "split": lambda pattern, most, is_regex: is_regex and re.compile(pattern or "").groups,
+}
+
 #: Methods that lists have, too.
 OF_LISTS = ("get", "slice", "len", "join")
 _NUMBERS = ("len", "count", "find", "rfind")
@@ -237,6 +262,12 @@ class TextTest(_TextMethod, Truth):
 @dataclass(frozen=True)
 class TextMap(_TextMethod):
     """A text, a number or a list made from a text."""
+
+    @property
+    def reading(self) -> int:
+        """2 where groups that overlap may be longer together than a cell can be."""
+        groups = _GROUPS.get(self.method)
+        return 2 if groups is not None and groups(*self.args) else 1
 
     def declared(self, domain: Domain) -> Declaration | None:
         """What becomes of the declared texts, also by way of lists; others make nothing."""

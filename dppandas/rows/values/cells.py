@@ -27,17 +27,19 @@ complex                                         complex     (real, imaginary)
 anything else                                   opaque      None
 ==============================================  ==========  ======================================
 
-A cell beyond these limits is missing: numerators and denominators of 4,096 bits; text and bytes of
-2^20 characters; lists 16 deep, or of 2^16 elements in all; instants and durations of 2^63
-microseconds, in whole nanoseconds. So each cell costs bounded time and memory, and none raises.
+Limits belong to a cell with all its parts, each of which counts as often as it is referred to, and
+beyond them the whole cell is missing: 2^20 characters of text and bytes; 2^22 bits, and 4,096 in
+one numerator or denominator; lists 16 deep, or of 2^16 elements. A whole number counts its bits,
+however it is held; a fraction those of both its parts, if it is no float; complex numbers and UUIDs
+128; other reals, times and durations 64. A time or a duration is missing where it stands beyond
+2^63 microseconds, or between nanoseconds. So a cell costs bounded time and memory; none raises.
 """
 
 from __future__ import annotations
 
 import decimal
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from fractions import Fraction
-from functools import reduce
 from math import inf
 from typing import Any
 from uuid import UUID
@@ -65,14 +67,53 @@ def canonical(cell: Any) -> Cell:
 
 
 class _Room:
-    """How many elements and levels of lists are left."""
+    """How much is left of a cell's limits. What is shared is taken each time: how large a cell is
+    doesn't depend on how memory holds it."""
 
     elements = MOST_ELEMENTS
     depth = families.MOST_DEPTH
+    characters = MOST_CHARACTERS
+    bits = families.MOST_BITS_IN_ALL
+
+    def take(self, cell: Cell) -> None:
+        """Count one element; the elements of a list count for themselves."""
+        family, exact = cell
+        if family == "number":
+            self.bits -= _bits(exact)
+        elif family in ("text", "bytes"):
+            self.characters -= len(exact)
+        else:
+            self.bits -= _BITS.get(family, 0)
+        if self.bits < 0 or self.characters < 0:
+            raise _NoRoom
+
+
+#: The bits of elements that have a fixed number of them.
+_BITS = {**dict.fromkeys(("time", "zoned", "duration", "clock", "period"), 64),
+         **dict.fromkeys(("uuid", "complex"), 128)}  # fmt: skip
+
+
+def _bits(exact: int | float | Fraction) -> int:
+    if isinstance(exact, int):
+        return exact.bit_length()
+    if isinstance(exact, float):
+        return 64
+    return exact.numerator.bit_length() + exact.denominator.bit_length()
 
 
 class _NoRoom(Exception):
-    """A list has too many elements, or is too deep: the whole cell is missing."""
+    """A part is beyond the limits, or all together are: the whole cell is missing."""
+
+
+class Parts:
+    """A list whose elements are made one after the other, and none of them beyond the limits."""
+
+    def __init__(self, size: int, made: Iterable[Any]) -> None:
+        self.size, self.made = size, made
+
+
+class Beyond:
+    """What is known to be beyond the limits without having been made."""
 
 
 def _canonical(cell: Any, room: _Room) -> Cell:
@@ -135,14 +176,30 @@ def _numpy_number(cell: Any, room: _Room) -> Cell:
     return _canonical(np.generic.item(cell), room)
 
 
+def _whole(cell: int, room: _Room) -> Cell:
+    if int.bit_length(cell) > MOST_BITS:  # before a subclass is copied
+        raise _NoRoom
+    return "number", int.__int__(cell)
+
+
+def _ratio(top: int, bottom: int) -> Cell:
+    """The number of a ratio; a long one isn't even reduced."""
+    if max(top.bit_length(), bottom.bit_length()) > MOST_BITS:
+        raise _NoRoom
+    return number(Fraction(top, bottom))
+
+
 def _long_double(cell: Any, room: _Room) -> Cell:
     try:
-        return number(Fraction(*np.longdouble.as_integer_ratio(cell)))
+        top, bottom = np.longdouble.as_integer_ratio(cell)
     except (OverflowError, ValueError):  # infinite, or NaN
         return number(np.longdouble.__float__(cell))
+    return _ratio(top, bottom)
 
 
 def _decimal(cell: decimal.Decimal, room: _Room) -> Cell:
+    if _DECIMAL_SIZE(cell) > _MOST_BYTES_OF_DECIMALS:
+        raise _NoRoom
     sign, digits, exponent = decimal.Decimal.as_tuple(cell)
     if not isinstance(exponent, int):
         return MISSING if exponent != "F" else ("number", -inf if sign else inf)
@@ -150,18 +207,23 @@ def _decimal(cell: decimal.Decimal, room: _Room) -> Cell:
     while size > 1 and digits[size - 1] == 0:
         size -= 1
     exponent += len(digits) - size
+    room.bits -= 4 * (len(digits) - size)  # zeros that say nothing are read all the same
+    if room.bits < 0:
+        raise _NoRoom
     if digits[0] == 0 and size == 1:
         return "number", 0
     if size > MOST_BITS + 1 or abs(exponent) > MOST_BITS + 1:
-        return MISSING  # as a fraction, it might fill the memory
-    whole = reduce(lambda found, digit: 10 * found + digit, digits[:size])  # int() limits texts
-    exact = Fraction(whole * 10**exponent) if exponent >= 0 else Fraction(whole, 10**-exponent)
-    return number(-exact if sign else exact)
+        raise _NoRoom  # as a fraction, it might fill the memory
+    return _ratio(*decimal.Decimal((sign, digits[:size], exponent)).as_integer_ratio())
+
+
+_DECIMAL_SIZE = decimal.Decimal.__sizeof__
+#: A Decimal that takes more memory has more zeros than a cell has bits for, or too many digits.
+_MOST_BYTES_OF_DECIMALS = 2**20
 
 
 def _fraction(cell: Fraction, room: _Room) -> Cell:
-    top, bottom = _NUMERATOR(cell), _DENOMINATOR(cell)
-    return number(Fraction(int.__int__(top), int.__int__(bottom)))
+    return _ratio(_whole(_NUMERATOR(cell), room)[1], _whole(_DENOMINATOR(cell), room)[1])
 
 
 _NUMERATOR, _DENOMINATOR = own(Fraction, "_numerator"), own(Fraction, "_denominator")
@@ -181,26 +243,42 @@ _REAL, _IMAGINARY = own(complex, "real"), own(complex, "imag")
 
 
 def _text(cell: str, room: _Room) -> Cell:
-    return ("text", str.__str__(cell)) if str.__len__(cell) <= MOST_CHARACTERS else MISSING
+    _fit(str.__len__(cell))
+    return "text", str.__str__(cell)
 
 
 def _bytes(cell: bytes, room: _Room) -> Cell:
-    is_long = bytes.__len__(cell) > MOST_CHARACTERS
-    return MISSING if is_long else ("bytes", bytes.__add__(b"", cell))
+    _fit(bytes.__len__(cell))
+    return "bytes", bytes.__add__(b"", cell)
+
+
+def _bytearray(cell: bytearray, room: _Room) -> Cell:
+    _fit(bytearray.__len__(cell))
+    return "bytes", bytes(memoryview(cell))
+
+
+def _fit(characters: int) -> None:
+    """Refuse a text before it is copied."""
+    if characters > MOST_CHARACTERS:
+        raise _NoRoom
 
 
 # --- cells that hold others -----------------------------------------------------------------------
 
 
-def _elements(cells: Any, room: _Room) -> tuple[Cell, ...]:
-    """What elements mean; those that can't be read are missing."""
-    room.elements -= len(cells)
+def _elements(cells: Iterable[Any], size: int, room: _Room) -> tuple[Cell, ...]:
+    """What some number of elements mean; those that can't be read are missing."""
+    room.elements -= size
     room.depth -= 1
     if room.elements < 0 or room.depth < 0:
         raise _NoRoom
-    found = tuple(_element(each, room) for each in cells)
+    found = []
+    for each in cells:
+        cell = _element(each, room)
+        room.take(cell)  # at once: the next may be too many
+        found.append(cell)
     room.depth += 1
-    return found
+    return tuple(found)
 
 
 def _element(cell: Any, room: _Room) -> Cell:
@@ -215,44 +293,67 @@ def _element(cell: Any, room: _Room) -> Cell:
 
 
 def _listed(kind: Any) -> Callable[[Any, _Room], Cell]:
-    some = slice(0, MOST_ELEMENTS + 1)
-    return lambda cell, room: ("list", _elements(kind.__getitem__(cell, some), room))
+    def read(cell: Any, room: _Room) -> Cell:
+        some = kind.__getitem__(cell, slice(0, MOST_ELEMENTS + 1))
+        return "list", _elements(some, len(some), room)
+
+    return read
 
 
 def _unordered(family: str, kind: Any, each: Any) -> Callable[[Any, _Room], Cell]:
     def read(cell: Any, room: _Room) -> Cell:
-        if kind.__len__(cell) > MOST_ELEMENTS:
-            return MISSING
-        return family, tuple(sorted(_elements(list(each(cell)), room), key=order))
+        size = kind.__len__(cell)
+        if size > MOST_ELEMENTS:
+            raise _NoRoom
+        return family, tuple(sorted(_elements(list(each(cell)), size, room), key=order))
 
     return read
+
+
+#: Bytes of an array whose elements are as wide as the widest: their padding is read, too.
+_MOST_PADDED = 2**26
 
 
 def _array(cell: Any, room: _Room) -> Cell:
     if np.ma.MaskedArray in _MRO(type(cell)):
         return MISSING if cell is np.ma.masked else OPAQUE
-    if _SIZE(cell) > MOST_ELEMENTS:
-        return MISSING
     plain = np.asarray(cell)
+    kind = plain.dtype.kind
+    if _elements_of(plain) > room.elements or (kind in "USV" and plain.nbytes > _MOST_PADDED):
+        raise _NoRoom
     if plain.ndim == 0:  # one may hold itself
         room.depth -= 1
         if room.depth < 0:
             raise _NoRoom
-    if plain.dtype.kind in "Mm":
-        listed = np.empty(plain.size, dtype=object)
-        for i, each in enumerate(plain.reshape(-1)):
-            listed[i] = each
-        plain = listed.reshape(plain.shape)
-    return _canonical(np.ndarray.tolist(plain), room)
+    if plain.ndim == 0 or kind in "biufcO":
+        return _canonical(np.ndarray.tolist(plain), room)
+    # one by one: each may be long, or share its text with the others, and times would be integers
+    return "list", _elements(map(_unpacked, plain), len(plain), room)
+
+
+def _elements_of(plain: Any) -> int:
+    """The elements of an array as nested lists; one of no size may have many that are empty."""
+    total, size = 0, 1
+    for length in plain.shape:
+        size *= length
+        total += size
+    return total
+
+
+def _unpacked(element: Any) -> Any:
+    return np.void.item(element) if type(element) is np.void else element
 
 
 def _interval(cell: Any, room: _Room) -> Cell:
-    ends = _elements((_LEFT(cell), _RIGHT(cell)), room)
+    ends = _elements((_LEFT(cell), _RIGHT(cell)), 2, room)
     return "interval", (str(_CLOSED(cell)), *ends)
 
 
+def _beyond(cell: Beyond, room: _Room) -> Cell:
+    raise _NoRoom
+
+
 _UUID_INT = own(UUID, "int")
-_SIZE = own(np.ndarray, "size")
 _FREQUENCY, _ORDINAL = own(pd.Period, "freqstr"), own(pd.Period, "ordinal")
 _LEFT, _RIGHT, _CLOSED = (own(pd.Interval, name) for name in ("left", "right", "closed"))
 
@@ -260,7 +361,7 @@ _READ: dict[type, Callable[[Any, _Room], Cell]] = {
     **dict.fromkeys((type(None), type(pd.NA), type(pd.NaT)), lambda cell, room: MISSING),
     bool: lambda cell, room: ("truth", cell),
     np.bool_: lambda cell, room: ("truth", bool(np.generic.item(cell))),
-    int: lambda cell, room: number(int.__int__(cell)),
+    int: _whole,
     **dict.fromkeys((float, np.float64), lambda cell, room: number(float.__float__(cell))),
     np.integer: _numpy_number,
     np.floating: _numpy_number,
@@ -271,7 +372,7 @@ _READ: dict[type, Callable[[Any, _Room], Cell]] = {
     np.complexfloating: lambda cell, room: _complex(np.complex128(np.asarray(cell)).item(), room),
     str: _text,
     bytes: _bytes,
-    bytearray: lambda cell, room: _bytes(bytes(memoryview(cell)), room),
+    bytearray: _bytearray,
     **instants.READERS,
     UUID: lambda cell, room: ("uuid", int.__int__(_UUID_INT(cell))),
     pd.Period: lambda cell, room: ("period", (str(_FREQUENCY(cell)), int(_ORDINAL(cell)))),
@@ -280,6 +381,8 @@ _READ: dict[type, Callable[[Any, _Room], Cell]] = {
     np.ndarray: _array,
     **{kind: _unordered("set", kind, kind.__iter__) for kind in (set, frozenset)},
     dict: _unordered("mapping", dict, dict.items),
+    Parts: lambda cell, room: ("list", _elements(cell.made, cell.size, room)),
+    Beyond: _beyond,
 }
 #: By the id of a class, which lives as long as the table above.
 _BY_ID = {id(kind): read for kind, read in _READ.items()}

@@ -11,7 +11,10 @@ Cell = tuple[str, Any]
 MISSING: Cell = ("missing", None)
 OPAQUE: Cell = ("opaque", None)
 
+#: Of one number.
 MOST_BITS = 4096
+#: Of all parts of a cell together.
+MOST_BITS_IN_ALL = 2**22
 MOST_CHARACTERS = 2**20
 MOST_DEPTH = 16
 MOST_ELEMENTS = 2**16

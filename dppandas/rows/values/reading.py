@@ -14,7 +14,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from . import forms
-from .cells import canonical
+from .cells import Beyond, Parts, canonical
+from .families import MOST_CHARACTERS
 from .forms import Array, Coded, Durations, Instants, Vector
 from .instants import zone_of
 
@@ -131,6 +132,8 @@ def _of_nullable(array: Any, plain: np.dtype[Any]) -> Vector:
 
 #: Bytes of texts whose offsets may not fit 32 bits.
 _OFFSETS = 2**31
+#: Bytes of texts that take as long one by one.
+_LONG = 2**12
 
 
 def arrow_column(column: Any) -> Vector:
@@ -163,7 +166,7 @@ def _by_arrow_type(array: Any) -> Vector:
     if types.is_dictionary(kind):
         return _at_levels(array.indices, arrow(array.dictionary))
     if types.is_run_end_encoded(kind):
-        return arrow(_decoded(array))
+        return _of_runs(array)
     if types.is_boolean(kind):
         return forms.Truths(_filled(array, False), _missing(array))
     if types.is_floating(kind):
@@ -175,6 +178,8 @@ def _by_arrow_type(array: Any) -> Vector:
     if types.is_nested(kind):
         return _by_values(array)
     if "view" in str(kind):  # of which Arrow makes no dictionary
+        if _viewed(array) > min(_OFFSETS, _LONG * len(array)):  # a cast copies what they share
+            return _value_by_value(array)
         array = array.cast("large_string" if types.is_string_view(kind) else "large_binary")
     coded = array.dictionary_encode()
     is_text = types.is_string(array.type) or types.is_large_string(array.type)
@@ -194,10 +199,17 @@ def _of_extension(array: Any) -> Vector:
     return _by_values(array) if array.type.extension_name == "arrow.uuid" else arrow(array.storage)
 
 
-def _decoded(array: Any) -> Any:
-    import pyarrow.compute as pc
+def _of_runs(array: Any) -> Vector:
+    """Each run is read once, however long it is."""
+    ends = np.asarray(array.run_ends.to_numpy(zero_copy_only=False))
+    elements = np.arange(array.offset, array.offset + len(array))
+    return arrow(array.values).take(np.searchsorted(ends, elements, side="right"))
 
-    return pc.run_end_decode(array)
+
+def _viewed(array: Any) -> int:
+    """The bytes that views say they have. What a null one says doesn't matter."""
+    sizes = np.frombuffer(array.buffers()[1], dtype=np.int32)[::4]
+    return int(sizes[array.offset : array.offset + len(array)].sum(dtype=np.int64))
 
 
 def _missing(array: Any) -> Array | None:
@@ -248,6 +260,8 @@ def _of_texts(distinct: Any) -> Vector:
 
 
 def _by_values(array: Any) -> Vector:
+    if any(word in str(array.type) for word in ("dictionary", "run_end_encoded", "view")):
+        return _value_by_value(array)  # whose parts may be shared, and `to_pylist` would copy them
     return forms.of_objects(array.to_pylist())
 
 
@@ -255,11 +269,40 @@ def _value_by_value(array: Any) -> Vector:
     def cells() -> Any:
         for scalar in array:
             try:
-                yield canonical(scalar.as_py())
+                yield canonical(_plain(scalar))
             except Exception:
                 yield canonical(None)
 
     return forms.of_cells(cells())
+
+
+def _plain(scalar: Any) -> Any:
+    """What a scalar of Arrow holds, as `as_py` has it; but of a list the elements are made when
+    they are counted, and no text beyond the limits is made at all."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    kind = scalar.type
+    if not scalar.is_valid:
+        return None
+    if isinstance(scalar, pa.DictionaryScalar | pa.RunEndEncodedScalar):
+        return _plain(scalar.value)
+    if isinstance(scalar, pa.ExtensionScalar) and types.is_nested(kind.storage_type):
+        return _plain(scalar.value)
+    if types.is_map(kind):
+        pairs = zip(scalar.values.field(0), scalar.values.field(1), strict=True)
+        return Parts(len(scalar.values), ((_plain(key), _plain(held)) for key, held in pairs))
+    if types.is_struct(kind):
+        return {name: _plain(held) for name, held in scalar.items()}
+    if types.is_nested(kind):
+        return Parts(len(scalar.values), map(_plain, scalar.values))
+    buffer = scalar.as_buffer() if isinstance(scalar, pa.BinaryScalar) else None
+    is_long = buffer is not None and buffer.size > _MOST_BYTES * MOST_CHARACTERS
+    return Beyond() if is_long else scalar.as_py()
+
+
+#: Of one character in UTF-8.
+_MOST_BYTES = 4
 
 
 # --- objects --------------------------------------------------------------------------------------

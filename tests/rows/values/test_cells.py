@@ -133,7 +133,7 @@ def test_beyond_the_limits_a_cell_is_missing(inside: Any, beyond: Any) -> None:
 @pytest.mark.parametrize("beyond", ["1e999999", "-1e-999999"])
 def test_decimals_beyond_the_limits_are_not_computed(beyond: str, monkeypatch: Any) -> None:
     computed: list[Any] = []
-    monkeypatch.setattr("dppandas.rows.values.cells.Fraction", lambda *of: computed.append(of))
+    monkeypatch.setattr("dppandas.rows.values.cells._ratio", lambda *of: computed.append(of))
     assert canonical(Decimal(beyond)) == MISSING
     assert not computed
 
