@@ -112,7 +112,8 @@ class Unreleased(Private):
         epsilon : the loss of the answer: a positive number, or a text such as "1/3".
         rho : instead of epsilon, in a session that counts ρ.
         delta : how much of the session's δ the answer may spend, if it needs one.
-        mechanism : "laplace" or "gaussian" noise, for numbers; Laplace for epsilon by default.
+        mechanism : "laplace" or "gaussian" noise, for numbers; Laplace for epsilon by default. What
+            selects takes "exponential" or "permute_and_flip" where that is what it does.
         fresh : True draws and pays again. By default an equal query of the same version of a source
             gets its stored answer, at no cost.
         within : instead of a loss, the largest error allowed, in the unit of the answer: the
