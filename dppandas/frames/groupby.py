@@ -69,11 +69,14 @@ class PrivateGroupBy(GroupsOneByOne, Covariances):
             self._refuse("a plain table")
         if name.startswith("_"):
             raise AttributeError(name)
-        answers = (
-            "size, count, sum, mean, var, std, median, quantile, min, max, cov, corr, hist, "
-            "value_counts, nunique, agg and describe"
+        said = (
+            "private groups",
+            (
+                "size, count, sum, mean, var, std, median, quantile, min, max, cov, corr, hist, "
+                "value_counts, nunique, agg and describe"
+            ),
         )
-        raise refusals.refuse("private groups", name, answers, self._columns, refusals.BY_GROUP)
+        raise refusals.refuse(self, *said, name, self._columns, refusals.BY_GROUP)
 
     def _operands(self) -> dict[Any, Expression]:
         if self._selected is None:

@@ -17,6 +17,7 @@ from ..errors import (
 )
 from ..privacy.accounting.losses import LossOptions, ReleaseOptions, with_options_named
 from ..rows.expressions import Expression
+from ..rows.facts.keys import did_you_mean
 from ..statistics import Statistic
 from .accuracy import expected
 from .accuracy.forecast import forecasts
@@ -97,6 +98,9 @@ class Unreleased(Private):
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
+        own = [each for each in dir(type(self)) if not each.startswith("_")]
+        if meant := did_you_mean(name, own):
+            raise UnsupportedVerb(f"an answer that is not released yet has no {name!r}.{meant}")
         raise UnsupportedVerb(
             f"{name!r} of an answer that is not released yet. Give epsilon=, as in "
             f".release(epsilon=0.1).{name}: {self!r}."

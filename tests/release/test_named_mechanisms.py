@@ -1,4 +1,4 @@
-"""What ``mechanism=`` names is done, or refused at no charge: every name, asked of every question."""
+"""What ``mechanism=`` names is done, or refused at no charge: every name of every question."""
 
 import warnings
 from collections.abc import Callable, Mapping
