@@ -15,7 +15,7 @@ from scipy import stats
 
 import dppandas as dp
 
-DRAWS, ROWS, MEAN, DEVIATION, BOUNDS = 2000, 1000, 50.0, 15.0, (0, 100)
+DRAWS, ROWS, MEAN, DEVIATION, BOUNDS = 1000, 1000, 50.0, 15.0, (0, 100)
 
 
 def rates(draws: int, seed: int = 1) -> dict[str, float]:
@@ -35,7 +35,7 @@ def rates(draws: int, seed: int = 1) -> dict[str, float]:
         low, high = _ends(groups.mean(bounds=BOUNDS, epsilon=1))
         wrong["mean outside"] += not low[0] <= MEAN <= high[0]
         wrong["intervals apart"] += low[0] > high[1] or low[1] > high[0]
-        wrong["t-test"] += _t_test(groups.agg(["mean", "std"], bounds=BOUNDS, epsilon=0.1)) < 0.05
+        wrong["t-test"] += _t_test(groups.agg(["mean", "std"], bounds=BOUNDS, epsilon=1)) < 0.05
         keys = {"clinic": ["a", "b"], "sick": [False, True]}
         table = rows.dp[["clinic", "sick"]].value_counts(keys=keys, sort=False, epsilon=0.1)
         counts = table.to_numpy().reshape(2, 2).clip(1)
@@ -45,7 +45,7 @@ def rates(draws: int, seed: int = 1) -> dict[str, float]:
 
 def _ends(means: pd.Series) -> tuple[list[float], list[float]]:
     found = dp.intervals(means)
-    return found["lower"].tolist(), found["upper"].tolist()
+    return found["low"].tolist(), found["high"].tolist()
 
 
 def _t_test(table: pd.DataFrame) -> float:

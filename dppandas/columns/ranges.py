@@ -12,7 +12,7 @@ from ..rows import expressions
 from ..rows.expressions import Column, Expression, Measured
 from ..rows.facts import kinds
 from ..rows.facts.bounds import Bounds, Ticks
-from ..rows.facts.keys import Keys, some_names
+from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Ruler, Span, tick_of
 from ..statistics import Layout
 
@@ -104,12 +104,12 @@ def _no_bounds(columns: Sequence[tuple[Any, Expression]]) -> MissingArgument:
     otherwise = "declare it: domain= of dp.protect, or .declare(…)"
     if not all(isinstance(expression, Column) for _, expression in columns):
         otherwise = "compute the column by .clip(0, 60), or from columns whose bounds are declared"
-    each = "(0, 60)"
+    each, said = "(0, 60)", ", ".join(map(repr, names))
     if len(names) > 1:
         each = f"{{{', '.join(f'{name!r}: (0, 60)' for name in names[:MOST_WRITTEN])}"
         each += ", …}" if len(names) > MOST_WRITTEN else "}"
     return MissingArgument(
-        f"bounds= is needed for {some_names(names)}: the range that values are clipped to is never "
+        f"bounds= is needed for {said}: the range that values are clipped to is never "
         "read from the data, because the largest value belongs to somebody. Write "
         f"bounds={each}, (0, 1) for True and False, or two times; or {otherwise}."
     )

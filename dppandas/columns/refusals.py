@@ -13,10 +13,12 @@ that row, or on the rows of its unit, alone.
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Collection
 from typing import NamedTuple
 
 from ..errors import UnsupportedVerb
+from ..release import foreign
 
 _ORDER = "rows have no order, because which one comes first depends on other rows"
 _OTHERS = "the result of each row would depend on other rows"
@@ -288,6 +290,9 @@ def refuse(
     more : what this kind of object lacks besides `known`, or for other reasons.
     """
     found = (more or {}).get(name) or known.get(name)
+    function, instead = foreign.called(sys._getframe())
+    if function:  # such as one that asks for a shape
+        return UnsupportedVerb(f"{function} would read private values. Instead, {instead}.")
     if found:
         return UnsupportedVerb(f"{kind} have no {name!r}: {found}")
     names = {str(column): f"the column {column!r}" for column in columns}
