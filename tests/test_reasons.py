@@ -102,7 +102,13 @@ def test_reasons_are_true_and_say_what_works(p: Any) -> None:
 
 def test_what_stands_in_for_a_function_is_offered(p: Any) -> None:
     """The advice runs, where it is code of one line."""
-    given = {"dp": dp, "pd": pd, "one": p, "other": p, "table": pd.DataFrame({"key": ["a"], "v": [1]})}
+    given = {
+        "dp": dp,
+        "pd": pd,
+        "one": p,
+        "other": p,
+        "table": pd.DataFrame({"key": ["a"], "v": [1]}),
+    }
     given["frame"] = p.rename(columns={"g": "key"}).assign(a="white == 1", b="x > 1", g="key")
     given["frame"] = given["frame"].declare(key=["a", "b"])
     for name, instead in foreign.INSTEAD["pandas"].items():

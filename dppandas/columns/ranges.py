@@ -119,7 +119,7 @@ def ranges_of(
     table: Table,
     columns: Iterable[tuple[Any, Expression]],
     bounds: object,
-    find: Callable[..., R] = range_of,
+    find: Callable[..., R],
 ) -> list[R]:
     """The ranges of several columns. One refusal names all whose bounds are missing."""
     columns = list(columns)

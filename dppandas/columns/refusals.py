@@ -249,6 +249,8 @@ BY_GROUP = _by_name(
     ("head tail", _ORDER, "ask for the largest groups: size().nlargest(3, epsilon=0.1)"),
 )  # fmt: skip
 
+GROUPS = VERBS | BY_GROUP
+
 #: What ``.str`` lacks.
 TEXTS = _by_name(
     ("decode encode", "bytes stay as they are, so that a cell has one meaning", "", _ROW_WISE),
@@ -281,15 +283,14 @@ def refuse(
     answers: str,
     name: str,
     columns: Collection[object] = (),
-    more: Refusals | None = None,
     known: Refusals = VERBS,
 ) -> UnsupportedVerb:
     """The error for a method that a private object lacks.
 
     columns : its columns, which it may have in place of the name. Its own names are in ``dir``.
-    more : what this kind of object lacks besides `known`, or for other reasons.
+    known : why it lacks what pandas has.
     """
-    found = (more or {}).get(name) or known.get(name)
+    found = known.get(name)
     function, instead = foreign.called(sys._getframe())
     if function:  # such as one that asks for a shape
         return UnsupportedVerb(f"{function} would read private values. Instead, {instead}.")

@@ -69,14 +69,11 @@ class PrivateGroupBy(GroupsOneByOne, Covariances):
             self._refuse("a plain table")
         if name.startswith("_"):
             raise AttributeError(name)
-        said = (
-            "private groups",
-            (
-                "size, count, sum, mean, var, std, median, quantile, min, max, cov, corr, hist, "
-                "value_counts, nunique, agg and describe"
-            ),
+        answers = (
+            "size, count, sum, mean, var, std, median, quantile, min, max, cov, corr, hist, "
+            "value_counts, nunique, agg and describe"
         )
-        raise refusals.refuse(self, *said, name, self._columns, refusals.BY_GROUP)
+        raise refusals.refuse(self, "private groups", answers, name, self._columns, refusals.GROUPS)
 
     def _operands(self) -> dict[Any, Expression]:
         if self._selected is None:

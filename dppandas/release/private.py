@@ -84,8 +84,9 @@ def _assignment(key: object, value: object) -> str:
         plain = quoted(value)
     if isinstance(key, Private):
         return f"frame = frame.assign(x=frame['x'].mask(condition, {plain}))"
-    names = key if isinstance(key, list) and key else [key]
-    if not all(isinstance(name, str) for name in names):
+    given = key if isinstance(key, list) and key else [key]
+    names = [name for name in given if isinstance(name, str)]
+    if len(names) < len(given):
         return "frame = frame.assign(x=…), whose names are texts: rename columns first"
     if all(name.isidentifier() and not iskeyword(name) for name in names):
         return f"frame = frame.assign({', '.join(f'{name}={plain}' for name in names)})"
