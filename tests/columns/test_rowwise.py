@@ -863,7 +863,7 @@ def test_refused_verbs_are_advised_in_plain_pandas_only_where_units_stay_apart()
 
 def test_refused_misspelt_names_are_guessed(p: Any) -> None:
     for kind, name, meant in (
-        ("frame", "meann", "'mean'"), ("frame", "agge", "the column 'age'"),
+        ("frame", "meann", "'mean'"), ("frame", "citty", "the column 'city'"),
         ("column", "medain", "'median'"), ("groups", "coutn", "'count'"),
         ("texts", "uper", "'upper'"), ("times", "yaer", "'year'"),
         ("rows for each unit", "meen", "'mean'"),
@@ -992,7 +992,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     "a private column to merge": (
         lambda p: p.merge(p["age"], on="who"), "two private frames", LineageError),
     "a plain frame and a private one": (
-        lambda p: table(**OTHER).merge(p), "a plain table of private data", PrivateValueError),
+        lambda p: table(**OTHER).merge(p), "pd.merge would read private values", PrivateValueError),
     "an outer merge": (lambda p: p.merge(table(age=[1]), "outer", on="age"), "belong to nobody"),
     "a key twice": (lambda p: p.merge(table(age=[1, 1]), on="age"), "unique"),
     "a missing key": (lambda p: p.merge(table(age=[1, None]), on="age"), "missing"),
