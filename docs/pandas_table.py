@@ -68,8 +68,8 @@ class Face:
         found = self.known.get(name)
         if found is None:
             return UNKNOWN, "", ""
-        why, instead = found
-        return RELEASED if found == refusals.OF_RESULTS.get(name) else REFUSED, why, instead
+        status = RELEASED if found == refusals.OF_RESULTS.get(name) else REFUSED
+        return status, found.why, found.instead or found.beforehand
 
     def _offers(self, name: str) -> bool:
         return name in dir(self.ours)

@@ -517,7 +517,7 @@ FOREIGN_FUNCTIONS: dict[str, Ask] = {
     "len": lambda p: len(p),
     "len of a column": lambda p: len(p["x"]),
     "list": lambda p: list(p["x"]),
-    "a loop": lambda p: [row + 1 for row in p],
+    "a loop": lambda p: [row + 1 for row in p["x"]],
     "sum": lambda p: sum(p["x"]),
     "max": lambda p: max(p["x"]),
     "sorted": lambda p: sorted(p["x"]),

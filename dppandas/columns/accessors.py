@@ -76,7 +76,7 @@ class TextMethods(Accessor[C]):
         if name.startswith("_"):
             raise AttributeError(name)
         offered = ", ".join(dict.fromkeys([*MAPS, *TESTS]))
-        raise refusals.refuse("private strings", name, offered, known=refusals.TEXTS)
+        raise refusals.refuse(self, "private strings", offered, name, known=refusals.TEXTS)
 
     def _plain(self, name: str, kind: type[TextMap] | type[TextTest]) -> Any:
         """A method without arguments."""

@@ -147,6 +147,7 @@ def declared_keys(table: Table, name: Any, expression: Expression) -> Keys:
     """The keys that are known of a column, which is refused if there are none."""
     if (known := keys_known(table, expression)) is not None:
         return known
+    name = str(expression) if name is None else name
     unit = table.source.unit.column
     if unit is not None and isinstance(expression, Column) and expression.name == unit:
         raise MissingArgument(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import MissingArgument, QueryError
 from ..release.private import Table
@@ -16,12 +16,18 @@ from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Ruler, Span, tick_of
 from ..statistics import Layout
 
+R = TypeVar("R", Bounds, Bounds | Span)
+
+#: For how many columns an error writes out bounds to copy.
+MOST_WRITTEN = 4
+
 
 def bounds_of(table: Table, name: Any, expression: Expression, bounds: object) -> Bounds:
     """The bounds of a column of numbers: those of the call, else those that the domain implies."""
     found = range_of(table, name, expression, bounds)
     if isinstance(found, Bounds):
         return found
+    name = shown(name, expression)
     column = f"p[{name!r}]"
     if found.is_time:
         column = f"({column} - pd.Timestamp({str(found.ends[0])!r}))"
@@ -29,6 +35,11 @@ def bounds_of(table: Table, name: Any, expression: Expression, bounds: object) -
         f"{name!r} is bounded by {found}, and this works with numbers only. Convert it: "
         f"{column}.dt.total_seconds()."
     )
+
+
+def shown(name: Any, expression: Expression) -> Any:
+    """What errors call a column: one without a name is what it is computed of."""
+    return str(expression) if name is None else name
 
 
 def _of_one_kind(table: Table, name: Any, expression: Expression, span: Span) -> None:
@@ -54,16 +65,27 @@ _BOUNDED = {
 
 def range_of(table: Table, name: Any, expression: Expression, bounds: object) -> Bounds | Span:
     """The range of a column of numbers, times or durations: see `bounds_of`."""
+    found = _known_range(table, name, expression, bounds)
+    if found is None:
+        raise _no_bounds([(name, expression)])
+    return found
+
+
+def _known_range(
+    table: Table, name: Any, expression: Expression, bounds: object
+) -> Bounds | Span | None:
+    """The range of a column, or None if it is missing. Refuses what has none."""
+    named = shown(name, expression)
     declared = table.declared(expression)
     if isinstance(declared, Keys) and any(isinstance(k, str) for k in declared.labels):
-        raise QueryError(f"{name!r} is declared as text. Count it by value_counts().")
+        raise QueryError(f"{named!r} is declared as text. Count it by value_counts().")
     if isinstance(bounds, Mapping) and not Bounds.is_named(bounds):
         bounds = bounds.get(name)
     if bounds is not None:
-        span = Span.parse(bounds, str(name))
+        span = Span.parse(bounds, str(named))
         if span is not None:
-            _of_one_kind(table, name, expression, span)
-        return span or Bounds.parse(bounds, str(name))
+            _of_one_kind(table, named, expression, span)
+        return span or Bounds.parse(bounds, str(named))
     if isinstance(declared, Bounds | Span):
         return declared
     spanned = expressions.spanned(declared) if isinstance(declared, Keys) else None
@@ -72,15 +94,42 @@ def range_of(table: Table, name: Any, expression: Expression, bounds: object) ->
     if expressions.holds_truths(expression, table.source.facts):
         return Bounds(0.0, 1.0)
     of = kinds.NUMBERS | kinds.TIMES | {kinds.DURATION}
-    expressions.need(expression, of, table.source.facts, f"numbers of {name!r}")
+    expressions.need(expression, of, table.source.facts, f"numbers of {named!r}")
+    return None
+
+
+def _no_bounds(columns: Sequence[tuple[Any, Expression]]) -> MissingArgument:
+    """The error for columns whose bounds are missing."""
+    names = [shown(name, expression) for name, expression in columns]
     otherwise = "declare it: domain= of dp.protect, or .declare(…)"
-    if not isinstance(expression, Column):
+    if not all(isinstance(expression, Column) for _, expression in columns):
         otherwise = "compute the column by .clip(0, 60), or from columns whose bounds are declared"
-    raise MissingArgument(
-        f"bounds= is needed for {name!r}: the range that values are clipped to is never read from "
-        "the data, because the largest value belongs to somebody. Write bounds=(0, 60), (0, 1) for "
-        f"True and False, or two times; or {otherwise}."
+    each, said = "(0, 60)", ", ".join(map(repr, names))
+    if len(names) > 1:
+        each = f"{{{', '.join(f'{name!r}: (0, 60)' for name in names[:MOST_WRITTEN])}"
+        each += ", …}" if len(names) > MOST_WRITTEN else "}"
+    return MissingArgument(
+        f"bounds= is needed for {said}: the range that values are clipped to is never "
+        "read from the data, because the largest value belongs to somebody. Write "
+        f"bounds={each}, (0, 1) for True and False, or two times; or {otherwise}."
     )
+
+
+def ranges_of(
+    table: Table,
+    columns: Iterable[tuple[Any, Expression]],
+    bounds: object,
+    find: Callable[..., R],
+) -> list[R]:
+    """The ranges of several columns. One refusal names all whose bounds are missing."""
+    columns = list(columns)
+    try:
+        return [find(table, name, expression, bounds) for name, expression in columns]
+    except MissingArgument:
+        lacking = [each for each in columns if _known_range(table, *each, bounds) is None]
+        if len(lacking) > 1:
+            raise _no_bounds(lacking) from None
+        raise
 
 
 def measured(

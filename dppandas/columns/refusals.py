@@ -3,14 +3,22 @@
 Every public name of pandas' frames, columns, groups, ``.str`` and ``.dt`` is either offered here,
 or has its own reason in this table: docs/pandas.md is made from both. A name that neither knows is
 refused as well, in general words.
+
+No advice breaks the promise. Most of these verbs would let one person's rows change the results of
+others: done in plain pandas, they would leave an answer with the noise of one row where all rows
+move (docs/known_limits.md). So plain pandas is named only where the result of each row depends on
+that row, or on the rows of its unit, alone.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import sys
+from collections.abc import Collection
+from typing import NamedTuple
 
 from ..errors import UnsupportedVerb
+from ..release import foreign
 
 _ORDER = "rows have no order, because which one comes first depends on other rows"
 _OTHERS = "the result of each row would depend on other rows"
@@ -27,11 +35,39 @@ _PUBLIC = "take the threshold from public knowledge or from a released answer"
 _TIMES = 'make a column of it with .dt, such as assign(month=frame["when"].dt.to_period("M"))'
 _NEW = "make a new frame with assign, rename or drop"
 
-Refusals = dict[str, tuple[str, str]]
+
+class Refusal(NamedTuple):
+    """Why there is no such verb, what works in its place ("": nothing does), and whether plain
+    pandas can do it before the rows are protected."""
+
+    why: str
+    instead: str
+    beforehand: str = ""
+
+    def __str__(self) -> str:
+        instead = f"Instead, {self.instead}." if self.instead else "Nothing here does the same."
+        return f"{self.why}. {instead}" + (f" {self.beforehand}" if self.beforehand else "")
 
 
-def _by_name(*refused: tuple[str, str, str]) -> Refusals:
-    return {name: (why, instead) for names, why, instead in refused for name in names.split()}
+Refusals = dict[str, Refusal]
+
+_LINEAGE = (
+    "What you protect then is the source; a frame of an earlier dp.protect has asserted lineage."
+)
+#: Where each row's result depends on that row alone.
+_ROW_WISE = f"Plain pandas can do it before the first dp.protect, row by row. {_LINEAGE}"
+
+
+def _by_unit(code: str) -> str:
+    """Where the result of each row can depend on the rows of its unit alone, and how."""
+    return (
+        "With a unit column, plain pandas can do it within each unit before the first dp.protect: "
+        f"{code}. Over all rows it would break the promise. {_LINEAGE}"
+    )
+
+
+def _by_name(*refused: tuple[str, ...]) -> Refusals:
+    return {name: Refusal(*said) for names, *said in refused for name in names.split()}
 
 
 #: What is asked of a released result, which is plain pandas.
@@ -63,24 +99,35 @@ VERBS: Refusals = OF_RESULTS | _by_name(
     ("first last nth truncate take", _ORDER, _SAMPLE),
     ("iloc at iat xs", "rows have neither positions nor public labels",
      'keep rows by their own values: query("age > 30"), or loc[mask, columns]'),
-    ("rank cumsum cumprod cummax cummin cumcount ngroup", _OTHERS, _PUBLIC),
-    ("shift diff pct_change rolling expanding ewm autocorr", _OTHERS,
+    ("rank", _OTHERS, _PUBLIC, _by_unit('df.groupby("person_id")["x"].rank()')),
+    ("cumsum cumprod cummax cummin", _OTHERS,
+     "release an answer for each period or group, and take its .cumsum(), .cummax() …",
+     _by_unit('df.groupby("person_id")["x"].cumsum()')),
+    ("cumcount", _OTHERS, "ask for the rows of each unit: frame.per_unit().agg(n='size')",
+     _by_unit('df.groupby("person_id").cumcount()')),
+    ("ngroup", "which groups there are is private", "number the declared keys: map({'a': 0, …})"),
+    ("shift diff pct_change rolling expanding ewm", _OTHERS,
      "ask for a value of each period, as in groupby(pd.Grouper(key='when', freq='MS'), range=…), "
-     "and compare the released values"),
-    ("interpolate ffill bfill pad backfill", _OTHERS, "fill with a constant: fillna(0)"),
+     "and compare the released values", _by_unit('df.groupby("person_id")["x"].diff()')),
+    ("autocorr", _OTHERS,
+     "ask for a value of each period, as in groupby(pd.Grouper(key='when', freq='MS'), range=…), "
+     "and take the released answer's .autocorr()"),
+    ("interpolate ffill bfill pad backfill", _OTHERS, "fill with a constant: fillna(0)",
+     _by_unit('df.groupby("person_id")["x"].ffill()')),
     ("resample asfreq", "which periods have rows is private, so their range has to be public",
      'frame.resample("MS", on="when", range=("2024-01", "2024-12"))'),
     ("asof at_time between_time to_timestamp to_period tz_convert tz_localize",
      "private rows have no index of times",
      "use a column: its .dt, or query('9 <= when.dt.hour < 17')"),
     ("drop_duplicates duplicated", _OTHERS,
-     "protect the source with unit= and max_rows=, or use per_unit()"),
+     "protect the source with unit= and max_rows=, or use per_unit()",
+     _by_unit('df.drop_duplicates(["person_id", "day"])')),
     ("combine", "a function of your own could look at other rows",
      "use arithmetic, where, map with a dict, .str and .dt, agg with names, or per_unit().agg()"),
     ("applymap", "pandas calls it map", "frame.map(lambda x: x * 2)"),
     ("eval", "texts are read by frames, which know all columns",
      'frame.eval("age + 1"), or frame.assign(next="age + 1")'),
-    ("filter", "labels of rows are private, and so is what a function finds in a group",
+    ("filter", "labels of rows are private",
      "keep rows with query or a mask; keep columns with frame.filter(like=…)"),
     ("select_dtypes", "a single column is of one kind", "frame.select_dtypes(…)"),
     ("combine_first update", "private frames never change, and rows aren't matched",
@@ -91,8 +138,12 @@ VERBS: Refusals = OF_RESULTS | _by_name(
      'select them, as in frame.query("age > 30")["income"].trimmed_mean(…)'),
     ("qcut", "its edges would be read from the data",
      "give public edges, as in cut([0, 18, 65, 120])"),
-    ("sem skew kurt kurtosis mad prod product", _LACKING,
-     "ask for count, sum, mean, var, std or value_counts"),
+    ("sem", _LACKING, "release agg(['std', 'count'], …), and divide: std / count ** 0.5, which "
+     "leaves out the noise of the mean"),
+    ("skew kurt kurtosis", _LACKING,
+     "release means of powers, as in (frame['x'] ** 3).mean(bounds=…), and compute it of these"),
+    ("mad", _LACKING, "ask for std, or for quantiles"),
+    ("prod product", _LACKING, "release the sum of logarithms: np.log(frame['x']).sum(bounds=…)"),
     ("argmax argmin searchsorted", "rows have no positions",
      "ask for max(bounds=…) or min(bounds=…), or cut at public edges"),
     ("idxmax idxmin", "it would name a row, and which rows exist is private",
@@ -128,8 +179,8 @@ VERBS: Refusals = OF_RESULTS | _by_name(
      "name them: astype(float), or kinds= of dp.protect"),
     ("cat", "which categories a column has is data", "declare labels: frame.declare(city=[…])"),
     ("list", "elements are taken by .str", ".str[0], .str.len() or frame.explode(…, max_items=3)"),
-    ("struct sparse", "cells have no fields, and mean the same whatever holds them",
-     "take them apart in the plain frame"),
+    ("struct sparse", "cells have no fields, and mean the same whatever holds them", "",
+     _ROW_WISE),
     ("from_dict from_records from_arrow", "private rows come from dp.protect",
      "make a plain frame, and protect that"),
     ("abs clip isin isna isnull notna notnull map mask where", _BY_ROW,
@@ -148,7 +199,7 @@ VERBS: Refusals = OF_RESULTS | _by_name(
      "rfloordiv mod rmod pow rpow eq ne lt le gt ge", _BY_COLUMN,
      "use the operator on a column, as in assign(total=frame['a'] + frame['b'])"),
     ("divmod rdivmod", "it makes two columns", "use // and %, one for each"),
-    ("case_when", _LACKING, "chain where: frame['x'].where(mask, other)"),
+    ("case_when", _BY_COLUMN, "frame['x'].case_when([(mask, other), …])"),
     ("dot", "sums of products are asked of frames",
      "frame.assign(ab=frame['a'] * frame['b'])['ab'].sum(bounds=…)"),
     ("get select", "one column or several are selected by brackets",
@@ -170,7 +221,12 @@ BY_GROUP = _by_name(
      "release the means, then map them: means = frame.groupby('g')['x'].mean(epsilon=0.1), and "
      "frame['g'].map(means)"),
     ("apply", "a function of your own could look at all rows of a group",
-     "ask for statistics by their names: agg(['count', 'mean']); compute columns before groupby"),
+     "compute columns before: frame.assign(late=frame['delay'] > 15).groupby('g')['late']"
+     ".mean(epsilon=0.1); ask for statistics by their names: agg(['count', 'mean']); and weigh "
+     "rows: mean(weights='w', weight_bounds=(0, 2))"),
+    ("filter", "whether a group stays would depend on other rows",
+     "release size(epsilon=…), and keep the groups that you want of the answer; or keep rows by "
+     "their own values before groupby, with query"),
     ("mode", "each group would need a selection of its own",
      "release value_counts(keys=[…]) for the same loss, and take its largest by "
      ".groupby(level=0).idxmax()"),
@@ -193,39 +249,28 @@ BY_GROUP = _by_name(
     ("head tail", _ORDER, "ask for the largest groups: size().nlargest(3, epsilon=0.1)"),
 )  # fmt: skip
 
+GROUPS = VERBS | BY_GROUP
+
 #: What ``.str`` lacks.
 TEXTS = _by_name(
-    ("cat", "it joins the texts of all rows", "count labels, as in value_counts(keys=[…])"),
-    ("decode encode", "bytes stay as they are, so that a cell has one meaning",
-     "decode them in plain pandas beforehand"),
-    ("extractall findall", "there may be several matches in one text",
+    ("decode encode", "bytes stay as they are, so that a cell has one meaning", "", _ROW_WISE),
+    ("extractall", "there may be several matches in one text",
      "use count(pat), extract(pat) for the first one, or split(pat) and frame.explode"),
     ("get_dummies", "its columns would be read from the data",
      "test each public label, as in contains('a')"),
     ("index rindex", "pandas raises where a text isn't found, which would tell of the data",
      "use find, which gives -1 there"),
-    ("rfind", _LACKING, "use find, or turn the text around: s.str[::-1].str.find('a')"),
-    ("join", "it is for lists", "join texts before, or explode lists into rows"),
-    ("normalize translate", _LACKING, "replace texts: s.str.replace('é', 'e'), or map with a dict"),
-    ("pad", _LACKING, "use ljust, rjust or center"),
-    ("partition rpartition rsplit", _LACKING, "use split(pat).str[0], or extract(pattern)"),
-    ("repeat", "texts could grow without limit", "compare lengths, or use zfill up to a width"),
-    ("slice_replace", _LACKING, "use slice, or replace with regex=True"),
     ("wrap", "it is for showing texts, and private ones are not shown", "use slice(stop=20)"),
-    ("isascii", _LACKING, r"use fullmatch(r'[\x00-\x7f]*')"),
 )  # fmt: skip
 
 #: What ``.dt`` lacks.
 TIMES = _by_name(
     ("as_unit unit", "a time means the same in every unit", "leave it out"),
     ("freq", "it would be read from all rows", "round times to one: floor('h'), to_period('M')"),
-    ("isocalendar", "it makes three columns", "use strftime('%G-%V')"),
     ("week weekofyear", "pandas has dropped it", 'use isocalendar()["week"]'),
     ("time timetz", "times of day are no values here", "use hour and minute, or strftime('%H:%M')"),
     ("to_pydatetime to_pytimedelta", _SHOWS, _RELEASE),
     ("tz", "the kind of a column says if it has zones", "describe() shows declared kinds"),
-    ("tz_localize", "a local time may exist twice, or not at all, so pandas raises on the data",
-     "localize in plain pandas beforehand; or drop a zone with tz_convert(None)"),
     ("components", "it makes seven columns", "use days, seconds or total_seconds()"),
     ("start_time end_time qyear asfreq to_timestamp", "periods answer for themselves only",
      "start from the times: floor('D'), year, quarter, or another to_period"),
@@ -233,24 +278,26 @@ TIMES = _by_name(
 
 
 def refuse(
+    of: object,
     kind: str,
-    name: str,
     answers: str,
-    columns: Iterable[object] = (),
-    more: Refusals | None = None,
+    name: str,
+    columns: Collection[object] = (),
     known: Refusals = VERBS,
 ) -> UnsupportedVerb:
-    """The error for a method that private objects lack. ``more``: what this kind of object lacks
-    besides `known`, or for other reasons."""
-    found = (more or {}).get(name) or known.get(name)
+    """The error for a method that a private object lacks.
+
+    columns : its columns, which it may have in place of the name. Its own names are in ``dir``.
+    known : why it lacks what pandas has.
+    """
+    found = known.get(name)
+    function, instead = foreign.called(sys._getframe())
+    if function:  # such as one that asks for a shape
+        return UnsupportedVerb(f"{function} would read private values. Instead, {instead}.")
     if found:
-        why, instead = found
-        beforehand = (
-            ""
-            if name in OF_RESULTS
-            else (" Or do it in plain pandas beforehand; answers are then recorded as asserted.")
-        )
-        return UnsupportedVerb(f"{kind} have no {name!r}: {why}. Instead, {instead}.{beforehand}")
-    near = difflib.get_close_matches(name, [str(column) for column in columns], n=1)
-    hint = f" Did you mean the column {near[0]!r}?" if near else ""
+        return UnsupportedVerb(f"{kind} have no {name!r}: {found}")
+    names = {str(column): f"the column {column!r}" for column in columns}
+    names |= {each: repr(each) for each in dir(of) if each[0] != "_" and each not in names}
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f" Did you mean {names[near[0]]}?" if near else ""
     return UnsupportedVerb(f"{kind} have no {name!r}.{hint} They answer {answers}.")

@@ -37,6 +37,11 @@ def truth(expression: Expression) -> Expression:
     """The expression, if it is true or false, or a column that may be."""
     if expression.may_be_truth:
         return expression
+    if isinstance(expression, Literal):
+        raise QueryError(
+            f"{expression} isn't true or false. & and | come before comparisons: put these in "
+            "parentheses, as in (p['a'] == 1) & (p['b'] == 1)."
+        )
     raise QueryError(f"{expression} isn't true or false. Compare it: p['age'] > 30, or == True.")
 
 

@@ -53,7 +53,7 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             raise AttributeError(name)
         methods = (each for each in vars(TimeMethods) if not each.startswith("_"))
         offered = dict.fromkeys([*PARTS, *DURATIONS, *methods])
-        raise refusals.refuse("private times", name, ", ".join(offered), known=refusals.TIMES)
+        raise refusals.refuse(self, "private times", ", ".join(offered), name, known=refusals.TIMES)
 
     @hide_internals
     def __dir__(self) -> list[str]:

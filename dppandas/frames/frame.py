@@ -162,7 +162,7 @@ ask .release(epsilon=…)>
             "value_counts, idxmax, agg, describe, crosstab, pivot_table, groupby, partition, "
             "per_unit and truncation_shares"
         )
-        raise refusals.refuse("private frames", name, answers, self._columns)
+        raise refusals.refuse(self, "private frames", answers, name, self._columns)
 
     # units
 

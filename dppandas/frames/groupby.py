@@ -73,7 +73,7 @@ class PrivateGroupBy(GroupsOneByOne, Covariances):
             "size, count, sum, mean, var, std, median, quantile, min, max, cov, corr, hist, "
             "value_counts, nunique, agg and describe"
         )
-        raise refusals.refuse("private groups", name, answers, self._columns, refusals.BY_GROUP)
+        raise refusals.refuse(self, "private groups", answers, name, self._columns, refusals.GROUPS)
 
     def _operands(self) -> dict[Any, Expression]:
         if self._selected is None:

@@ -47,7 +47,7 @@ class PrivateSeries(Frequencies):
             "mode, hist, unattributed_histogram, nunique, unique, cov, corr, agg, describe, "
             "clipping_shares and suggest_bounds"
         )
-        raise refusals.refuse("private columns", name, answers)
+        raise refusals.refuse(self, "private columns", answers, name)
 
     @property
     def loc(self) -> Locator:

@@ -192,7 +192,7 @@ charged; ask .release(epsilon=…)>
         if name in self._frame._columns:
             return self[name]
         answers = f"agg(spend=('amount', 'sum')), and {', '.join(AGGREGATES)}, also of columns"
-        raise refusals.refuse("rows for each unit", name, answers, self._frame._columns)
+        raise refusals.refuse(self, "rows for each unit", answers, name, self._frame._columns)
 
     def _by(self, how: str) -> Any:
         """A method without arguments, which aggregates in one way."""

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from ..columns.private_rows import same_rows
-from ..columns.ranges import bounds_of
+from ..columns.ranges import bounds_of, ranges_of
 from ..errors import LineageError, MissingArgument, QueryError, hide_internals, parameters, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
@@ -57,7 +57,8 @@ class Box:
                 )
         if not names:
             raise QueryError("a model needs at least one column. Select some.")
-        found = tuple(bounds_of(frame._table, n, frame[n]._expression, bounds) for n in names)
+        columns = [(n, frame[n]._expression) for n in names]
+        found = tuple(ranges_of(frame._table, columns, bounds, bounds_of))
         for name, each in zip(names, found, strict=True):
             if each.lower == each.upper:
                 raise QueryError(f"bounds {each} of {name!r} are a single point. Leave it out.")

@@ -125,8 +125,8 @@ def shown_rows(frame: Any, verb: str, argument: str) -> PrivateFrame:
         isinstance(e, Column) and e.name == name for name, e in source._columns.items()
     ):
         raise QueryError(
-            f"{argument} sees original columns only. Compute and rename columns with pandas or in "
-            "the function, and start from the plain frame."
+            f"{argument} sees original columns only. Compute and rename columns in the function, "
+            "and start from the plain frame."
         )
     return source
 

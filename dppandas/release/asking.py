@@ -39,13 +39,18 @@ _HARMLESS = {
     "weights": None,
 }
 
+_NO_SMOOTH = "smooth sensitivity is for quantiles: frame['x'].quantile({}, method='smooth')"
+
 #: What to do without other options of pandas, of some methods or of all.
 _ADVICE = {
     "inplace": "private frames never change: use the result, as in frame = frame.{method}(…)",
     "ignore_index": "private rows have no labels: leave it out",
     "level": "private rows have no index: name a column",
     "random_state": "the same share of a source gives the same units each time: leave it out",
-    "method": "rows have no order, so there is no row before: fill with a constant or a column",
+    "fillna method": "rows have no order, so there is no row before: fill with a constant or a "
+    "column",
+    "max method": _NO_SMOOTH.format(0.99),
+    "min method": _NO_SMOOTH.format(0.01),
     "indicator": "keep all rows with how='left', and see where a column of the table .isna()",
     "crosstab values": "frame.pivot_table('amount', 'a', 'b', aggfunc='mean') aggregates values",
     "crosstab aggfunc": "frame.pivot_table('amount', 'a', 'b', aggfunc='mean') aggregates values",

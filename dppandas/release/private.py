@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from keyword import iskeyword
 from typing import Any, ClassVar, NoReturn
 
 from ..engines.base import Engine
-from ..errors import PrivateValueError, UnsupportedVerb, hide_internals
+from ..errors import PrivateValueError, UnsupportedVerb, hide_internals, quoted
 from ..privacy.accounting.composition import Path
 from ..rows.expressions import Expression
 from ..rows.facts.declared import DeclaredFacts
 from ..rows.facts.domain import Declaration
+from . import foreign
 from .blocks import preview
 from .query import Source
 
@@ -66,7 +69,29 @@ _FUNCTIONS = (
     "In place of other libraries' functions there are .astype, .merge, dp.cut, dp.concat, "
     "dp.crosstab, dp.models and dp.plot."
 )
-_MASKS = "To combine masks, write & | ~ in place of and, or, not: (p['a'] > 1) & (p['b'] < 2)."
+_MASKS = (
+    "To combine masks, write & | ~ in place of and, or, not, and each comparison in parentheses: "
+    "(p['a'] > 1) & (p['b'] < 2)."
+)
+
+
+def _assignment(key: object, value: object) -> str:
+    """The line to write in place of ``frame[key] = value``."""
+    plain = "…"
+    if isinstance(value, str):
+        plain = quoted(repr(value))  # assign reads a string as an expression
+    elif value is None or isinstance(value, bool | int | float):
+        plain = quoted(value)
+    if isinstance(key, Private):
+        return f"frame = frame.assign(x=frame['x'].mask(condition, {plain}))"
+    given = key if isinstance(key, list) and key else [key]
+    names = [name for name in given if isinstance(name, str)]
+    if len(names) < len(given):
+        return "frame = frame.assign(x=…), whose names are texts: rename columns first"
+    if all(name.isidentifier() and not iskeyword(name) for name in names):
+        return f"frame = frame.assign({', '.join(f'{name}={plain}' for name in names)})"
+    pairs = ", ".join(f"{quoted(name)}: {plain}" for name in names)
+    return f"frame = frame.assign(**{{{pairs}}})"
 
 
 class Private:
@@ -79,6 +104,9 @@ class Private:
     _is_answer: ClassVar[bool] = False
 
     def _refuse(self, what: str) -> NoReturn:
+        function, instead = foreign.called(sys._getframe())
+        if function:
+            what = f"{function} would read private values. Instead, {instead}. {what.capitalize()}"
         raise PrivateValueError(
             f"{what} of private data would reveal it. Ask for a released answer instead, such as "
             ".count(epsilon=0.1) or .value_counts(keys=[…], epsilon=0.1). "
@@ -132,8 +160,8 @@ class Private:
 
     def _no_operator(self, symbol: str) -> NoReturn:
         instead = "Use one of its columns, as in frame['age'] > 30."
-        if symbol in ("[…]=", "del"):
-            instead = "Make a new frame with .assign(…) or .drop(…)."
+        if symbol == "del":
+            instead = "Make a new frame with .drop(columns=…)."
         raise PrivateValueError(f"{symbol} of a private object isn't possible. {instead}")
 
     # Without these, Python's own errors wouldn't say what to do, and == would silently be False.
@@ -157,7 +185,13 @@ class Private:
     __invert__ = _refusing("~")
     __matmul__ = __rmatmul__ = _refusing("@")
     __getitem__ = _refusing("[…]")
-    __setitem__ = _refusing("[…]=")
+
+    @hide_internals
+    def __setitem__(self, key: object, value: object) -> NoReturn:
+        raise PrivateValueError(
+            f"private objects never change in place. Write {_assignment(key, value)}."
+        )
+
     __delitem__ = _refusing("del")
     __contains__ = _refusing("in")
     __neg__ = _refusing("-…")

@@ -142,10 +142,14 @@ class Query:
         return self.unit_sensitivity.linf if self.select else self.unit_sensitivity.l1
 
     def mechanism(self) -> Mechanism:
-        """The mechanism with the least noise for the loss."""
+        """The mechanism with the least noise for the loss; `QueryError` if the caller named
+        another one."""
         if self.select:
-            return selecting(self.asked, self.unit_sensitivity, self.select)
-        return self.statistic.mechanism(self.asked, self.unit_sensitivity)
+            found = selecting(self.asked, self.unit_sensitivity, self.select)
+        else:
+            found = self.statistic.mechanism(self.asked, self.unit_sensitivity)
+        self.asked.check_named(found.word, found.name)
+        return found
 
     @property
     def key(self) -> str:

@@ -17,6 +17,7 @@ from ..errors import (
 )
 from ..privacy.accounting.losses import LossOptions, ReleaseOptions, with_options_named
 from ..rows.expressions import Expression
+from ..rows.facts.keys import did_you_mean
 from ..statistics import Statistic
 from .accuracy import expected
 from .accuracy.forecast import forecasts
@@ -97,6 +98,9 @@ class Unreleased(Private):
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
+        own = [each for each in dir(type(self)) if not each.startswith("_")]
+        if meant := did_you_mean(name, own):
+            raise UnsupportedVerb(f"an answer that is not released yet has no {name!r}.{meant}")
         raise UnsupportedVerb(
             f"{name!r} of an answer that is not released yet. Give epsilon=, as in "
             f".release(epsilon=0.1).{name}: {self!r}."
@@ -112,7 +116,8 @@ class Unreleased(Private):
         epsilon : the loss of the answer: a positive number, or a text such as "1/3".
         rho : instead of epsilon, in a session that counts ρ.
         delta : how much of the session's δ the answer may spend, if it needs one.
-        mechanism : "laplace" or "gaussian" noise, for numbers; Laplace for epsilon by default.
+        mechanism : "laplace" or "gaussian" noise, for numbers; Laplace for epsilon by default. What
+            selects takes "exponential" or "permute_and_flip" where that is what it does.
         fresh : True draws and pays again. By default an equal query of the same version of a source
             gets its stored answer, at no cost.
         within : instead of a loss, the largest error allowed, in the unit of the answer: the

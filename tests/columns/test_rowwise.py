@@ -812,6 +812,80 @@ def test_refused_verbs_say_what_to_do_instead(p: Any, kind: str) -> None:
         assert not hasattr(private, verb)
 
 
+#: What each table of refusals is for, and what offers its names.
+TABLES: dict[str, tuple[refusals.Refusals, list[str]]] = {
+    "of rows": (refusals.VERBS, ["frame", "column", "groups", "a column of groups"]),
+    "of groups": (refusals.BY_GROUP, ["groups", "a column of groups"]),
+    "of texts": (refusals.TEXTS, ["texts"]), "of times": (refusals.TIMES, ["times"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_refused_name_is_missing_somewhere(p: Any, table: str) -> None:
+    """A reason that nobody can see says what may not be true any more."""
+    reasons, faces = TABLES[table]
+    for name in reasons:
+        with noted(name):
+            lacking = [face for face in faces if name not in dir(KINDS[face](p))]
+            if table == "of rows":  # groups have reasons of their own
+                lacking = [f for f in lacking if "group" not in f or name not in refusals.BY_GROUP]
+            assert lacking
+            assert str(reasons[name]) in refusal(
+                partial(getattr, KINDS[lacking[0]](p), name), error=UnsupportedVerb
+            )
+
+
+def test_refused_verbs_are_advised_in_plain_pandas_only_where_units_stay_apart() -> None:
+    """Done so, the rows of one unit are what they are without any other: else a statistic of all
+    rows would be left with the noise of one."""
+    df = table(
+        person_id=[1, 2, 1, 3, 2, 1], day=[1, 1, 1, 2, 1, 2],
+        x=[5.0, None, None, 2.0, 7.0, 5.0], raw=[b"a", b"b", b"c", b"d", b"e", b"f"],
+    )  # fmt: skip
+    seen = set()
+    for reasons, _ in TABLES.values():
+        for name, why in reasons.items():
+            assert "plain pandas" not in why.why + why.instead, name
+            assert bool(why.beforehand) <= ("before the first dp.protect" in why.beforehand)
+            code = re.search(r"(df\..*?)\. Over", why.beforehand)
+            if code is None:
+                assert why.beforehand in ("", refusals._ROW_WISE)
+                continue
+            seen.add(name)
+            whole = eval(code[1], {"df": df})
+            for left_out in (1, 2, 3):
+                kept = df[df["person_id"] != left_out]
+                alone = eval(code[1], {"df": kept})
+                assert alone.equals(whole[whole.index.isin(kept.index)]), (name, left_out)
+    assert {"rank", "cumsum", "diff", "drop_duplicates", "ffill"} <= seen
+    row_wise = {n for reasons, _ in TABLES.values() for n, r in reasons.items()
+                if r.beforehand == refusals._ROW_WISE}  # fmt: skip
+    assert row_wise == {"struct", "sparse", "decode", "encode"}
+
+
+def test_refused_misspelt_names_are_guessed(p: Any) -> None:
+    for kind, name, meant in (
+        ("frame", "meann", "'mean'"), ("frame", "citty", "the column 'city'"),
+        ("column", "medain", "'median'"), ("groups", "coutn", "'count'"),
+        ("texts", "uper", "'upper'"), ("times", "yaer", "'year'"),
+        ("rows for each unit", "meen", "'mean'"),
+    ):  # fmt: skip
+        with noted(kind, name):
+            refusal(
+                partial(getattr, KINDS[kind](p), name), f"Did you mean {meant}", UnsupportedVerb
+            )
+    said = refusal(partial(getattr, p["age"].mean(), "relase"), error=UnsupportedVerb)
+    assert "Did you mean 'release'" in said
+
+
+def test_names_of_columns_are_public_and_iterated(p: Any) -> None:
+    assert list(p) == list(p.columns) == ["who", "age", "city", "tags"]
+    assert sorted(p[["city", "age"]]) == ["age", "city"]
+    for wrong in ({"keys": p}, {"keys": {"city": p}}):
+        refusal(lambda more=wrong: p["city"].value_counts(**more), "PrivateFrame")
+    refusal(lambda: dp.protect(people(), "o", domain={"city": p}), "PrivateFrame")
+
+
 def test_refused_idxmin_of_rows_says_what_to_do_instead(p: Any) -> None:
     assert p.idxmin(axis=1) is not None
     refusal(p.idxmin, "Negate the columns", UnsupportedVerb)
@@ -836,6 +910,8 @@ SHOWING = {
 )  # fmt: skip
 
 
+#: Whose names are public.
+OF_NAMES = {"frame"}
 #: What looks at the declared keys of groups alone: tests/test_habits_one_by_one.py.
 OF_KEYS = {"len", "iter", "list", "sum", "max", "sorted"}
 
@@ -844,7 +920,9 @@ OF_KEYS = {"len", "iter", "list", "sum", "max", "sorted"}
 def test_refused_ways_to_show_private_values(p: Any, kind: str) -> None:
     private, words = KINDS[kind](p), r"epsilon=|Use one of its columns"
     for how, show in SHOWING.items():
-        if "groups" not in kind or how not in OF_KEYS:
+        if (kind not in OF_NAMES or how not in OF_KEYS - {"len"}) and (
+            "groups" not in kind or how not in OF_KEYS
+        ):
             with noted(how):
                 refusal(partial(show, private), words, PrivateValueError)
 
@@ -916,7 +994,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     "a private column to merge": (
         lambda p: p.merge(p["age"], on="who"), "two private frames", LineageError),
     "a plain frame and a private one": (
-        lambda p: table(**OTHER).merge(p), "a plain table of private data", PrivateValueError),
+        lambda p: table(**OTHER).merge(p), "pd.merge would read private values", PrivateValueError),
     "an outer merge": (lambda p: p.merge(table(age=[1]), "outer", on="age"), "belong to nobody"),
     "a key twice": (lambda p: p.merge(table(age=[1, 1]), on="age"), "unique"),
     "a missing key": (lambda p: p.merge(table(age=[1, None]), on="age"), "missing"),

@@ -164,18 +164,17 @@ def needed(query: Query, error: str, rows: float) -> str:
         except ValueError:
             raise QueryError("give a duration, such as 2 days.") from None
     asked = query.asked
-    # in a session that counts ρ an ε would not be found without saying that it is wanted
-    named = asked.noise if asked.chosen or (asked.rho is None and _counts_rho()) else None
     expected = rows if takes_rows(query) else None
-    ways = Ways(delta=asked.delta or None, mechanism=named, within=said, expected_rows=expected)
+    ways = Ways(
+        delta=asked.delta or None,
+        mechanism=asked.named or None,
+        within=said,
+        expected_rows=expected,
+    )
     goal = target_error.parsed(ways, query.statistic, query.what, query.source.schema)
-    found = goal.solved(lambda loss: replace(query, asked=loss), ways)
+    way = "epsilon" if asked.rho is None else "rho"
+    found = goal.solved(lambda loss: replace(query, asked=loss), ways, way)
     return str(found.epsilon if found.rho is None else found.rho)
-
-
-def _counts_rho() -> bool:
-    session = running()
-    return session is not None and session._terms.measure is Measure.ZCDP
 
 
 def how_many(ledger: Ledger, query: Query, cost: Loss) -> int | None:

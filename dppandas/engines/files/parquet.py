@@ -66,6 +66,28 @@ class FileState:
             )
 
 
+#: The readers of pandas for files of other formats, by the end of their names.
+_READERS = {
+    "csv": "csv", "tsv": "csv", "txt": "csv", "json": "json", "jsonl": "json", "xlsx": "excel",
+    "xls": "excel", "feather": "feather", "arrow": "feather", "orc": "orc", "dta": "stata",
+    "sav": "spss", "xml": "xml", "html": "html", "pkl": "pickle", "h5": "hdf",
+}  # fmt: skip
+
+
+def _no_parquet(path: str) -> str:
+    """Why a file can't be read, and what to do: most are of another format, as their names say."""
+    name = os.path.basename(path).lower()
+    ends = [each for each in name.split(".")[1:] if each in _READERS]
+    if not ends:
+        return f"{path} isn't a Parquet file, or is damaged: its footer can't be read."
+    reader = f"pd.read_{_READERS[ends[-1]]}({os.path.basename(path)!r})"
+    return (
+        f"{path} is a .{ends[-1]} file, and dp.protect reads Parquet files. Read it with pandas, "
+        f"and protect the frame: dp.protect({reader}, …). For a file larger than memory, write it "
+        "as Parquet first."
+    )
+
+
 class ParquetFiles:
     """The rows of some files, one file after the other."""
 
@@ -88,9 +110,7 @@ class ParquetFiles:
             with parquet.ParquetFile(path) as file:
                 meta, schema = file.metadata, file.schema_arrow
         except (OSError, ArrowException):
-            raise QueryError(
-                f"{path} isn't a Parquet file, or is damaged: its footer can't be read."
-            ) from None
+            raise QueryError(_no_parquet(path)) from None
         if number == 0:
             self.schema = schema
         elif difference := _difference(self.schema, schema):

@@ -15,7 +15,7 @@ import pandas as pd
 
 from ...columns.operators import ColumnOperators
 from ...columns.private_rows import PrivateTable, listed, same_rows
-from ...columns.ranges import bounds_of
+from ...columns.ranges import bounds_of, shown
 from ...errors import MissingArgument, QueryError, is_one_of, quoted
 from ...rows import expressions
 from ...rows.expressions import Expression, Literal
@@ -77,6 +77,7 @@ def weights_of(of: PrivateTable, weights: object, bounds: object) -> Weights | N
             f"weights={quoted(weights)} must be a private column of these rows, as in "
             f"weights=frame['w']{by_name}."
         )
+    name = shown(name, expression)
     if bounds is None and not isinstance(of._table.declared(expression), Bounds | Keys):
         raise MissingArgument(
             f"weight_bounds= is needed for {name!r}: the range that weights are clipped to, such "

@@ -9,7 +9,7 @@ from typing import Any, Self
 import pandas as pd
 
 from ...columns.private_rows import PrivateTable, listed
-from ...columns.ranges import measured, range_of
+from ...columns.ranges import measured, range_of, ranges_of
 from ...errors import MissingArgument, QueryError
 from ...privacy.accounting.losses import parse_delta
 from ...release.blocks.bundle import Name
@@ -125,7 +125,7 @@ class Queryable(PrivateTable):
                     f"bounds= names {strange[0]!r}, which isn't a column, and has no entry for "
                     f"{silent[0]!r}. Give bounds for each column: {{{silent[0]!r}: (0, 100)}}."
                 )
-        ranges = [find(self._table, name, e, bounds) for name, e in operands.items()]
+        ranges = ranges_of(self._table, operands.items(), bounds, find)
         return measured(operands.values(), ranges, self._shape(integer=False))
 
     def _question(

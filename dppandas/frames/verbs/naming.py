@@ -43,6 +43,11 @@ class Naming(Transformations):
         return self.columns
 
     @hide_internals
+    def __iter__(self) -> Iterator[Any]:
+        """The names of the columns, which are public, as in pandas."""
+        return iter(self._columns)
+
+    @hide_internals
     def items(self) -> Iterator[tuple[Any, PrivateSeries]]:
         """Each column's name, and the private column."""
         for name, expression in self._columns.items():

@@ -188,7 +188,9 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         if isinstance(right, Private):
             raise LineageError(
                 "two private frames can't be merged, because one person's row could match many "
-                "others. Merge with a public table, or merge the plain frames before dp.protect."
+                "others. Merge with a public table. If rows of both are the same units', plain "
+                "pandas can merge them on the unit's column before the first dp.protect; on "
+                "another column it would break the promise."
             )
         if not (validate is None or is_one_of(validate, ("m:1", "many_to_one"))):
             raise QueryError(

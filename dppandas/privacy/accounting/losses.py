@@ -51,7 +51,8 @@ class LossOptions(TypedDict, total=False):
 
     delta : how much of the session's δ the release may spend.
     rho : the loss in a session that counts ρ, instead of epsilon.
-    mechanism : "laplace" or "gaussian" noise, for numbers.
+    mechanism : "laplace" or "gaussian" noise, for numbers. What selects, such as idxmax or median,
+        takes "exponential" or "permute_and_flip" where that is what it does. Others are refused.
     fresh : True draws and pays again. Otherwise an equal query of the same version of a source gets
         its stored answer, at no cost.
     """

@@ -15,6 +15,9 @@ from ...errors import MissingArgument, QueryError, SessionError, is_one_of, quot
 from . import conversions, losses
 from .losses import NO_DELTA, Delta, Epsilon, Loss, Rho
 
+#: What ``mechanism=`` may be: noise that is added to numbers, and ways to select.
+NOISES, SELECTIONS = ("laplace", "gaussian"), ("exponential", "permute_and_flip")
+
 
 class Measure(Enum):
     """How losses are counted."""
@@ -52,9 +55,9 @@ class LossRequest:
     rho: Rho | None = None
     noise: str = "laplace"
     draw: int = 1  # which of the answers to equal queries; 0 asks for a new one
-    chosen: bool = field(default=False, compare=False)  # whether the caller named the noise
+    named: str = field(default="", compare=False)  # the mechanism, if the caller named it
 
-    not_asked: ClassVar = ("draw", "chosen")  # equal queries may differ in these
+    not_asked: ClassVar = ("draw", "named")  # equal queries may differ in these
 
     def allows(self, loss: Loss) -> bool:
         """Whether a release with this loss costs no more than was asked for."""
@@ -79,11 +82,24 @@ class LossRequest:
             raise QueryError(f"{reason}. Give {give}, without rho= or mechanism=.")
         return self.epsilon
 
-    @property
-    def misnames_noise(self) -> bool:
-        """Whether the caller named a noise that a selection, which adds none, can't stand for:
-        Gaussian noise, or any noise with ρ."""
-        return self.chosen and (self.noise == "gaussian" or self.rho is not None)
+    def check_named(self, word: str, happens: str) -> None:
+        """Refuse a release whose mechanism isn't the one that the caller named.
+
+        word : what ``mechanism=`` calls the one that answers; "" if it can't be named.
+        happens : its name in the ledger.
+        """
+        if self.named in ("", word):
+            return
+        way = f"comes by {happens}, which knows no other way"
+        if word in NOISES:
+            way = f"gets {word.capitalize()} noise, and isn't selected"
+        elif word in SELECTIONS:
+            way = f"is selected by {happens}, and gets no noise"
+        instead = f", or write mechanism={word!r}" if word else ""
+        raise QueryError(
+            f"mechanism={self.named!r} isn't what happens here: the answer {way}. "
+            f"Leave mechanism= out{instead}."
+        )
 
     def __str__(self) -> str:
         return str(Loss(self.epsilon or Epsilon(0), self.delta, self.rho or Rho(0)))
@@ -165,8 +181,11 @@ class PrivacyBudget:
         """The loss that a release asks for; QueryError where this session can't charge it."""
         if epsilon is not None and rho is not None:
             raise QueryError("epsilon= and rho= both say what the release may cost. Give one.")
-        if mechanism is not None and not is_one_of(mechanism, ("laplace", "gaussian")):
-            raise QueryError(f"mechanism={quoted(mechanism)} must be 'laplace' or 'gaussian'.")
+        if mechanism is not None and not is_one_of(mechanism, (*NOISES, *SELECTIONS)):
+            raise QueryError(
+                f"mechanism={quoted(mechanism)} must be 'laplace' or 'gaussian', for noise, or "
+                "'exponential' or 'permute_and_flip', for selections."
+            )
         if rho is not None and self.measure is not Measure.ZCDP:
             raise QueryError(
                 "this session counts ε, not rho=. Give epsilon=, or dp.session(rho=…, delta=…)."
@@ -174,15 +193,17 @@ class PrivacyBudget:
         if fresh is not None and not isinstance(fresh, bool):
             raise QueryError(f"fresh={quoted(fresh)} must be True or False.")
         share = NO_DELTA if delta is None else self._delta(delta)
-        noise = str(mechanism or ("laplace" if rho is None else "gaussian"))
-        draw, chosen = 0 if fresh else 1, mechanism is not None
+        # The key of a query has the noise, and no selection: naming what happens anyway asks the
+        # same. `check_named` compares the name with what happens.
+        noise, named = "laplace" if rho is None else "gaussian", str(mechanism or "")
+        noise, draw = named if named in NOISES else noise, 0 if fresh else 1
         if rho is not None:
             exact = losses.parse_rho(rho)
-            return LossRequest(self.measure, None, share, exact, noise, draw, chosen)
+            return LossRequest(self.measure, None, share, exact, noise, draw, named)
         if noise == "gaussian":
             self._check_gaussian(share)
         loss = losses.parse_epsilon(epsilon)
-        return LossRequest(self.measure, loss, share, None, noise, draw, chosen)
+        return LossRequest(self.measure, loss, share, None, noise, draw, named)
 
     def _delta(self, delta: object) -> Delta:
         parsed = losses.parse_delta(delta)

@@ -33,6 +33,10 @@ class Mechanism(Protocol):
         """Its name in the ledger."""
 
     @property
+    def word(self) -> str:
+        """What ``mechanism=`` calls it; "" if a caller can't name it."""
+
+    @property
     def scale(self) -> Fraction:
         """The width of its noise, for display."""
 

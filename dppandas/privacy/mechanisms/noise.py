@@ -53,6 +53,7 @@ class DiscreteLaplace(AdditiveNoise):
     scale: Fraction
 
     name = "discrete Laplace"
+    word = "laplace"
 
     @classmethod
     def calibrate(cls, sensitivity: int, epsilon: Fraction) -> Self:
@@ -143,6 +144,7 @@ class DiscreteGaussian(AdditiveNoise):
     alone: bool = False  # whether neighbours differ in a single number
 
     name = "discrete Gaussian"
+    word = "gaussian"
 
     @classmethod
     def calibrate(cls, sensitivity2: Fraction | int, rho: Fraction) -> DiscreteGaussian:

@@ -36,7 +36,7 @@ class PartitionSelection:
     delta: Fraction
     keys: int
 
-    name = "partition selection"
+    name, word = "partition selection", ""
 
     @classmethod
     def calibrate(cls, keys: int, epsilon: Fraction, delta: Fraction) -> PartitionSelection:

@@ -26,7 +26,6 @@ from functools import cache, cached_property, partial
 
 import numpy as np
 
-from ...errors import QueryError
 from ..accounting import conversions
 from ..accounting.losses import Epsilon, Loss, Rho
 from ..accounting.measures import LossRequest, Measure
@@ -87,7 +86,7 @@ class ExponentialQuantiles:
     cells: int
     per_unit: Fraction  # the ε of a movement by 1
 
-    name = "exponential"
+    name = word = "exponential"
 
     @classmethod
     def calibrate(
@@ -99,8 +98,6 @@ class ExponentialQuantiles:
         cells: int,
     ) -> ExponentialQuantiles:
         """The most accurate choices for the loss asked for."""
-        if asked.misnames_noise or (asked.rho is None and asked.epsilon is None):
-            raise QueryError("a quantile is selected, and gets no noise. Leave mechanism= out.")
         if asked.rho is not None:
             choices = len(tops) * (1 + max(node.level for node in plan(_sorted(quantiles))))
             epsilon = conversions.selection_epsilon_for(asked.rho / choices) * choices

@@ -95,7 +95,7 @@ class PermuteAndFlip(_Peeling):
     of any mechanism of its pure ε.
     """
 
-    name = "permute-and-flip"
+    name, word = "permute-and-flip", "permute_and_flip"
 
     def _rho_of_round(self, epsilon: Fraction) -> Fraction:
         return conversions.rho_of_pure(epsilon)
@@ -114,7 +114,7 @@ class Exponential(_Peeling):
     costs less than permute-and-flip, whose ρ is ε·tanh(ε/2) a round.
     """
 
-    name = "exponential"
+    name = word = "exponential"
     _ROUNDING = 1 + 2.0**-30
 
     @classmethod
@@ -163,8 +163,6 @@ def selecting(asked: LossRequest, sensitivity: Sensitivity, rounds: int) -> Mech
     counted the exponential mechanism, whose ρ is smaller."""
     if not sensitivity.linf:
         raise QueryError("with bounds of 0 every score is 0: nothing to select. Give wider bounds.")
-    if asked.misnames_noise:
-        raise QueryError("a label is selected, and gets no noise. Leave mechanism= out.")
     linf, monotone = sensitivity.linf, sensitivity.monotone
     if asked.rho is not None:
         return Exponential.for_rho(linf, asked.rho, monotone, rounds)

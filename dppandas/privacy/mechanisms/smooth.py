@@ -50,7 +50,7 @@ class PolyPlace:
     target: Target
     top: int  # the largest grid integer
 
-    name = "smooth sensitivity (experimental)"
+    name, word = "smooth sensitivity (experimental)", ""
 
     @classmethod
     def calibrate(cls, asked: LossRequest, rows: int, target: Target, top: int) -> PolyPlace:

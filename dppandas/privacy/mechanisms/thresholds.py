@@ -58,6 +58,8 @@ class _NoisyThreshold:
     least: int
     delta: Delta
 
+    word = ""
+
     @property
     def noise(self) -> DiscreteLaplace:
         """The law of the noise."""
@@ -92,6 +94,8 @@ class Threshold(_NoisyThreshold):
         scale = rows / epsilon
         return cls(scale, least_threshold(rows, scale, delta), delta)
 
+    word = "laplace"
+
     @property
     def name(self) -> str:
         return f"discrete Laplace, told from {self.least}"
@@ -124,6 +128,8 @@ class KeyedNoise:
     keys: Threshold
     values: DiscreteLaplace
     sensitivities: tuple[Sensitivity, Sensitivity]
+
+    word = "laplace"
 
     @property
     def name(self) -> str:

@@ -70,11 +70,14 @@ class TargetError:
 
     word: ClassVar[str] = "within"
 
-    def solved(self, query: Callable[[LossRequest], Query], ways: Ways) -> LossRequest:
+    def solved(
+        self, query: Callable[[LossRequest], Query], ways: Ways, way: str = ""
+    ) -> LossRequest:
         """The smallest loss that keeps the error of a query, in what the running session counts.
 
-        A session that counts ρ finds a ρ, for Gaussian noise. It finds an ε if the answer or
-        mechanism= needs Laplace noise, which is charged its own ρ.
+        way : "epsilon" or "rho", to find that. By default a session that counts ρ finds a ρ, for
+            Gaussian noise; it finds an ε if the answer or mechanism= needs Laplace noise, which is
+            charged its own ρ.
         """
 
         def asked(way: str, place: int) -> LossRequest:
@@ -83,11 +86,13 @@ class TargetError:
             return ways.priced(epsilon, rho, ways.delta)
 
         counts_rho = current()._terms.measure is Measure.ZCDP
-        way = "rho" if counts_rho and ways.mechanism != "laplace" else "epsilon"
-        if way == "rho" and ways.mechanism is None:
+        if not way:
+            way = "rho" if counts_rho and ways.mechanism != "laplace" else "epsilon"
             try:
                 query(asked(way, _RANGE[way][1])).mechanism()
-            except QueryError:
+            except QueryError:  # it is of ρ, or of a mechanism that was named
+                if way == "epsilon" or ways.mechanism is not None:
+                    raise
                 way = "epsilon"
         first, last = _RANGE[way]
 

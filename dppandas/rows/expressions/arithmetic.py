@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..facts import kinds
+from ..facts import kinds, spans
 from ..facts.bounds import Bounds, finite
 from ..facts.domain import Declaration
 from ..facts.keys import Keys, some_names
@@ -59,7 +59,8 @@ class Arithmetic(Infix):
         """By interval arithmetic: rounding to the nearest float64 keeps order."""
         a, b = self.left.bounds(domain), self.right.bounds(domain)
         if a is None or b is None:
-            return None
+            times = (elapsed.spanned(each.declared(domain)) for each in (self.left, self.right))
+            return spans.span_of(self.operation, *times)
         if self.operation in ("/", "//") and b.lower <= 0 <= b.upper:
             return None
         if self.operation == "%":

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from ...errors import QueryError
 from ..facts import kinds
 from ..facts.domain import Declaration
+from ..facts.keys import Keys
 from ..facts.kinds import Kind, Schema
 from ..facts.spans import Ruler, Span
 from ..values import MISSING, Cell, forms, vectors
@@ -67,6 +70,14 @@ def may_hold_times(v: Vector) -> bool:
     if not isinstance(v, Coded):
         return isinstance(v, Instants | Durations)
     return bool(v.levels.said("holds times", _times_among, False)[:1])
+
+
+def spanned(declared: Declaration | None) -> Span | None:
+    """The range of declared times or durations, or of a plain one."""
+    if isinstance(declared, Keys) and len(declared.labels) == 1:
+        with suppress(QueryError):  # further from 1970 than spans reach
+            return Span.parse((*declared.labels, *declared.labels), "operand")
+    return declared if isinstance(declared, Span) else None
 
 
 def _times_among(levels: Levels) -> Mask:

@@ -157,15 +157,16 @@ def _product(parts: Sequence[tuple[Any, ...]]) -> tuple[tuple[Any, ...], ...]:
     return tuple(itertools.product(*parts))
 
 
-#: Types without labels in an order; a frame would list its columns.
-_UNLISTED = (str, bytes, set, frozenset, Mapping, pd.DataFrame)
+#: Types without labels in an order.
+_UNLISTED = (str, bytes, set, frozenset, Mapping)
 
 
 def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
     example = f"keys= of {named} must be a list of labels, such as [9, 12, 14]"
     if depth > 1:
         example = f"keys= of {named} must be a list of tuples, or a dict with a list for each"
-    if isinstance(value, _UNLISTED) or not isinstance(value, Iterable):
+    is_frame = hasattr(type(value), "columns")  # of any library: it would list its columns
+    if is_frame or isinstance(value, _UNLISTED) or not isinstance(value, Iterable):
         raise QueryError(f"{example}; not {type(value).__name__}.")
     if SOURCE_ATTR in getattr(value, "attrs", ()):
         raise QueryError(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -107,6 +107,31 @@ def _end(value: Any) -> tuple[str, int, str | None] | None:
     if family not in ("time", "duration"):
         return None
     return "clock" if isinstance(value, str) else family, exact, None
+
+
+def span_of(operation: str, a: Span | None, b: Span | None) -> Span | None:
+    """The range of a sum or difference of times and durations; None where it isn't known.
+
+    Clock times stand for those of one zone: across a change of the clock a difference may be an
+    hour beyond the range, and is clipped as other values are.
+    """
+    if a is None or b is None or operation not in ("+", "-"):
+        return None
+    local = {"time", "clock"}
+    alike = a.family == b.family or {a.family, b.family} <= local
+    if a.is_time and b.is_time and not (operation == "-" and alike):
+        return None
+    timed = a if a.is_time else b if b.is_time else None
+    if operation == "-":
+        if timed is b and not a.is_time:
+            return None  # a duration has no time to be taken from it
+        low, high = a.lower - b.upper, a.upper - b.lower
+        timed = None if a.is_time and b.is_time else timed
+    else:
+        low, high = a.lower + b.lower, a.upper + b.upper
+    if high - low > FURTHEST or max(-low, high, -high, low) > FURTHEST:
+        return None
+    return Span("duration", low, high) if timed is None else replace(timed, lower=low, upper=high)
 
 
 def tick_of(spans: Sequence[Span]) -> int:

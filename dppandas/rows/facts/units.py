@@ -25,6 +25,12 @@ class Unit:
     @classmethod
     def parse(cls, column: object, max_rows: object, columns: Sequence[str]) -> Unit:
         rows = None if max_rows is None else whole_number(max_rows, "max_rows", 1, MOST_ROWS)
+        if _is_joint(column, columns):
+            raise QueryError(
+                f"unit={quoted(column)} names several columns, and a unit is one. Join them, row "
+                "by row, before the first dp.protect: df['who'] = df['a'].astype('string') + '|' + "
+                "df['b'].astype('string'). Then write unit='who'."
+            )
         if not isinstance(column, Hashable):
             raise QueryError(
                 f"unit={quoted(column)} isn't a column name. Name the column that says whose row "
@@ -54,6 +60,12 @@ class Unit:
             return "each row"
         rows = "1 row" if self.max_rows == 1 else f"at most {self.max_rows} rows"
         return f"each {self.column!r} ({rows})"
+
+
+def _is_joint(column: object, columns: Sequence[Any]) -> bool:
+    """Whether a caller named several columns as the unit."""
+    is_listed = isinstance(column, list) or (isinstance(column, tuple) and column not in columns)
+    return is_listed and len(column) > 1  # type: ignore[arg-type]
 
 
 def whole_number(
