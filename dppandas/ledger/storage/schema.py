@@ -14,15 +14,17 @@ from ...privacy.accounting.composition import ParallelComposition, Part, Place
 from ...privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from ...privacy.accounting.measures import Measure, PrivacyBudget
 from ...privacy.sampling import entropy
-from . import chain
+from . import chain, log
 from .chain import one
 from .connections import APPLICATION
 from .store import Entry, Registered
 
 #: The schema that is written.
-VERSION = 3
+VERSION = 4
 #: Files of this schema or a later one can be read as they are.
 READABLE = 2
+#: Files of this schema or a later one have leases.
+LEASED = 3
 
 #: `verify` compares these texts to the letter, comments too: change them with VERSION only.
 EVENTS = """
@@ -63,7 +65,7 @@ OPENED = "SELECT body FROM events WHERE number = 1"
 
 def version_of(db: sqlite3.Connection) -> int:
     """The schema of a file; 0 where it is empty."""
-    return int(one(db, "PRAGMA user_version"))
+    return log.without_mark(int(one(db, "PRAGMA user_version")))
 
 
 def refuse_newer(path: File, version: int) -> None:
@@ -197,11 +199,13 @@ def migrate(db: sqlite3.Connection, version: int) -> None:
     """Bring an older file up to this schema.
 
     Schema 1 had no table of what is spent: each charge added up all before it. Schema 2 had no
-    leases, and never recorded a count.
+    leases, and never recorded a count. Schema 3 had no mark of the log (see `log`), no accepted
+    loss, and no note of data that weren't compared.
     """
     if version < 2:
         db.execute(_SPENDING)
         spent = ParallelComposition().plus(((e.source, e.path), e.loss) for e in entries(db))
         db.executemany(PUT, spent_rows(spent.losses))
-    db.execute(_LEASES)
+    if version < LEASED:
+        db.execute(_LEASES)
     db.execute(f"PRAGMA user_version = {VERSION}")

@@ -24,7 +24,7 @@ from ...privacy.accounting.composition import ParallelComposition
 from ...privacy.accounting.losses import Loss
 from ...privacy.accounting.measures import PrivacyBudget
 from .. import canonical
-from . import chain, schema
+from . import chain, ends, schema
 from .chain import one
 from .connections import Connected, Connection
 from .leases import Claim, Taken
@@ -38,6 +38,9 @@ _CHARGE = "SELECT body FROM events WHERE kind = 'charge' AND release = ?"
 _SETTLED = "SELECT count(*) FROM events WHERE kind = 'outcome' AND release = ?"
 #: Up to schema 2 the n-th outcome of a key was its n-th draw; since then each says which it is.
 _UNSAID, _SAID = "json_extract(body, '$.draw') IS NULL", "json_extract(body, '$.draw') = ?"
+
+
+ends.register()
 
 
 class SqliteStore(Connected):
@@ -93,7 +96,7 @@ class SqliteStore(Connected):
 
     def is_taken(self, key: str, draw: int) -> bool:
         return self._read(
-            lambda db: schema.version_of(db) == schema.VERSION and _is_taken(db, key, draw)
+            lambda db: schema.version_of(db) >= schema.LEASED and _is_taken(db, key, draw)
         )
 
     def between_charges(self, action: Callable[[Loss], None]) -> None:
@@ -125,7 +128,7 @@ class SqliteStore(Connected):
         draw = self._write(settled)
         # So that the file has every answer without the log beside it: if the file is copied, or the
         # kernel is killed.
-        self._read(lambda db: db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall(), alone=True)
+        self._empty_log()
         return draw
 
     def stored(self, key: str, draw: int) -> StoredRelease | None:
