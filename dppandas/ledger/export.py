@@ -49,7 +49,8 @@ def _text(store: Store, now: Callable[[], Snapshot], ending: str, facts: Publish
         charges, _ = store.sealed()
         ledger = now()  # after the charges, as in Statement.of
         entries = ledger.with_replays(charges)
-        return as_csv(table(entries, ledger.terms.measure.counted, is_exact=True))
+        counted = ledger.terms.measure.counted
+        return as_csv(table(entries, counted, is_exact=True), ledger.caveats)
     said = Statement.of(store, now)
     if ending in _RECORDS:
         return deployment_yaml(said, facts)

@@ -352,12 +352,19 @@ def _opened_to_read(path: File) -> Connection | None:
     if locks.is_held(key) or is_shared(path):
         return _opened(path, reading=True)
     before = stamp(path)
-    whole = bytearray(path.read_bytes())
+    whole = path.read_bytes()
+    lacks_log = log.is_missing(path, log.mark_in(whole))
     if is_shared(path) or stamp(path) != before:
         return None
-    db = _connection_to("file::memory:")
+    db = copy_of(whole)
+    db.lacks_log = lacks_log
+    return db
+
+
+def copy_of(content: bytes) -> Connection:
+    """A connection to a copy in memory of what is in a file."""
+    db, whole = _connection_to("file::memory:"), bytearray(content)
     db.is_copy = True
-    db.lacks_log = log.is_missing(path, log.mark_in(bytes(whole[:100])))
     if whole[18:20] == b"\x02\x02":  # says that there may be a log, which memory has none of
         whole[18:20] = b"\x01\x01"
     if whole:

@@ -54,6 +54,7 @@ ANSWERS = 2**62
 #: Errors of file systems that have no such locks.
 _UNKNOWN = {errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
+
 class Hold:
     """One ledger's file, as this process has it open."""
 
@@ -204,6 +205,12 @@ class Hold:
         if self.descriptor is not None:
             _unlocked(self.descriptor, ANSWERS + release, 1)
         self.leave()
+
+    def is_open_elsewhere(self) -> bool:
+        """Whether another process has the file open."""
+        return self.descriptor is not None and _is_locked_by_others(
+            self.descriptor, NAMES, NAMES_LONG
+        )
 
     def is_answered_elsewhere(self, release: int) -> bool:
         """Whether another process that lives is computing an answer. A stopped process lives."""

@@ -7,7 +7,6 @@ from pathlib import Path as File
 
 from ...errors import SessionError, StoreError, quoted
 
-
 #: What tells a file from all others.
 Identity = tuple[int, int]
 

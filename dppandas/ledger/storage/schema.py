@@ -17,7 +17,7 @@ from ...privacy.sampling import entropy
 from . import chain, log
 from .chain import one
 from .connections import APPLICATION
-from .store import Entry, Registered
+from .store import Caveats, Entry, Registered
 
 #: The schema that is written.
 VERSION = 4
@@ -118,6 +118,31 @@ def spent_rows(losses: Mapping[Place, Loss]) -> list[tuple[str, ...]]:
     return [(name, json.dumps(path), *_loss_texts(loss)) for (name, path), loss in losses.items()]
 
 
+class RunningTable:
+    """The table of what is spent as charges are added to it, and its hash now and then."""
+
+    def __init__(self) -> None:
+        self._losses: dict[Place, Loss] = {}
+        self._rows: dict[Place, tuple[str, ...]] = {}
+        self._since = 0  # charges since the last hash
+
+    def add(self, place: Place, loss: Loss) -> None:
+        """One more charge."""
+        self._losses[place] = self._losses[place] + loss if place in self._losses else loss
+        (self._rows[place],) = spent_rows({place: self._losses[place]})
+        self._since += 1
+
+    def is_due(self) -> bool:
+        """Whether a hash costs little beside the charges since the last one, so that all hashes
+        together take time in proportion to all charges, however many places there are."""
+        return 16 * self._since >= len(self._rows)
+
+    def digest(self) -> str:
+        """The hash of the table as it is."""
+        self._since = 0
+        return chain.digest(self._rows.values())
+
+
 def _loss_texts(loss: Loss) -> list[str]:
     return [chain.exact_text(part) for part in (loss.epsilon, loss.delta, loss.rho)]
 
@@ -178,6 +203,18 @@ def source(db: sqlite3.Connection, name: str) -> Registered | None:
     body = json.loads(said)
     kinds = tuple(map(tuple, body.get("kinds", ())))
     return Registered(body["name"], body["unit"], bytes.fromhex(body["key"]), kinds)
+
+
+def caveats(db: sqlite3.Connection, after: int = 0) -> Caveats:
+    """What the events after a number say against the ledger's figures."""
+    said = "SELECT kind, body FROM events WHERE number > ? AND kind IN ('accepted', 'uncompared')"
+    found: dict[str, list[Any]] = {"accepted": [], "uncompared": []}
+    for kind, text in db.execute(f"{said} ORDER BY number", (after,)):
+        found[kind].append(json.loads(text))
+    return Caveats(
+        tuple(float(body["time"]) for body in found["accepted"]),
+        tuple((body["source"], body["version"] or "") for body in found["uncompared"]),
+    )
 
 
 def terms_body(terms: PrivacyBudget) -> dict[str, Any]:

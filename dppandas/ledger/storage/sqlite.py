@@ -28,13 +28,14 @@ from . import chain, ends, schema
 from .chain import one
 from .connections import Connected, Connection
 from .leases import Claim, Taken
-from .store import Check, Entry, Registered, StoredRelease, refuse_second
+from .store import Caveats, Check, Entry, Registered, StoredRelease, refuse_second
 
 T = TypeVar("T")
 
 _PAGE = "AND c.release > ? AND c.release <= ?"
 _KEPT = "FROM events WHERE kind = 'outcome' AND key = ?"
 _CHARGE = "SELECT body FROM events WHERE kind = 'charge' AND release = ?"
+_CHARGES = "SELECT count(*) FROM events c WHERE c.kind = 'charge'"
 _SETTLED = "SELECT count(*) FROM events WHERE kind = 'outcome' AND release = ?"
 #: Up to schema 2 the n-th outcome of a key was its n-th draw; since then each says which it is.
 _UNSAID, _SAID = "json_extract(body, '$.draw') IS NULL", "json_extract(body, '$.draw') = ?"
@@ -53,6 +54,8 @@ class SqliteStore(Connected):
         super().__init__(path, reading)
         self._seen: int | None = None
         self._known: tuple[str, ParallelComposition] | None = None
+        self._not_compared: set[tuple[str, str | None]] = set()
+        self._caveats = 0, Caveats()  # of the events up to a number
         if reading and not self.path.exists():
             raise StoreError(f"there is no ledger at {str(self.path)!r}.")
         if not self.path.exists() and terms is None:
@@ -79,6 +82,7 @@ class SqliteStore(Connected):
             check(before.total, after.total)
             for entry in entries:
                 chain.append(db, "charge", schema.charge_body(entry), entry.number, None)
+            self._note_not_compared(db, entries)
             self._known = _last_charge(db), after
             changed = {(e.source, e.path): after.losses[e.source, e.path] for e in entries}
             db.executemany(schema.PUT, schema.spent_rows(changed))
@@ -186,6 +190,31 @@ class SqliteStore(Connected):
     @property
     def spending(self) -> ParallelComposition:
         return self._read(self._spending_of)
+
+    def charges_of(self, source: str, version: str | None) -> int:
+        where = (
+            "AND json_extract(c.body, '$.source') = ? AND json_extract(c.body, '$.version') IS ?"
+        )
+        return int(self._read(lambda db: one(db, f"{_CHARGES} {where}", source, version)))
+
+    def not_compared(self, source: str, version: str | None) -> None:
+        self._not_compared.add((source, version))
+
+    def _note_not_compared(self, db: Connection, entries: Sequence[Entry]) -> None:
+        """Note, once, that nobody compared the data of these charges with those before them."""
+        for source, version in {(e.source, e.version) for e in entries} & self._not_compared:
+            body = {"source": source, "version": version}
+            if (source, version or "") not in schema.caveats(db).not_compared:
+                chain.append(db, "uncompared", body, None, source)
+
+    @property
+    def caveats(self) -> Caveats:
+        seen, known = self._caveats
+        last, more = self._at_one_moment(
+            lambda db: (one(db, "SELECT max(number) FROM events"), schema.caveats(db, seen))
+        )
+        self._caveats = last, known.plus(more)
+        return self._caveats[1]
 
     def _spending_of(self, db: sqlite3.Connection) -> ParallelComposition:
         """The table of what is spent, read again only if somebody else has charged. The hash of the
