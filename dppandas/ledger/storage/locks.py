@@ -116,9 +116,10 @@ class Hold:
     def check_log(self, path: File) -> None:
         """Refuse a log that is missing, before SQLite makes another. To be called in a turn."""
         self.log.refuse_removed(path)
-        if self.descriptor is not None and not self.log.is_open:
-            if is_missing(path, mark_of(self.descriptor)):
-                refuse_missing(path)
+        if self.descriptor is None or self.log.is_open:
+            return
+        if is_missing(path, mark_of(self.descriptor)):
+            refuse_missing(path)
 
     def disconnected(self) -> None:
         """Note that SQLite has closed a connection. After the last, where nothing guards the log,

@@ -28,14 +28,17 @@ from . import chain, ends, schema
 from .chain import one
 from .connections import Connected, Connection
 from .leases import Claim, Taken
-from .store import Caveats, Check, Entry, Registered, StoredRelease, refuse_second
+from .store import NO_CAVEATS, Caveats, Check, Entry, Registered, StoredRelease, refuse_second
 
 T = TypeVar("T")
 
 _PAGE = "AND c.release > ? AND c.release <= ?"
 _KEPT = "FROM events WHERE kind = 'outcome' AND key = ?"
 _CHARGE = "SELECT body FROM events WHERE kind = 'charge' AND release = ?"
-_CHARGES = "SELECT count(*) FROM events c WHERE c.kind = 'charge'"
+_CHARGES = (
+    "SELECT count(*) FROM events WHERE kind = 'charge' "
+    "AND json_extract(body, '$.source') = ? AND json_extract(body, '$.version') IS ?"
+)
 _SETTLED = "SELECT count(*) FROM events WHERE kind = 'outcome' AND release = ?"
 #: Up to schema 2 the n-th outcome of a key was its n-th draw; since then each says which it is.
 _UNSAID, _SAID = "json_extract(body, '$.draw') IS NULL", "json_extract(body, '$.draw') = ?"
@@ -55,7 +58,7 @@ class SqliteStore(Connected):
         self._seen: int | None = None
         self._known: tuple[str, ParallelComposition] | None = None
         self._not_compared: set[tuple[str, str | None]] = set()
-        self._caveats = 0, Caveats()  # of the events up to a number
+        self._caveats = 0, NO_CAVEATS  # of the events up to a number
         if reading and not self.path.exists():
             raise StoreError(f"there is no ledger at {str(self.path)!r}.")
         if not self.path.exists() and terms is None:
@@ -192,10 +195,7 @@ class SqliteStore(Connected):
         return self._read(self._spending_of)
 
     def charges_of(self, source: str, version: str | None) -> int:
-        where = (
-            "AND json_extract(c.body, '$.source') = ? AND json_extract(c.body, '$.version') IS ?"
-        )
-        return int(self._read(lambda db: one(db, f"{_CHARGES} {where}", source, version)))
+        return int(self._read(lambda db: one(db, _CHARGES, source, version)))
 
     def not_compared(self, source: str, version: str | None) -> None:
         self._not_compared.add((source, version))

@@ -35,56 +35,70 @@ from dppandas.privacy.accounting.losses import Epsilon, Loss
 
 COMMITTED = sorted(Path(__file__).parents[3].glob("notebooks/**/*.ledger"))
 
-#: A kernel that dies at a moment of its choice, having said how many charges are safe.
+#: A kernel whose children each die at a moment of its own, beside a ledger of their own.
 DIES = """
-    import signal
+    import json, signal
     from dppandas.ledger.storage import connections, log
 
     def die(*ignored, **too):
         os.kill(os.getpid(), signal.SIGKILL)
 
-    def charged(count):
-        print(count, flush=True)
-        return count
-
     def settled(entry):
         store.settle(entry.number, "released", [1])
 
-    store = SqliteStore(sys.argv[1])
-    first = store.add([entry()], lambda before, after: None)[0]
+    for folder, body in json.loads(sys.argv[2]).items():
+        pid = os.fork()
+        if pid == 0:
+            store = SqliteStore(os.path.join(sys.argv[1], folder, "a.ledger"))
+            first = store.add([entry()], lambda before, after: None)[0]
+            exec(body)
+            os._exit(1)
+        print(os.waitpid(pid, 0)[1], flush=True)
 """
-#: What it does next, and how many charges must be there afterwards.
+#: What each does before it dies, how many charges must be there, and whether they are without log.
 MOMENTS = {
-    "after a charge": ("charged(1); die()", 1),
-    "after an answer": ("settled(first); charged(1); die()", 1),
+    "after a charge": ("die()", 1, False),
+    "after an answer": ("settled(first); die()", 1, True),
     "before it marks": (
-        "settled(first); charged(1); log.put_mark = die; store.add([entry()], print)", 1),
+        "settled(first); log.put_mark = die; store.add([entry()], print)", 1, True),
     "before it commits": (
-        "settled(first); charged(1); log.mark_pages = lambda db: None; put = log.put_mark\n"
+        "settled(first); log.mark_pages = lambda db: None; put = log.put_mark\n"
         "log.put_mark = lambda *how, **more: (put(*how, **more), die())\n"
-        "store.add([entry()], lambda *both: None)", 1),
+        "store.add([entry()], lambda *both: None)", 1, False),
     "after it committed": (
-        "settled(first); charged(2); connections.log.put_mark = (\n"
-        "    lambda at, mark, on_disk=True, put=log.put_mark: put(at, mark) if on_disk else die())\n"
-        "store.add([entry()], lambda *both: None)", 2),
-    "before it moves the log": ("charged(1); log.emptied = die; settled(first)", 1),
+        "settled(first); connections.log.put_mark = (\n"
+        "    lambda at, mark, on_disk=True, put=log.put_mark: put(at, mark) if on_disk else die()\n"
+        ")\n"
+        "store.add([entry()], lambda *both: None)", 2, False),
+    "before it moves the log": ("log.emptied = die; settled(first)", 1, False),
     "when the log is in the file": (
-        "charged(1); log.put_mark = lambda at, mark, *on: die() if not mark else None\n"
-        "settled(first)", 1),
+        "log.put_mark = lambda at, mark, *on: die() if not mark else None\n"
+        "settled(first)", 1, False),
     "when it has closed": (
-        "charged(1); connections.Connection._suspend = die; store.close()", 1),
+        "connections.Connection._suspend = die; store.close()", 1, True),
     "before it lets the log go": (
-        "charged(1); connections.locks._unlocked = die; store.close()", 1),
+        "connections.locks._unlocked = die; store.close()", 1, True),
 }  # fmt: skip
 
 
-def dead(file: Path, *body: str) -> str:
-    """What a kernel says that is killed."""
-    code = "".join(map(textwrap.dedent, (PRELUDE, DIES))) + "\n".join(body)
-    command = [sys.executable, "-c", code, str(file)]
+@pytest.fixture(scope="module")
+def graves(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for each moment, with a ledger as it was left."""
+    folder = tmp_path_factory.mktemp("graves")
+    for what in MOMENTS:
+        (folder / what).mkdir()
+        new(folder / what)
+    code = "".join(map(textwrap.dedent, (PRELUDE, DIES)))
+    bodies = json.dumps({what: body for what, (body, *_) in MOMENTS.items()})
+    command = [sys.executable, "-c", code, str(folder), bodies]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
-    assert ran.returncode == -signal.SIGKILL, ran.stderr
-    return ran.stdout
+    assert ran.stdout.split() == [str(int(signal.SIGKILL))] * len(MOMENTS), ran.stderr
+    return folder
+
+
+def left(graves: Path, what: str, tmp_path: Path) -> Path:
+    """A ledger as a kernel left it that died."""
+    return Path(shutil.copytree(graves / what, tmp_path / what)) / "a.ledger"
 
 
 def new(folder: Path, name: str = "a.ledger") -> Path:
@@ -108,42 +122,42 @@ def beside(file: Path, end: str) -> Path:
 
 
 @linux
-def test_a_killed_kernel_needs_nothing_if_its_log_is_there(tmp_path: Path) -> None:
-    for what, (body, count) in MOMENTS.items():
+def test_a_killed_kernel_needs_nothing_if_its_log_is_there(graves: Path, tmp_path: Path) -> None:
+    for what, (_, count, _) in MOMENTS.items():
         with noted(what):
-            folder = tmp_path / what
-            folder.mkdir()
-            file = new(folder)
-            dead(file, body)
+            file = left(graves, what, tmp_path)
             store = SqliteStore(file)
             assert store.count() == count
             assert store.spending.total == Loss(Epsilon(count, 10))
             store.add([DRAFT], agreed)
             store.close()
-            assert names(folder) == ["a.ledger"]
+            assert names(file.parent) == ["a.ledger"]
             assert (mark(file), verified(file).is_sound) == (0, True)
 
 
 @linux
-def test_without_its_log_a_file_is_refused_unless_it_lacks_nothing(tmp_path: Path) -> None:
+def test_without_its_log_a_file_is_refused_unless_it_lacks_nothing(
+    graves: Path, tmp_path: Path
+) -> None:
     """Two of three charges were gone, and 1.5 of 1 was spent."""
-    for what, (body, count) in MOMENTS.items():
+    for what, (_, count, is_whole) in MOMENTS.items():
         with noted(what):
-            folder = tmp_path / what
-            folder.mkdir()
-            file = new(folder)
-            dead(file, body)
+            file = left(graves, what, tmp_path)
             for end in ("-wal", "-shm"):
-                beside(file, end).unlink(missing_ok=True)
-            if mark(file):
-                refusal(lambda file=file: SqliteStore(file), "the log of the ledger", StoreError)
-            else:
+                beside(file, end).unlink()
+            before = file.read_bytes()
+            if is_whole:
                 assert SqliteStore(file).count() == count
+            else:
+                refusal(lambda file=file: SqliteStore(file), "the log of the ledger", StoreError)
+                assert (names(file.parent), file.read_bytes()) == (["a.ledger"], before)
 
 
 def test_a_copy_of_the_file_alone_is_refused_while_charges_are_in_the_log(tmp_path: Path) -> None:
-    file = new(tmp_path)
+    SqliteStore(tmp_path / "a.ledger", limit(100)).close()
+    file = tmp_path / "a.ledger"
     store = SqliteStore(file)
+    store.add([DRAFT] * 50, agreed)  # the file has more pages: its first page is in the log
     reader = sqlite3.connect(file)  # keeps the log from being moved, as a long look does
     reader.execute("BEGIN")
     reader.execute("SELECT * FROM events").fetchone()
@@ -161,7 +175,7 @@ def test_a_copy_of_the_file_alone_is_refused_while_charges_are_in_the_log(tmp_pa
     reader.close()
     store._empty_log()
     shutil.copy(file, copy)  # all of the log is in the file
-    assert SqliteStore(copy).count() == 1
+    assert SqliteStore(copy).count() == 51
 
 
 def test_a_new_ledger_is_never_mistaken_for_an_empty_one(tmp_path: Path) -> None:
@@ -175,9 +189,9 @@ def test_a_new_ledger_is_never_mistaken_for_an_empty_one(tmp_path: Path) -> None
     assert mark(copy)
 
 
-def test_an_emptied_log_is_a_missing_one(tmp_path: Path) -> None:
-    file = new(tmp_path)
-    dead(file, "charged(1); die()")
+@linux
+def test_an_emptied_log_is_a_missing_one(graves: Path, tmp_path: Path) -> None:
+    file = left(graves, "after a charge", tmp_path)
     beside(file, "-wal").write_bytes(b"")
     refusal(lambda: SqliteStore(file), "the log of the ledger", StoreError)
 
@@ -265,7 +279,8 @@ def test_a_log_that_is_removed_while_somebody_charges_is_noticed(tmp_path: Path)
 @linux
 def test_charges_in_a_removed_log_are_missed_by_others(tmp_path: Path) -> None:
     file = new(tmp_path)
-    with process(file, DIES, "print('charged', flush=True)\ninput()") as other:
+    charge = "SqliteStore(sys.argv[1]).add([entry()], lambda *both: None)"
+    with process(file, f"store = {charge}\nprint('charged', flush=True)\ninput()") as other:
         assert other.first == "charged"
         beside(file, "-wal").unlink()
         refusal(lambda: SqliteStore(file), "the log of the ledger", StoreError)
@@ -277,9 +292,10 @@ def test_charges_in_a_removed_log_are_missed_by_others(tmp_path: Path) -> None:
 
 
 @linux
-def test_an_accepted_loss_is_said_by_every_later_statement(tmp_path: Path, capsys: Any) -> None:
-    file = new(tmp_path)
-    dead(file, "settled(first); charged(2); store.add([entry()], lambda *both: None); die()")
+def test_an_accepted_loss_is_said_by_every_later_statement(
+    graves: Path, tmp_path: Path, capsys: Any
+) -> None:
+    file = left(graves, "after it committed", tmp_path)
     assert __main__.main(["accept-loss", str(file)]) == 2  # its log is there
     beside(file, "-wal").unlink()
     assert __main__.main(["show", str(file)]) == 2
@@ -339,13 +355,25 @@ def test_the_files_beside_a_ledger_go_when_a_script_ends(tmp_path: Path) -> None
         "with a thread": "import threading; threading.Thread(target=store.count).start()",
         "after a fork": fork, "after a fork, open": f"{fork}\nstore.count()",
     }  # fmt: skip
-    charge = "store = SqliteStore(sys.argv[1])\nstore.add([entry('1/100')], lambda *both: None)\n"
-    for count, (how, end) in enumerate(ends.items(), start=1):
-        with noted(how):
-            code = f"{textwrap.dedent(PRELUDE)}\n{charge}{end}"
-            subprocess.run([sys.executable, "-c", code, str(file)], stderr=subprocess.DEVNULL)
-            assert (names(tmp_path), mark(file)) == (["a.ledger"], 0)
-            assert verified(file).spent == Loss(Epsilon(count, 100))
+    code = """
+        import json
+        for body in json.loads(sys.argv[2]):
+            child = os.fork()
+            if child == 0:
+                store = SqliteStore(sys.argv[1])
+                store.add([entry("1/100")], lambda *both: None)
+                exec(body)
+                break
+            os.waitpid(child, 0)
+            print(sorted(os.listdir(os.path.dirname(sys.argv[1]))), flush=True)
+    """
+    code = "".join(map(textwrap.dedent, (PRELUDE, code)))
+    command = [sys.executable, "-c", code, str(file), json.dumps(list(ends.values()))]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
+    assert dict(zip(ends, ran.stdout.splitlines(), strict=True)) == dict.fromkeys(
+        ends, "['a.ledger']"
+    )
+    assert (mark(file), verified(file).spent) == (0, Loss(Epsilon(len(ends), 100)))
 
 
 # --- data that nobody compared --------------------------------------------------------------------
@@ -370,7 +398,7 @@ def test_data_that_were_not_compared_are_told_once(tmp_path: Path, monkeypatch: 
             frame.count(epsilon=0.1, fresh=True)
             frame.count(epsilon=0.1, fresh=True)
     text, page = repr(dp.ledger()), dp.ledger()._repr_html_()
-    assert [NOT_COMPARED in line for line in text.splitlines() if "people" in line][0]
+    assert next(NOT_COMPARED in line for line in text.splitlines() if "people" in line)
     assert text.count(NOT_COMPARED) == page.count(NOT_COMPARED) == 1
     assert verified(file).events == before + 1 + 4 * 2
     dp.ledger().export(tmp_path / "a.json")
@@ -402,17 +430,15 @@ def test_a_new_version_and_a_new_source_have_nothing_to_be_compared_with(
 
 def test_verifying_takes_time_in_proportion(tmp_path: Path) -> None:
     """It added up all charges at every count: minutes for 100,000. In calls and SQLite's steps."""
-    for what, path in {
-        "one place": lambda i: (),
-        "many": lambda i: (Part("p", str(i), 1),),
-    }.items():
+    for what in ("one place", "many places"):
         with noted(what):
             took = []
-            for many in (1000, 4000):
+            for many in (512, 2048):
                 file = tmp_path / f"{what} {many}.ledger"
                 store = SqliteStore(file, limit(10**6))
-                for start in range(0, many, 250):
-                    drafts = [DRAFT._replace(path=path(start + i)) for i in range(250)]
+                for start in range(0, many, 256):
+                    parts = ("" if what == "one place" else str(start + i) for i in range(250))
+                    drafts = [DRAFT._replace(path=(Part("p", part, 1),)) for part in parts]
                     store.add(drafts, agreed)
                 store.close()
                 took.append(calls(lambda file=file: verified(file)))
