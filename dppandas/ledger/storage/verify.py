@@ -21,7 +21,7 @@ from ...privacy.accounting.composition import ParallelComposition, Place, first_
 from ...privacy.accounting.losses import Loss
 from ...privacy.accounting.measures import PrivacyBudget
 from .. import canonical
-from . import chain, connections, schema
+from . import chain, connections, log, schema
 from .paths import checked_path, is_shared, stamp
 from .store import MISSING, NO_CAVEATS, Caveats, Entry, lost_log
 
@@ -123,17 +123,18 @@ def verified(path: str | os.PathLike[str], noted: str | None = None) -> Verdict:
 
 
 def _read(file: File, noted: str | None) -> Verdict:
-    reader = _Reader(file)
+    reader, lacks_log = _Reader(file), False
     try:
         with closing(connections.opened_to_read(file)) as db:
-            if db.lacks_log:
-                said = f"its log is missing ({file.name}-wal), and charges may have been in it"
-                reader.note(None, f"{said}: see `dppandas accept-loss`")
+            if lacks_log := db.lacks_log:
+                reader.note(None, "its log is missing, and charges may have been in it")
             db.begin()  # the file as it is now, whatever others write
             reader.read_all(db)
     except StoreError:
         raise
     except (sqlite3.Error, OSError) as error:
+        if lacks_log:  # half of it may have been moved into the file
+            log.refuse_missing(file)
         raise StoreError(connections.explained(error, file)) from None
     found = reader.numbers.get(noted or "")
     if noted is not None and found is None:
