@@ -1,6 +1,6 @@
-"""``dppandas`` in a terminal: look at a ledger's file, verify it, write a statement of it.
+"""``dppandas`` in a terminal: look at a ledger's file, verify it, copy it, write a statement of it.
 
-None of the commands changes the file. ``python -m dppandas`` is the same.
+Only ``accept-loss`` changes the file. ``python -m dppandas`` is the same.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from collections.abc import Sequence
 from .errors import DPError
 from .ledger import statement
 from .ledger.ledger import Ledger
+from .ledger.storage.copies import copied, loss_accepted
 from .ledger.storage.sqlite import SqliteStore
+from .ledger.storage.store import MISSING
 from .ledger.storage.verify import Verdict, verified
 from .ledger.words import SHOWN
 from .ledger.words import text as in_text
@@ -72,6 +74,17 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("report", metavar="REPORT", help="what: .html, .json, .csv or .yaml")
     export.add_argument("--replace", action="store_true", help="write over a .yaml that is there")
     export.set_defaults(command=_export)
+    copy = commands.add_parser("copy", help="copy the ledger, also while it is in use")
+    copy.add_argument("file", metavar="FILE", help="the ledger")
+    copy.add_argument("copy", metavar="COPY", help="a new file")
+    copy.set_defaults(command=_copy)
+    accept = commands.add_parser(
+        "accept-loss",
+        help="open a ledger again whose log was lost, though charges may be missing",
+        epilog="The loss is noted in the ledger for good: every statement says so from then on.",
+    )
+    accept.add_argument("file", metavar="FILE", help="the ledger")
+    accept.set_defaults(command=_accept_loss)
     return parser
 
 
@@ -95,6 +108,16 @@ def _show(asked: argparse.Namespace) -> tuple[str, int]:
 def _export(asked: argparse.Namespace) -> tuple[str, int]:
     _opened(asked.file).export(asked.report, replace=asked.replace or None)
     return f"wrote {_plain(asked.report)}", SOUND
+
+
+def _copy(asked: argparse.Namespace) -> tuple[str, int]:
+    copied(asked.file, asked.copy)
+    return f"copied to {_plain(asked.copy)}", SOUND
+
+
+def _accept_loss(asked: argparse.Namespace) -> tuple[str, int]:
+    loss_accepted(asked.file)
+    return f"noted in {_plain(asked.file)}: {MISSING}", SOUND
 
 
 def _verify(asked: argparse.Namespace) -> tuple[str, int]:

@@ -26,11 +26,31 @@ def is_as_before(dataset: tuple[str, ...], fingerprint: Callable[[bytes], str]) 
     """
     with contextlib.suppress(OSError):
         folder = _folder()
-        key = _kept(folder / "key", lambda: entropy.key(32).hex())
-        name = hashing.digest("\0".join(dataset), bytes.fromhex(key))
-        now = fingerprint(bytes.fromhex(key))
+        key = _key(folder)
+        name = hashing.digest("\0".join(dataset), key)
+        now = fingerprint(key)
         return _kept(folder / name, lambda: now) == now
     return True
+
+
+def charges_before(dataset: tuple[str, ...], count: Callable[[], int]) -> int:
+    """How many answers a ledger already had when the dataset's first fingerprint was kept here:
+    the data were never compared with those of these answers. To be asked before `is_as_before`.
+
+    dataset : as there. count : how many answers there are now.
+    """
+    with contextlib.suppress(OSError):
+        folder = _folder()
+        name = hashing.digest("\0".join(dataset), _key(folder))
+        since = folder / f"{name}.since"
+        if (folder / name).exists() and not since.exists():
+            return 0  # kept by an older dppandas, which didn't note it
+        return int(_kept(since, lambda: str(count())))
+    return count()
+
+
+def _key(folder: Path) -> bytes:
+    return bytes.fromhex(_kept(folder / "key", lambda: entropy.key(32).hex()))
 
 
 def _folder() -> Path:

@@ -223,11 +223,15 @@ def _registered(running: Session, source: Source, own: Own, declared: Schema) ->
 
 
 def _check_version(running: Session, name: str, version: str | None, own: Own) -> None:
-    """Refuse other data under an earlier version, if the ledger outlives the data."""
-    ledger = running.ledger._store.identity
-    if ledger and not fingerprints.is_as_before(
-        (ledger, name, str(version), f"form {FORM}"), own.fingerprint
-    ):
+    """Refuse other data under an earlier version, if the ledger outlives the data. If answers of
+    this version came from elsewhere, there is nothing to compare with: the next charge says so."""
+    store = running.ledger._store
+    if not store.identity:
+        return
+    dataset = (store.identity, name, str(version), f"form {FORM}")
+    if fingerprints.charges_before(dataset, lambda: store.charges_of(name, version)):
+        store.not_compared(name, version)
+    if not fingerprints.is_as_before(dataset, own.fingerprint):
         raise SourceError(
             f"the data of {name!r} have changed since version {version!r} was protected, so its "
             "answers must not be replayed for them. Use another version=."

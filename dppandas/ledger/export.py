@@ -17,7 +17,7 @@ from .deployment.yaml_text import plain
 from .snapshot import Snapshot
 from .statement import Statement, as_csv, as_json, table
 from .storage import locks
-from .storage.paths import folder_fault
+from .storage.paths import folder_fault, identity
 from .storage.store import Store
 
 #: Endings of records for registries, in which people go on to write.
@@ -49,7 +49,8 @@ def _text(store: Store, now: Callable[[], Snapshot], ending: str, facts: Publish
         charges, _ = store.sealed()
         ledger = now()  # after the charges, as in Statement.of
         entries = ledger.with_replays(charges)
-        return as_csv(table(entries, ledger.terms.measure.counted, is_exact=True))
+        counted = ledger.terms.measure.counted
+        return as_csv(table(entries, counted, is_exact=True), ledger.caveats)
     said = Statement.of(store, now)
     if ending in _RECORDS:
         return deployment_yaml(said, facts)
@@ -114,7 +115,7 @@ def _checked(store: Store, path: object) -> File:
         fault = folder_fault(file)
         if not fault and file.exists() and not file.is_file():
             fault = "isn't a regular file: name one on a disk"
-        if not fault and (locks.is_held(locks.identity(file)) or store.is_at(file)):
+        if not fault and (locks.is_held(identity(file)) or store.is_at(file)):
             fault = "is the ledger itself: choose another file"
         if not fault and _is_database(file):
             fault = "is a database, perhaps another ledger: choose another file"

@@ -147,7 +147,8 @@ def legend(ledger: Snapshot, steps: Steps) -> str:
     labels = [
         f'<span style="margin-right:18px;white-space:nowrap"><span style="{dot};'
         f'background-color:{colour}"></span>{escape(name)} '
-        f'<span title="{spent}">{words.short(spent)}</span></span>'
+        f'<span title="{spent}">{words.short(spent)}</span>'
+        f"{words.not_compared(ledger, name)}</span>"
         for (name, spent), colour in _coloured(ledger)
     ]
     drawn = charts.line(ledger, steps.follow(ledger))

@@ -85,7 +85,7 @@ class Ledger:
         count, spending = self._store.counted()
         return Snapshot(
             self._terms, self._store, count, spending, tuple(self._replays), self._closed,
-            kernel(), first_run(),
+            kernel(), first_run(), self._store.caveats,
         )  # fmt: skip
 
     def _entries(self, last: int | None = None) -> list[Entry]:

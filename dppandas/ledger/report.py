@@ -11,7 +11,7 @@ from html import escape
 from ..privacy.accounting.losses import NO_EPSILON, Epsilon, Loss
 from ..privacy.accounting.measures import Measure
 from .statement import AskedSource, Statement, moment, part, version
-from .storage.store import Entry
+from .storage.store import MISSING, NOT_COMPARED, Entry, lost_log
 
 _SYMBOLS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 _OUTCOMES = {
@@ -175,10 +175,16 @@ def _spent(said: Statement) -> Iterator[str]:
         rows = [["budget", *_sums(said, limit)], *rows, ["left", *_sums(said, left)]]
         yield _bar(said, limit)
     yield _table("Budget", ["sum", *symbols], rows, symbols)
+    for time in said.caveats.accepted:
+        yield _p(f"<strong>{MISSING.capitalize()}</strong>: {lost_log(time)}.")
     if said.sources:
         heads = ["source", "unit", "version", "lineage", "releases", *symbols]
         sources = (_source(said, source) for source in said.sources)
         yield _table("Sources", heads, sources, ["releases", *symbols])
+        for source in said.sources:
+            for version in source.not_compared:
+                named = f"{escaped(source.name)}, version {escaped(version)}"
+                yield _p(f"{named}: {NOT_COMPARED}.")
     if said.replays:
         again = "answer was" if said.replays == 1 else "answers were"
         yield _p(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..privacy.accounting.composition import ParallelComposition
 from ..privacy.accounting.losses import Epsilon
 from ..privacy.accounting.measures import PrivacyBudget
-from .storage.store import Entry, Store
+from .storage.store import NO_CAVEATS, Caveats, Entry, Store
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Snapshot:
     closed: bool
     kernel: str  # a name of this process
     run_first: Callable[[int], int | None] | None  # see `attribute_to` in `cells`
+    caveats: Caveats = NO_CAVEATS  # what the ledger says against these figures
 
     @property
     def budget(self) -> Epsilon | None:

@@ -23,7 +23,7 @@ from ..privacy.accounting.composition import ParallelComposition, Path
 from ..privacy.accounting.losses import Loss
 from ..privacy.accounting.measures import Measure, PrivacyBudget
 from .snapshot import Snapshot
-from .storage.store import Entry, Store
+from .storage.store import MISSING, NO_CAVEATS, Caveats, Entry, Store
 
 #: The version of the JSON's keys; counted up when one is renamed, removed or means something new.
 FORM = 2
@@ -44,6 +44,7 @@ class AskedSource:
     lineages: tuple[str, ...]
     releases: int
     spent: Loss
+    not_compared: tuple[str, ...] = ()  # versions whose data may not be those of earlier answers
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class Statement:
     replays: int
     file: str  # the name of the ledger's file; "" in memory
     head: str  # the hash that the file ends in; "" in memory
+    caveats: Caveats = NO_CAVEATS
 
     @classmethod
     def of(cls, store: Store, now: Callable[[], Snapshot]) -> Statement:
@@ -70,8 +72,9 @@ class Statement:
         spending = ParallelComposition().plus(((e.source, e.path), e.loss) for e in entries)
         path = store.path
         return cls(
-            ledger.terms, tuple(entries), spending.total, tuple(_sources(entries, spending)),
-            len(ledger.again), "" if path is None else path.name, head,
+            ledger.terms, tuple(entries), spending.total,
+            tuple(_sources(entries, spending, ledger.caveats)), len(ledger.again),
+            "" if path is None else path.name, head, ledger.caveats,
         )  # fmt: skip
 
     @property
@@ -90,7 +93,9 @@ class Statement:
         return None if self.terms.limit is None else self.terms.limit - self.spent
 
 
-def _sources(entries: Sequence[Entry], spending: ParallelComposition) -> Iterable[AskedSource]:
+def _sources(
+    entries: Sequence[Entry], spending: ParallelComposition, caveats: Caveats
+) -> Iterable[AskedSource]:
     spent = spending.by_source()
     by_name: dict[str, list[Entry]] = {}
     for entry in entries:
@@ -99,6 +104,7 @@ def _sources(entries: Sequence[Entry], spending: ParallelComposition) -> Iterabl
         yield AskedSource(
             name, _once(e.unit for e in own), _once(e.version or "" for e in own),
             _once(e.lineage for e in own), len(own), spent[name],
+            tuple(version for source, version in caveats.not_compared if source == name),
         )  # fmt: skip
 
 
@@ -150,6 +156,7 @@ def as_json(said: Statement, deployment: dict[str, Any]) -> str:
         "budget": budget(terms),
         "spent": exact(said.spent, counted),
         "left": None if said.left is None else exact(said.left, counted),
+        "may_lack_charges": bool(said.caveats.accepted),
         "replays": said.replays,
         "sources": [_source(source, counted) for source in said.sources],
         "releases": [_release(entry, counted) for entry in said.entries],
@@ -160,7 +167,8 @@ def as_json(said: Statement, deployment: dict[str, Any]) -> str:
 
 def _source(source: AskedSource, counted: Sequence[str]) -> dict[str, Any]:
     versions = list(filter(None, source.versions))
-    return {**vars(source), "versions": versions, "spent": exact(source.spent, counted)}
+    spent, unlike = exact(source.spent, counted), list(source.not_compared)
+    return {**vars(source), "versions": versions, "spent": spent, "not_compared": unlike}
 
 
 def _release(entry: Entry, counted: Sequence[str]) -> dict[str, Any]:
@@ -219,9 +227,12 @@ def _whole(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
-def as_csv(table: pd.DataFrame) -> str:
+def as_csv(table: pd.DataFrame, caveats: Caveats = NO_CAVEATS) -> str:
     """A table for programs and spreadsheets, none of whose texts is run as a formula. All texts are
-    quoted: a carriage return within one would otherwise begin a new row."""
+    quoted: a carriage return within one would otherwise begin a new row. Where charges may be
+    missing, each row says so."""
+    if caveats.accepted:
+        table = table.assign(ledger=MISSING)
     texts = table.select_dtypes(exclude=["number", "datetimetz"])
     safe = {str(name): texts[name].map(inert) for name in texts}
     return table.assign(**safe).to_csv(lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)

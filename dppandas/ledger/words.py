@@ -17,7 +17,7 @@ from ..privacy.accounting.losses import Loss, in_short
 from ..privacy.accounting.measures import Measure
 from . import questions
 from .snapshot import Snapshot
-from .storage.store import Entry
+from .storage.store import MISSING, NOT_COMPARED, Entry
 
 #: Below this share of the budget a ledger is nearly spent.
 LITTLE = Fraction(1, 10)
@@ -63,6 +63,8 @@ def more(ledger: Snapshot) -> list[str]:
     limit, said = ledger.terms.limit, []
     if ledger.store.path is not None:
         said.append(ledger.store.path.name)
+    if ledger.caveats.accepted:
+        said.append(MISSING)
     if limit is None:
         return said
     if limit.delta:
@@ -90,6 +92,11 @@ def summary(ledger: Snapshot) -> str:
     """The head, in one line."""
     said = [left(ledger), spent(ledger), *more(ledger), state(ledger)]
     return " · ".join(filter(None, said))
+
+
+def not_compared(ledger: Snapshot, source: str) -> str:
+    """What is told of a source whose data may not be those of its earlier answers; "" for none."""
+    return f" ({NOT_COMPARED})" if source in dict(ledger.caveats.not_compared) else ""
 
 
 class Row(NamedTuple):
@@ -221,7 +228,10 @@ def text(ledger: Snapshot, last: int | None = SHOWN, charges: Sequence[Entry] | 
         lines.append("[" + "#" * filled + "." * (30 - filled) + "]")
     if not charges and last != 0:
         return "\n".join(lines)
-    sources = [f"{name} {in_short(spent)}" for name, spent in ledger.by_source().items()]
+    sources = [
+        f"{name} {in_short(spent)}{not_compared(ledger, name)}"
+        for name, spent in ledger.by_source().items()
+    ]
     lines.append(f"by source: {', '.join(sources)}")
     head = ("release", "cell", "source", counted(ledger), "error (95 %)", "question")
     replays = again(ledger, charges)

@@ -164,7 +164,7 @@ def test_programs_read_the_same_exactly(session: str, tmp_path: Path) -> None:
     said = json.loads((tmp_path / "r.json").read_text("utf-8"))
     assert list(said) == [
         "form", "dppandas", "ledger", "measure", "neighbours", "budget", "spent", "left",
-        "replays", "sources", "releases", "deployment",
+        "may_lack_charges", "replays", "sources", "releases", "deployment",
     ]  # fmt: skip
     assert (said["form"], said["dppandas"], said["replays"]) == (2, dp.__version__, 1)
     entries = [e for e in ledger._entries() if e.status != "replayed"]

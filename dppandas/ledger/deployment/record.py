@@ -22,6 +22,7 @@ import pandas as pd
 from ...privacy.accounting.losses import NO_EPSILON, Loss
 from ...privacy.accounting.measures import Measure
 from ..statement import Statement, budget, exact, moment, version
+from ..storage.store import MISSING, lost_log
 from .yaml_text import Noted, as_yaml
 
 #: The version of the keys; counted up when one is renamed, removed or means something new.
@@ -177,7 +178,7 @@ def _parameters_in_words(said: Statement) -> str:
     if said.terms.limit is None:
         return _wrapped(
             "No budget was fixed beforehand. These are the losses of all releases so far, and "
-            "nothing kept them from growing."
+            f"nothing kept them from growing.{_missing(said)}"
         )
     words = "The budget of the session, which all releases together keep."
     if said.terms.measure is Measure.ZCDP:
@@ -190,7 +191,14 @@ def _parameters_in_words(said: Statement) -> str:
                 " The δ covers this and the releases that have one of their own: the promise is "
                 "approximate zero-concentrated differential privacy."
             )
-    return _wrapped(f"{words} Exact figures, and what is spent, are below in ledger.")
+    words += f"{_missing(said)} Exact figures, and what is spent, are below in ledger."
+    return _wrapped(words)
+
+
+def _missing(said: Statement) -> str:
+    """That charges may be missing, where that was accepted."""
+    accepted = said.caveats.accepted
+    return f" But {MISSING}: {lost_log(accepted[-1])}." if accepted else ""
 
 
 def _composition(said: Statement) -> str:
@@ -300,6 +308,7 @@ def _ledger(said: Statement) -> dict[str, Any]:
         "budget": budget(terms),
         "spent": exact(said.spent, counted),
         "left": None if said.left is None else exact(said.left, counted),
+        "may_lack_charges": bool(said.caveats.accepted),
         "is_exhausted": None if said.left is None else _is_exhausted(said, said.left),
         "sources": [
             {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path as File
@@ -13,9 +12,9 @@ from typing import Any, NoReturn, TypeVar
 from weakref import WeakSet
 
 from ...errors import StoreError
-from . import locks
-from .locks import Hold, identity, registry
-from .paths import checked_path, is_shared, is_writable, stamp
+from . import locks, log
+from .locks import Hold, registry
+from .paths import Identity, checked_path, identity, is_shared, is_writable, stamp
 
 T = TypeVar("T")
 
@@ -35,7 +34,9 @@ class Connection(sqlite3.Connection):
         self.process = os.getpid()
         self.using = threading.RLock()
         self.hold: Hold | None = None
+        self.path: File | None = None  # as it was opened, without links
         self.is_copy = False
+        self.lacks_log = False  # of a copy: charges may have been in a log that isn't there
         self.is_closed = False
 
     def close(self) -> None:
@@ -44,12 +45,26 @@ class Connection(sqlite3.Connection):
             with registry: self._close()  # noqa: E701  # fmt: skip
 
     def _close(self) -> None:
-        hold, self.hold = self.hold, None
+        hold = self.hold
         if hold is not None and hold.users == 1:
-            hold.unguard()
+            hold.unguard(self._emptied)
         self._suspend()
+        self.hold = None
         if hold is not None:
             hold.leave()
+
+    def _emptied(self, descriptor: int) -> bool:
+        """Whether all of the log is in the file, and the log may go."""
+        if self.is_closed or self.hold is None or self.path is None:
+            return True
+        try:
+            if self.in_transaction:
+                self.execute("ROLLBACK")
+            if not self.hold.log.is_ours(self.path):
+                return False
+            return log.emptied(self, descriptor, on_disk=True)
+        except (sqlite3.Error, OSError):
+            return False
 
     def in_turn(self, action: Callable[[], T], alone: bool = False) -> T:
         """Run an action that reads the file, or ``alone`` one that writes it: see `locks`."""
@@ -67,8 +82,10 @@ class Connection(sqlite3.Connection):
 
     def _suspend(self) -> None:
         """Close it but hold the file: for a fork, after which it is opened again."""
-        self.is_closed = True
+        was_closed, self.is_closed = self.is_closed, True
         super().close()
+        if self.hold is not None and not was_closed:
+            self.hold.disconnected()
 
 
 class _Kept:
@@ -107,7 +124,7 @@ class Connected:
     def __init__(self, path: str | os.PathLike[str], reading: bool) -> None:
         self.path = checked_path(path)
         self._local = threading.local()
-        self._file: locks.Identity | None = None
+        self._file: Identity | None = None
         self._reading = reading  # the file stays as it is
 
     def is_at(self, path: str | os.PathLike[str]) -> bool:
@@ -140,7 +157,7 @@ class Connected:
         db = self._connected()
         self._file = self._file or identity(self.path)
         try:
-            self._check_file()
+            self._check_file(db)
         except BaseException:
             db.close()
             raise
@@ -150,6 +167,9 @@ class Connected:
     def _connected(self) -> Connection:
         if self._reading or not is_writable(self.path):
             db = opened_to_read(self.path)
+            if db.lacks_log:
+                db.close()
+                log.refuse_missing(self.path)
             db.in_turn(lambda: self._refuse_other_databases(db))
             return db
         db = opened(self.path)
@@ -157,20 +177,29 @@ class Connected:
         return db
 
     def _prepare(self, db: Connection) -> None:
+        try:
+            if db.hold is not None and db.path is not None:
+                db.hold.check_log(db.path)
+        except StoreError:
+            db.close()
+            raise
         self._refuse_other_databases(db)
-        _switch_to_wal(db)
+        log.switch_to_wal(db, PATIENCE)
         db.execute("PRAGMA synchronous = FULL")
         db.execute(_READ).fetchone()  # the log and its map are there now
-        if db.hold is not None:
-            db.hold.guard(self.path.resolve())
+        if db.hold is not None and db.path is not None:
+            db.hold.guard(db.path)
+            db.hold.log.note(db.path)
 
-    def _check_file(self) -> None:
+    def _check_file(self, db: Connection) -> None:
         """Refuse to write to a file that was removed or replaced: nobody would find it again."""
         if identity(self.path) != self._file:
             raise StoreError(
                 f"the ledger {str(self.path)!r} was removed or replaced while it was open. Put it "
                 "back, or end the session with dp.reset()."
             )
+        if db.hold is not None and db.path is not None:
+            db.hold.log.refuse_removed(db.path)
 
     def _refuse_other_databases(self, db: Connection) -> None:
         """Refuse a database that isn't a ledger, before anything in it is changed."""
@@ -204,14 +233,40 @@ class Connected:
             db.execute("ROLLBACK")
         try:
             db.execute("BEGIN IMMEDIATE")
-            self._check_file()
+            self._check_file(db)
+            before = db.total_changes
             done = action(db)
-            db.execute("COMMIT")
+            if db.total_changes == before:  # nothing was written
+                db.execute("ROLLBACK")
+            else:
+                self._commit(db)
         except BaseException:
             if db.in_transaction:
                 db.execute("ROLLBACK")
             raise
         return done
+
+    def _commit(self, db: Connection) -> None:
+        """Commit to the log, which the file needs from then on."""
+        descriptor = None if db.hold is None else db.hold.descriptor
+        if descriptor is None:
+            raise sqlite3.OperationalError("readonly")
+        log.mark_pages(db)
+        if not log.mark_of(descriptor):
+            log.put_mark(descriptor, log.MARKED)
+        db.execute("COMMIT")
+        log.put_mark(descriptor, log.MARKED | log.LOGGED, on_disk=False)
+        self._check_file(db)  # again, or what was committed may be in a log that is gone
+
+    def _empty_log(self) -> None:
+        """Move what was committed to the file itself, unless somebody still reads it as it was."""
+
+        def emptied(db: Connection) -> None:
+            if db.hold is not None and db.hold.descriptor is not None:
+                self._check_file(db)
+                log.emptied(db, db.hold.descriptor)
+
+        self._read(emptied, alone=True)
 
     @contextmanager
     def _explaining_errors(self) -> Iterator[None]:
@@ -244,6 +299,7 @@ def _opened(path: File, reading: bool = False) -> Connection:
     hold = locks.held(path, identity(path) or (0, 0))
     hold.users += 1
     try:
+        hold.log.refuse_removed(path)  # or SQLite would make another
         if reading:
             hold.look(path)
         else:
@@ -252,7 +308,8 @@ def _opened(path: File, reading: bool = False) -> Connection:
     except BaseException:
         hold.leave()
         raise
-    db.hold = hold
+    db.hold, db.path = hold, path
+    hold.connected += 1
     _open.add(db)
     return db
 
@@ -295,10 +352,18 @@ def _opened_to_read(path: File) -> Connection | None:
     if locks.is_held(key) or is_shared(path):
         return _opened(path, reading=True)
     before = stamp(path)
-    whole = bytearray(path.read_bytes())
+    whole = path.read_bytes()
+    lacks_log = log.is_missing(path, log.mark_in(whole))
     if is_shared(path) or stamp(path) != before:
         return None
-    db = _connection_to("file::memory:")
+    db = copy_of(whole)
+    db.lacks_log = lacks_log
+    return db
+
+
+def copy_of(content: bytes) -> Connection:
+    """A connection to a copy in memory of what is in a file."""
+    db, whole = _connection_to("file::memory:"), bytearray(content)
     db.is_copy = True
     if whole[18:20] == b"\x02\x02":  # says that there may be a log, which memory has none of
         whole[18:20] = b"\x01\x01"
@@ -307,53 +372,7 @@ def _opened_to_read(path: File) -> Connection | None:
     return db
 
 
-# --- forks ----------------------------------------------------------------------------------------
-
-
-def _before_fork() -> None:
-    """Close every connection that is not in use at this moment: SQLite's can't be carried through
-    a fork. A child that opened the file beside an inherited one would rely on locks that it doesn't
-    have. Whoever needs a closed connection opens another."""
-    for _ in range(TRIES):
-        for db in list(_open):
-            if not db.is_closed and db.using.acquire(timeout=0.1):
-                try:
-                    if not db.in_transaction:
-                        with registry: db._suspend()  # noqa: E701  # fmt: skip
-                finally:
-                    db.using.release()
-        registry.acquire()
-        if all(db.is_closed or db.in_transaction for db in list(_open)):
-            return
-        registry.release()
-    registry.acquire()
-
-
-def _in_child() -> None:
-    locks.forget()
-    registry.release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork, after_in_parent=lambda: registry.release(), after_in_child=_in_child
-    )
-
-
-# --- waiting, and errors --------------------------------------------------------------------------
-
-
-def _switch_to_wal(db: Connection) -> None:
-    """SQLite itself doesn't wait for others here."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            db.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > end:
-                raise
-        time.sleep(0.01)
+# --- errors ---------------------------------------------------------------------------------------
 
 
 def explained(error: Exception, path: File) -> str:

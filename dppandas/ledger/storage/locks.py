@@ -28,6 +28,8 @@ from typing import TypeVar
 
 from ...errors import StoreError
 from .leases import Claim
+from .log import Log, is_missing, mark_of, refuse_missing
+from .paths import Identity
 
 if sys.platform == "linux":
     import fcntl
@@ -52,23 +54,15 @@ ANSWERS = 2**62
 #: Errors of file systems that have no such locks.
 _UNKNOWN = {errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
-Identity = tuple[int, int]
-
-
-def identity(path: File) -> Identity | None:
-    """Which file a path names; None for none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
 
 class Hold:
     """One ledger's file, as this process has it open."""
 
     def __init__(self, path: File, key: Identity) -> None:
+        self.path = path
         self.key = key
+        self.log = Log()
+        self.connected = 0  # connections that SQLite has open
         self.users = 0  # connections, and answers that are being computed
         self.answering: dict[int, Claim] = {}  # by release, the claim that computes it
         self.descriptor: int | None = None
@@ -110,12 +104,29 @@ class Hold:
             self._map = os.open(map_, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
             _locked(self._map, *MAPPED)
 
-    def unguard(self) -> None:
+    def unguard(self, emptied: Callable[[int], bool]) -> None:
         """Let the last connection tidy up, in a turn that ends with `leave`. If others take too
-        long, the log stays as it is."""
-        if self.descriptor is not None and self._guarded and self._took_turn(True, CLOSING):
+        long, or not all of the log could be ``emptied`` into the file, it stays as it is."""
+        if self.descriptor is None or not self.log.is_open:
+            return
+        if self._took_turn(True, CLOSING) and emptied(self.descriptor) and self._guarded:
             _unlocked(self.descriptor, *SHARED)
             self._guarded = False
+
+    def check_log(self, path: File) -> None:
+        """Refuse a log that is missing, before SQLite makes another. To be called in a turn."""
+        self.log.refuse_removed(path)
+        if self.descriptor is None or self.log.is_open:
+            return
+        if is_missing(path, mark_of(self.descriptor)):
+            refuse_missing(path)
+
+    def disconnected(self) -> None:
+        """Note that SQLite has closed a connection. After the last, where nothing guards the log,
+        it is gone."""
+        self.connected -= 1
+        if self.connected <= 0 and not self._guarded:
+            self.log.forget()
 
     def in_turn(self, action: Callable[[], T], alone: bool, patience: float) -> T:
         """Run an action while nobody writes; ``alone`` while nobody reads either. A turn within a
@@ -195,6 +206,12 @@ class Hold:
         if self.descriptor is not None:
             _unlocked(self.descriptor, ANSWERS + release, 1)
         self.leave()
+
+    def is_open_elsewhere(self) -> bool:
+        """Whether another process has the file open."""
+        return self.descriptor is not None and _is_locked_by_others(
+            self.descriptor, NAMES, NAMES_LONG
+        )
 
     def is_answered_elsewhere(self, release: int) -> bool:
         """Whether another process that lives is computing an answer. A stopped process lives."""

@@ -7,6 +7,18 @@ from pathlib import Path as File
 
 from ...errors import SessionError, StoreError, quoted
 
+#: What tells a file from all others.
+Identity = tuple[int, int]
+
+
+def identity(path: File) -> Identity | None:
+    """Which file a path names; None for none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
 
 def checked_path(path: object) -> File:
     """A path that may hold a ledger."""

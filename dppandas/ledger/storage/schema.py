@@ -14,15 +14,17 @@ from ...privacy.accounting.composition import ParallelComposition, Part, Place
 from ...privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from ...privacy.accounting.measures import Measure, PrivacyBudget
 from ...privacy.sampling import entropy
-from . import chain
+from . import chain, log
 from .chain import one
 from .connections import APPLICATION
-from .store import Entry, Registered
+from .store import Caveats, Entry, Registered
 
 #: The schema that is written.
-VERSION = 3
+VERSION = 4
 #: Files of this schema or a later one can be read as they are.
 READABLE = 2
+#: Files of this schema or a later one have leases.
+LEASED = 3
 
 #: `verify` compares these texts to the letter, comments too: change them with VERSION only.
 EVENTS = """
@@ -63,7 +65,7 @@ OPENED = "SELECT body FROM events WHERE number = 1"
 
 def version_of(db: sqlite3.Connection) -> int:
     """The schema of a file; 0 where it is empty."""
-    return int(one(db, "PRAGMA user_version"))
+    return log.without_mark(int(one(db, "PRAGMA user_version")))
 
 
 def refuse_newer(path: File, version: int) -> None:
@@ -114,6 +116,31 @@ def spending_kept(db: sqlite3.Connection) -> ParallelComposition:
 def spent_rows(losses: Mapping[Place, Loss]) -> list[tuple[str, ...]]:
     """Rows of the table of what is spent."""
     return [(name, json.dumps(path), *_loss_texts(loss)) for (name, path), loss in losses.items()]
+
+
+class RunningTable:
+    """The table of what is spent as charges are added to it, and its hash now and then."""
+
+    def __init__(self) -> None:
+        self._losses: dict[Place, Loss] = {}
+        self._rows: dict[Place, tuple[str, ...]] = {}
+        self._since = 0  # charges since the last hash
+
+    def add(self, place: Place, loss: Loss) -> None:
+        """One more charge."""
+        self._losses[place] = self._losses[place] + loss if place in self._losses else loss
+        (self._rows[place],) = spent_rows({place: self._losses[place]})
+        self._since += 1
+
+    def is_due(self) -> bool:
+        """Whether a hash costs little beside the charges since the last one, so that all hashes
+        together take time in proportion to all charges, however many places there are."""
+        return 16 * self._since >= len(self._rows)
+
+    def digest(self) -> str:
+        """The hash of the table as it is."""
+        self._since = 0
+        return chain.digest(self._rows.values())
 
 
 def _loss_texts(loss: Loss) -> list[str]:
@@ -178,6 +205,18 @@ def source(db: sqlite3.Connection, name: str) -> Registered | None:
     return Registered(body["name"], body["unit"], bytes.fromhex(body["key"]), kinds)
 
 
+def caveats(db: sqlite3.Connection, after: int = 0) -> Caveats:
+    """What the events after a number say against the ledger's figures."""
+    said = "SELECT kind, body FROM events WHERE number > ? AND kind IN ('accepted', 'uncompared')"
+    found: dict[str, list[Any]] = {"accepted": [], "uncompared": []}
+    for kind, text in db.execute(f"{said} ORDER BY number", (after,)):
+        found[kind].append(json.loads(text))
+    return Caveats(
+        tuple(float(body["time"]) for body in found["accepted"]),
+        tuple((body["source"], body["version"] or "") for body in found["uncompared"]),
+    )
+
+
 def terms_body(terms: PrivacyBudget) -> dict[str, Any]:
     """The budget that a ledger is opened with, for JSON; `terms_of` reads it."""
     limit = None if terms.limit is None else _loss_texts(terms.limit)
@@ -197,11 +236,13 @@ def migrate(db: sqlite3.Connection, version: int) -> None:
     """Bring an older file up to this schema.
 
     Schema 1 had no table of what is spent: each charge added up all before it. Schema 2 had no
-    leases, and never recorded a count.
+    leases, and never recorded a count. Schema 3 had no mark of the log (see `log`), no accepted
+    loss, and no note of data that weren't compared.
     """
     if version < 2:
         db.execute(_SPENDING)
         spent = ParallelComposition().plus(((e.source, e.path), e.loss) for e in entries(db))
         db.executemany(PUT, spent_rows(spent.losses))
-    db.execute(_LEASES)
+    if version < LEASED:
+        db.execute(_LEASES)
     db.execute(f"PRAGMA user_version = {VERSION}")

@@ -24,20 +24,27 @@ from ...privacy.accounting.composition import ParallelComposition
 from ...privacy.accounting.losses import Loss
 from ...privacy.accounting.measures import PrivacyBudget
 from .. import canonical
-from . import chain, schema
+from . import chain, ends, schema
 from .chain import one
 from .connections import Connected, Connection
 from .leases import Claim, Taken
-from .store import Check, Entry, Registered, StoredRelease, refuse_second
+from .store import NO_CAVEATS, Caveats, Check, Entry, Registered, StoredRelease, refuse_second
 
 T = TypeVar("T")
 
 _PAGE = "AND c.release > ? AND c.release <= ?"
 _KEPT = "FROM events WHERE kind = 'outcome' AND key = ?"
 _CHARGE = "SELECT body FROM events WHERE kind = 'charge' AND release = ?"
+_CHARGES = (
+    "SELECT count(*) FROM events WHERE kind = 'charge' "
+    "AND json_extract(body, '$.source') = ? AND json_extract(body, '$.version') IS ?"
+)
 _SETTLED = "SELECT count(*) FROM events WHERE kind = 'outcome' AND release = ?"
 #: Up to schema 2 the n-th outcome of a key was its n-th draw; since then each says which it is.
 _UNSAID, _SAID = "json_extract(body, '$.draw') IS NULL", "json_extract(body, '$.draw') = ?"
+
+
+ends.register()
 
 
 class SqliteStore(Connected):
@@ -50,6 +57,8 @@ class SqliteStore(Connected):
         super().__init__(path, reading)
         self._seen: int | None = None
         self._known: tuple[str, ParallelComposition] | None = None
+        self._not_compared: set[tuple[str, str | None]] = set()
+        self._caveats = 0, NO_CAVEATS  # of the events up to a number
         if reading and not self.path.exists():
             raise StoreError(f"there is no ledger at {str(self.path)!r}.")
         if not self.path.exists() and terms is None:
@@ -76,6 +85,7 @@ class SqliteStore(Connected):
             check(before.total, after.total)
             for entry in entries:
                 chain.append(db, "charge", schema.charge_body(entry), entry.number, None)
+            self._note_not_compared(db, entries)
             self._known = _last_charge(db), after
             changed = {(e.source, e.path): after.losses[e.source, e.path] for e in entries}
             db.executemany(schema.PUT, schema.spent_rows(changed))
@@ -93,7 +103,7 @@ class SqliteStore(Connected):
 
     def is_taken(self, key: str, draw: int) -> bool:
         return self._read(
-            lambda db: schema.version_of(db) == schema.VERSION and _is_taken(db, key, draw)
+            lambda db: schema.version_of(db) >= schema.LEASED and _is_taken(db, key, draw)
         )
 
     def between_charges(self, action: Callable[[Loss], None]) -> None:
@@ -125,7 +135,7 @@ class SqliteStore(Connected):
         draw = self._write(settled)
         # So that the file has every answer without the log beside it: if the file is copied, or the
         # kernel is killed.
-        self._read(lambda db: db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall(), alone=True)
+        self._empty_log()
         return draw
 
     def stored(self, key: str, draw: int) -> StoredRelease | None:
@@ -183,6 +193,28 @@ class SqliteStore(Connected):
     @property
     def spending(self) -> ParallelComposition:
         return self._read(self._spending_of)
+
+    def charges_of(self, source: str, version: str | None) -> int:
+        return int(self._read(lambda db: one(db, _CHARGES, source, version)))
+
+    def not_compared(self, source: str, version: str | None) -> None:
+        self._not_compared.add((source, version))
+
+    def _note_not_compared(self, db: Connection, entries: Sequence[Entry]) -> None:
+        """Note, once, that nobody compared the data of these charges with those before them."""
+        for source, version in {(e.source, e.version) for e in entries} & self._not_compared:
+            body = {"source": source, "version": version}
+            if (source, version or "") not in schema.caveats(db).not_compared:
+                chain.append(db, "uncompared", body, None, source)
+
+    @property
+    def caveats(self) -> Caveats:
+        seen, known = self._caveats
+        last, more = self._at_one_moment(
+            lambda db: (one(db, "SELECT max(number) FROM events"), schema.caveats(db, seen))
+        )
+        self._caveats = last, known.plus(more)
+        return self._caveats[1]
 
     def _spending_of(self, db: sqlite3.Connection) -> ParallelComposition:
         """The table of what is spent, read again only if somebody else has charged. The hash of the

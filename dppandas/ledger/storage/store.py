@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path as File
 from typing import Any, NamedTuple, Protocol
 
@@ -72,6 +73,33 @@ class Registered:
     kinds: tuple[tuple[str, str, bool], ...] = field(default=(), compare=False)
 
 
+#: What a ledger says whose log was lost, wherever it says what is spent.
+MISSING = "charges may be missing, so what is spent is a lower bound"
+
+#: What it says of a source whose earlier answers came from a machine that has the fingerprint.
+NOT_COMPARED = "these data were not compared with those of the earlier answers"
+
+
+def lost_log(accepted: float) -> str:
+    """Why: when its owner accepted the loss."""
+    day = datetime.fromtimestamp(accepted, UTC).date().isoformat()
+    return f"the log was lost, which was accepted on {day}"
+
+
+class Caveats(NamedTuple):
+    """What a ledger says against its own figures."""
+
+    accepted: tuple[float, ...] = ()  # when its owner accepted that charges may be missing
+    not_compared: tuple[tuple[str, str], ...] = ()  # sources and versions, in order
+
+    def plus(self, more: Caveats) -> Caveats:
+        """These and more."""
+        return Caveats(self.accepted + more.accepted, self.not_compared + more.not_compared)
+
+
+#: Of a ledger with nothing to say against its figures.
+NO_CAVEATS = Caveats()
+
 #: Called with the cost of all charges before and after some more; raises to refuse these.
 Check = Callable[[Loss, Loss], None]
 
@@ -109,6 +137,17 @@ class Store(Protocol):
 
     def registered(self, name: str) -> Registered | None:
         """A source as it is known; None if it isn't."""
+
+    def charges_of(self, source: str, version: str | None) -> int:
+        """How many charges there are for a version of a source."""
+
+    def not_compared(self, source: str, version: str | None) -> None:
+        """Note with the next charge for a version of a source that the data weren't compared with
+        those of the answers before it."""
+
+    @property
+    def caveats(self) -> Caveats:
+        """What the ledger says against its own figures."""
 
     def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:
         """All entries, or those below a number, or the `last` of these; oldest first."""
@@ -164,6 +203,7 @@ class MemoryStore:
 
     identity = ""
     path = None
+    caveats = NO_CAVEATS
 
     def __init__(self) -> None:
         self._entries: list[Entry] = []
@@ -248,6 +288,12 @@ class MemoryStore:
 
     def registered(self, name: str) -> Registered | None:
         return self._sources.get(name)
+
+    def charges_of(self, source: str, version: str | None) -> int:
+        return sum((e.source, e.version) == (source, version) for e in self._entries)
+
+    def not_compared(self, source: str, version: str | None) -> None:
+        """Data in memory are compared by `protect` itself."""
 
     def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:
         below = self._entries if before is None else self._entries[: max(0, before - 1)]

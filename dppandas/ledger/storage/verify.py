@@ -21,9 +21,9 @@ from ...privacy.accounting.composition import ParallelComposition, Place, first_
 from ...privacy.accounting.losses import Loss
 from ...privacy.accounting.measures import PrivacyBudget
 from .. import canonical
-from . import chain, connections, schema
+from . import chain, connections, log, schema
 from .paths import checked_path, is_shared, stamp
-from .store import Entry
+from .store import MISSING, NO_CAVEATS, Caveats, Entry, lost_log
 
 #: What reading something that dppandas didn't write may raise.
 _UNREADABLE = (*chain.UNREADABLE, AttributeError)
@@ -61,6 +61,7 @@ class Verdict:
     head: str
     _noted: int | None  # the event whose hash was noted elsewhere
     deviations: tuple[Deviation, ...]
+    _caveats: Caveats = NO_CAVEATS
 
     @property
     def is_sound(self) -> bool:
@@ -71,6 +72,12 @@ class Verdict:
     def spent(self) -> Loss:
         """What the charges cost together."""
         return ParallelComposition().plus(map(_charge, self._entries)).total
+
+    @property
+    def may_lack_charges(self) -> bool:
+        """Whether charges may be missing, because the file lost its log: then ``spent`` is a lower
+        bound."""
+        return bool(self._caveats.accepted)
 
     def __str__(self) -> str:
         found, name = self.deviations, self.path.name
@@ -85,7 +92,8 @@ class Verdict:
             f"  releases: {len(self._entries)} in {self.events} events, schema {self.schema}",
             f"  sources: {', '.join(self.sources) or 'none'}",
             f"  budget:  {'unknown' if self._terms is None else self._terms}",
-            f"  spent:   {self.spent}",
+            f"  spent:   {'at least ' * self.may_lack_charges}{self.spent}",
+            *(f"           {MISSING}: {lost_log(each)}" for each in self._caveats.accepted),
             f"  head:    {self.head}",
         ])  # fmt: skip
 
@@ -115,21 +123,25 @@ def verified(path: str | os.PathLike[str], noted: str | None = None) -> Verdict:
 
 
 def _read(file: File, noted: str | None) -> Verdict:
-    reader = _Reader(file)
+    reader, lacks_log = _Reader(file), False
     try:
         with closing(connections.opened_to_read(file)) as db:
+            if lacks_log := db.lacks_log:
+                reader.note(None, "its log is missing, and charges may have been in it")
             db.begin()  # the file as it is now, whatever others write
             reader.read_all(db)
     except StoreError:
         raise
     except (sqlite3.Error, OSError) as error:
+        if lacks_log:  # half of it may have been moved into the file
+            log.refuse_missing(file)
         raise StoreError(connections.explained(error, file)) from None
     found = reader.numbers.get(noted or "")
     if noted is not None and found is None:
         reader.note(None, "no event has the hash that was noted: this file doesn't continue it")
     return Verdict(
         file, reader.schema, reader.events, tuple(reader.charges.values()), tuple(reader.sources),
-        reader.terms, reader.head, found, tuple(reader.deviations),
+        reader.terms, reader.head, found, tuple(reader.deviations), reader.caveats,
     )  # fmt: skip
 
 
@@ -143,8 +155,9 @@ class _Reader:
         self.events = 0
         self.head = ""
         self.terms: PrivacyBudget | None = None
-        self.sources: list[str] = []
+        self.sources: dict[str, None] = {}  # in the order in which they came
         self.fixed: list[str] = []  # the hashes of the events that all else rests on
+        self.caveats = NO_CAVEATS
         self.charges: dict[int, Entry] = {}  # by release
         self.last = 0  # release
         self.charged_by: dict[int, int] = {}  # the event of each release
@@ -152,6 +165,8 @@ class _Reader:
         self.draws: dict[str, set[int]] = {}  # the draws that are kept, by key
         self.numbers: dict[str, int] = {}  # the number of each event, by its hash
         self.is_whole = True  # whether every charge can be read
+        self.running = schema.RunningTable()
+        self.last_count = 0  # the number of the last count
 
     def note(self, event: int | None, said: str) -> None:
         self.deviations.append(Deviation(event, said))
@@ -198,6 +213,8 @@ class _Reader:
 
     def _events(self, db: sqlite3.Connection) -> None:
         before, expected = "", 1
+        last = chain.one(db, "SELECT max(number) FROM events WHERE kind = 'counted'")
+        self.last_count = last if isinstance(last, int) else 0
         for row in db.execute(f"{chain.ROWS} ORDER BY number"):
             self.events += 1
             number, kind, release, key, body, link = row
@@ -246,7 +263,7 @@ class _Reader:
         bytes.fromhex(body["key"])
         _unless(release is None and key == body["name"], "it is filed under another name")
         _unless(key not in self.sources, f"the source {quoted(key)} is known already")
-        self.sources.append(body["name"])
+        self.sources[body["name"]] = None
 
     def _charge(self, number: int, release: int | None, key: str | None, body: Any) -> None:
         entry = schema.entry_of(release or 0, body, "charged")
@@ -255,6 +272,7 @@ class _Reader:
         self.last = entry.number
         self.charges[entry.number] = entry
         self.charged_by[entry.number] = number
+        self.running.add(*_charge(entry))
         _unless(key is None, "a charge is filed under a key")
         _unless(_is_loss(entry.loss), f"its loss is negative: {entry.loss}")
         _unless(release == expected, f"it is release {release}, and should be {expected}")
@@ -284,13 +302,24 @@ class _Reader:
 
     def _counted(self, number: int, release: int | None, key: str | None, body: Any) -> None:
         _unless(release is None and key is None, "a count has neither release nor key")
-        spent = ParallelComposition().plus(map(_charge, self.charges.values()))
-        follows = schema.spent_rows(spent.losses)
-        is_right = not self.is_whole or body["spent"] == chain.digest(follows)
-        _unless(is_right, "what it says was spent doesn't follow from the charges before it")
+        # Opening a file goes by the last count alone.
+        if self.is_whole and (self.running.is_due() or number == self.last_count):
+            is_right = body["spent"] == self.running.digest()
+            _unless(is_right, "what it says was spent doesn't follow from the charges before it")
         fixed = chain.sealed(self.fixed)
         is_same = body.get("rests_on", fixed) == fixed
         _unless(is_same, "the budget or a source was another one when it was counted")
+
+    def _accepted(self, number: int, release: int | None, key: str | None, body: Any) -> None:
+        _unless(release is None and key is None, "an accepted loss has neither release nor key")
+        self.caveats = self.caveats.plus(Caveats((float(body["time"]),)))
+        _unless(math.isfinite(body["time"]), "its time isn't a number")
+
+    def _uncompared(self, number: int, release: int | None, key: str | None, body: Any) -> None:
+        source, version = body["source"], body["version"] or ""
+        _unless(isinstance(source, str) and isinstance(version, str), "not text")
+        _unless(release is None and key == source, "it is filed under another name")
+        self.caveats = self.caveats.plus(Caveats((), ((source, version),)))
 
     def _totals(self, db: sqlite3.Connection) -> None:
         if not self.is_whole:
@@ -332,7 +361,8 @@ _PARTS = {
 #: The kinds of events, and what each is about.
 _WORDS = {
     "opened": "budget", "source": "source", "charge": "charge", "outcome": "outcome",
-    "counted": "table of what is spent",
+    "counted": "table of what is spent", "accepted": "loss that was accepted",
+    "uncompared": "data that weren't compared",
 }  # fmt: skip
 
 
