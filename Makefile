@@ -131,7 +131,7 @@ test-mutants: $(VENV)/test
 	$(BIN)/python tests/mutants.py --changed
 
 test-nightly: $(VENV)/test
-	$(BIN)/python -m pytest $(SHARED) --stage nightly $(RECORD) --deep -m nightly
+	$(BIN)/python -m pytest $(SHARED) --stage nightly $(RECORD) --deep --nightly -m nightly
 
 timing: $(VENV)/test
 	$(BIN)/python benchmarks/timing.py

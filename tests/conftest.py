@@ -40,6 +40,7 @@ settings.register_profile("deep", settings.get_profile("quick"), max_examples=15
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--deep", action="store_true", help="full sizes, and the tests marked deep")
+    parser.addoption("--nightly", action="store_true", help="the tests marked nightly, too")
     parser.addoption("--stage", metavar="NAME", help="compare seconds of processor with its last")
     parser.addoption("--record", action="store_true", help="write the stage's seconds anew")
 
@@ -53,11 +54,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without ``--deep`` what is marked deep is left out, and said to be."""
-    if not sizes.is_deep:
-        left_out = [item for item in items if item.get_closest_marker("deep")]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+    """What is marked deep or nightly is left out unless it is asked for, and said to be."""
+    marks = [] if sizes.is_deep else ["deep"]
+    marks += [] if config.getoption("--nightly") else ["nightly"]
+    left_out = {item for item in items if any(map(item.get_closest_marker, marks))}
+    config.hook.pytest_deselected(items=[*left_out])
+    items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_collection_finish() -> None:

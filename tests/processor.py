@@ -60,8 +60,9 @@ def read(stage: str) -> Counter[str]:
 
 
 def write(stage: str, shares: Counter[str]) -> None:
-    """A stage's seconds in place of those recorded for it."""
-    kept: Counter[str] = Counter()
+    """A stage's seconds in place of those recorded for it, of the files that ran."""
+    ran = {test.partition("::")[0] for test in shares}
+    kept = Counter({t: s for t, s in read(stage).items() if t.partition("::")[0] not in ran})
     for test, share in shares.items():
         kept[test if share >= LEAST else test.partition("::")[0]] += share
     with TABLE.open(encoding="utf-8", newline="") as file:

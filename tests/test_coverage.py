@@ -22,7 +22,7 @@ NOT_IN_PANDAS = {"BoundsHistogram", "Distance", "Scores", "MarginalError", "Smal
 NOT_IN_PANDAS |= {"UndeclaredKeys", "Unique"}
 
 
-@pytest.mark.deep
+@pytest.mark.nightly
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", draws.EVERY)
 def test_intervals_and_errors_hold_as_often_as_they_say(name: str) -> None:

@@ -115,7 +115,7 @@ OFTEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.deep
+@pytest.mark.nightly
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", OFTEN)
 def test_intervals_hold_in_two_thousand_draws(name: str) -> None:
@@ -154,7 +154,7 @@ def asked(ages: pd.Series[Any]) -> tuple[Mapping[str, Record], list[Part]]:
         return dp.record(both).components, found
 
 
-@pytest.mark.deep
+@pytest.mark.nightly
 @pytest.mark.statistical
 def test_figures_in_a_possible_order_hold_as_often() -> None:
     """All rows lie on the bounds, so that noise often tells of a deviation that no rows with such a

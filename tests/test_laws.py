@@ -597,7 +597,7 @@ OF_LINEAGES = [
 @pytest.mark.sized
 @pytest.mark.parametrize(("pair", "lineage"), OF_LINEAGES)
 def test_answers_of_neighbours_differ_in_values_only(pair: str, lineage: str, exact: None) -> None:
-    step = size(quick=4, deep=1)
+    step = size(quick=4, deep=3)
     names = ops.EVERY[list(NEIGHBOURS).index(pair) % step :: step]
     told, ledgers = [], []
     for df in _unknown(*NEIGHBOURS[pair]):

@@ -63,13 +63,15 @@ def run_demo(notebooks: Path) -> str:
     return result.stdout
 
 
-#: The quickstart, and with --deep all others.
-NAMES = ["quickstart.ipynb"]
-NAMES += [
-    pytest.param(str(path.relative_to(NOTEBOOKS)), marks=pytest.mark.deep)
+#: The quickstart; with --deep the lectures, too; and at night the gallery.
+NAMES = [
+    pytest.param(str(path.relative_to(NOTEBOOKS)), marks=marks)
     for path in [*sorted(NOTEBOOKS.glob("*.ipynb")), *sorted(NOTEBOOKS.glob("gallery/*.ipynb"))]
-    if path.name not in NAMES
-]
+    for marks in [
+        [] if path.stem == "quickstart"
+        else pytest.mark.nightly if path.parent.name == "gallery" else pytest.mark.deep
+    ]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -188,7 +188,7 @@ CORRECT: dict[str, tuple[Callable[[Any], Any], int]] = {
 }
 
 
-@pytest.mark.deep
+@pytest.mark.nightly
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", CORRECT)
 @pytest.mark.parametrize("cell", [40.0, math.nan])

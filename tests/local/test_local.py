@@ -177,7 +177,7 @@ def test_one_response_uses_the_system_s_entropy_alone(monkeypatch: pytest.Monkey
 # --- real draws -----------------------------------------------------------------------------------
 
 
-@pytest.mark.deep
+@pytest.mark.nightly
 @pytest.mark.statistical
 @pytest.mark.parametrize("design", DESIGNS)
 def test_real_responses_have_these_frequencies(design: Design) -> None:
@@ -601,7 +601,7 @@ def test_every_party_adds_all_the_noise_that_the_sum_needs(monkeypatch: pytest.M
     assert int(sum(map(int, total.parties))) % 2**64 == 3 * 2**28 - 5 * 2**40 + 2**64
 
 
-@pytest.mark.deep
+@pytest.mark.nightly
 @pytest.mark.statistical
 def test_the_error_of_a_simulated_sum_holds() -> None:
     """At 90 %, of 2,000. Below 1,733 the alarm is false with a probability of 1e-6 at most."""

@@ -179,7 +179,7 @@ def floats(sigma2: Fraction) -> tuple[np.ndarray, np.ndarray]:
     return z, p / p.sum()
 
 
-@pytest.mark.deep
+@pytest.mark.nightly
 @pytest.mark.statistical
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_noise_has_the_variance_it_states(sampler: str) -> None:
@@ -195,7 +195,7 @@ def test_noise_has_the_variance_it_states(sampler: str) -> None:
     assert errors(SAMPLERS[sampler](sigma2 * Fraction(11, 10), n)) > 5.2  # 17 away
 
 
-@pytest.mark.deep
+@pytest.mark.nightly
 @pytest.mark.statistical
 @pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize("sigma2", [Fraction(1, 4), Fraction(1), Fraction(50)], ids=str)

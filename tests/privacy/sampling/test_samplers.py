@@ -344,7 +344,7 @@ SAMPLERS: dict[str, Callable[[Fraction, int], Any]] = {
 }
 
 
-@pytest.mark.deep
+@pytest.mark.nightly
 @pytest.mark.statistical
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_noise_has_the_scale_it_states(sampler: str) -> None:
@@ -354,7 +354,7 @@ def test_noise_has_the_scale_it_states(sampler: str) -> None:
     assert mean_z(draw(Fraction(21, 2), n), Fraction(10)) > 5
 
 
-@pytest.mark.deep
+@pytest.mark.nightly
 @pytest.mark.statistical
 @pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize("scale", [Fraction(3, 2), Fraction(400)], ids=str)
@@ -378,7 +378,7 @@ def test_noise_has_the_shape_it_states(sampler: str, scale: Fraction) -> None:
     assert stats.chisquare(cells, n * np.diff(cdf)).pvalue > 1e-7
 
 
-@pytest.mark.deep
+@pytest.mark.nightly
 @pytest.mark.statistical
 def test_noise_agrees_with_opendp() -> None:
     """Two samples, |z| ≤ 5 and χ² at 4e-7: false alarms 1e-6. A scale 5 % off: missed in 3e-4."""

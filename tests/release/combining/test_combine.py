@@ -75,7 +75,7 @@ def covered(law: CombinedNoise, w: float | Fraction) -> float:
     return math.fsum(p for x, p in known if abs(x) <= w)
 
 
-@pytest.mark.deep
+@pytest.mark.nightly
 @settings(max_examples=size(quick=30, deep=100))
 @given(
     st.lists(st.sampled_from(LAWS), min_size=2, max_size=2), st.booleans(),
@@ -92,7 +92,7 @@ def test_half_widths_are_the_least(laws: Any, whole: bool, confidence: float, en
     assert w == 0 or covered(law, w - 1 - step) < each + 1e-5
 
 
-@pytest.mark.deep
+@pytest.mark.nightly
 @pytest.mark.parametrize("whole", [True, False])
 def test_half_widths_of_many_are_nearly_the_least(whole: bool) -> None:
     """Each but one is moved up to a lattice: by less than 1 % of their spread here."""

@@ -188,7 +188,7 @@ def rmse(tables: Any, exact: Any) -> float:
     return float(np.sqrt(np.mean((found - true) ** 2)))
 
 
-@pytest.mark.deep
+@pytest.mark.nightly
 @pytest.mark.statistical
 def test_consistent_tables_are_nearer_to_the_truth() -> None:
     """400 releases of three two-way tables at ε = 1/3 each. Without a gain the mean of the paired

@@ -367,7 +367,7 @@ def test_without_noise_it_is_the_sorted_counts(exact: None) -> None:
     assert found.tolist() == [*FRAME["educ"].value_counts().tolist(), 0]
 
 
-@pytest.mark.deep
+@pytest.mark.nightly
 @pytest.mark.statistical
 def test_popularity_is_far_nearer_than_counts() -> None:
     """A thousand keys of which most are rare, 60 releases. Squared error: 1841 expected for noisy
@@ -388,7 +388,7 @@ def test_popularity_is_far_nearer_than_counts() -> None:
 # --- many keys, and few likes ---------------------------------------------------------------------
 
 
-@pytest.mark.deep
+@pytest.mark.nightly
 @pytest.mark.statistical
 def test_ten_thousand_first_names_are_all_within_twelve() -> None:
     """ε = 1: the exact half-width for all at once is 12 (theory: 12.206 for real noise, 12.2 in the

@@ -298,7 +298,7 @@ def _exact(asked: Any, statistic: Any) -> list[int]:
     return [int(x) for x in integers(again, again._table.engine)]
 
 
-@pytest.mark.deep
+@pytest.mark.nightly
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("what", "law"),
@@ -398,7 +398,7 @@ def test_which_integers_are_read_follows_from_public_arguments_alone() -> None:
     assert len(kinds) == 8, "the same for both frames"
 
 
-@pytest.mark.deep
+@pytest.mark.nightly
 @pytest.mark.statistical
 def test_one_vector_halves_the_noise_of_blocks() -> None:
     """At ρ = 0.5 and four columns: the ratio of root mean squares was measured as 0.47 with a
@@ -449,7 +449,7 @@ def test_a_noisy_table_has_no_negative_eigenvalue() -> None:
         assert (np.abs(values) <= 1 + 1e-9).all()
 
 
-@pytest.mark.deep
+@pytest.mark.nightly
 @pytest.mark.statistical
 def test_a_pair_beats_sums_noised_one_by_one() -> None:
     """500 releases: the ratio of root mean squares was measured as 0.106 with a standard deviation
