@@ -586,7 +586,8 @@ def _told_of(
 
 
 LINEAGES = ["asserted", "verified", "verified with a unit"]
-#: Each pair with one lineage and half of the operations, by turns; in the deep suite with all.
+#: Each pair with one lineage and a quarter of the operations, by turns; in the deep suite with all
+#: lineages and a third, and at night with all.
 OF_LINEAGES = [
     pytest.param(pair, lineage, marks=[] if (i - j) % 3 == 0 else pytest.mark.deep)
     for i, pair in enumerate(NEIGHBOURS)
@@ -598,7 +599,19 @@ OF_LINEAGES = [
 @pytest.mark.parametrize(("pair", "lineage"), OF_LINEAGES)
 def test_answers_of_neighbours_differ_in_values_only(pair: str, lineage: str, exact: None) -> None:
     step = size(quick=4, deep=3)
-    names = ops.EVERY[list(NEIGHBOURS).index(pair) % step :: step]
+    only_values_differ(pair, lineage, ops.EVERY[list(NEIGHBOURS).index(pair) % step :: step])
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("lineage", LINEAGES)
+@pytest.mark.parametrize("pair", NEIGHBOURS)
+def test_all_answers_of_neighbours_differ_in_values_only(
+    pair: str, lineage: str, exact: None
+) -> None:
+    only_values_differ(pair, lineage, ops.EVERY)
+
+
+def only_values_differ(pair: str, lineage: str, names: Sequence[str]) -> None:
     told, ledgers = [], []
     for df in _unknown(*NEIGHBOURS[pair]):
         said, ledger = _told_of(df, lineage, names)
