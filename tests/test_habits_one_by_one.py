@@ -102,10 +102,13 @@ def test_what_is_not_declared_is_refused() -> None:
 
 def test_other_private_objects_have_no_loops() -> None:
     p = private(clean())
-    for each in (p, p["age"], p["age"] > 3, p["city"].str, p["when"].dt, p["age"].mean()):
+    for each in (p["age"], p["age"] > 3, p["city"].str, p["when"].dt, p["age"].mean()):
         for ask in (list, iter, len, tuple, sorted, lambda each: [*each]):
             with pytest.raises((PrivateValueError, TypeError)):
                 ask(each)
+    with pytest.raises(PrivateValueError):
+        len(p)
+    assert list(p) == list(p.columns)  # names are public
     with pytest.raises(PrivateValueError):
         bool(p.groupby("city"))
     with pytest.raises(PrivateValueError):

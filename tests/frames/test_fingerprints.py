@@ -84,8 +84,11 @@ def test_key_and_fingerprints_are_the_users_own_in_no_ledger(tmp_path: Path, fol
     protect(tmp_path / "a.ledger").count(epsilon=1)
     dp.reset()
     kept = sorted(folder.iterdir())
-    assert len(kept) == 2
     assert {file.stat().st_mode & 0o777 for file in kept} == {0o600}
+    (since,) = (file for file in kept if file.suffix == ".since")
+    assert since.read_text() == "0", "of charges that were there before, and no secret"
+    kept.remove(since)
+    assert len(kept) == 2
     assert folder.stat().st_mode & 0o777 == 0o700
     whole = (tmp_path / "a.ledger").read_bytes()
     for file in kept:
@@ -96,11 +99,11 @@ def test_key_and_fingerprints_are_the_users_own_in_no_ledger(tmp_path: Path, fol
 
 def test_two_keys_make_two_fingerprints(tmp_path: Path, folder: Path) -> None:
     protect(tmp_path / "a.ledger")
-    mine = {file.name: file.read_text() for file in folder.iterdir()}
+    mine = {file.name: file.read_text() for file in folder.iterdir() if not file.suffix}
     for file in folder.iterdir():
         file.unlink()
     protect(tmp_path / "a.ledger")
-    theirs = {file.name: file.read_text() for file in folder.iterdir()}
+    theirs = {file.name: file.read_text() for file in folder.iterdir() if not file.suffix}
     assert not set(mine.values()) & set(theirs.values())
 
 
