@@ -100,6 +100,7 @@ def is_chosen(mutant: Mutant, arguments: list[str]) -> bool:
 def main(arguments: list[str]) -> int:
     cases, mutants = read()
     chosen = [mutant for mutant in mutants if is_chosen(mutant, arguments)]
+    chosen.sort(key=lambda mutant: bool(mutant.died))  # what never died comes first
     alive = 0
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         for mutant, said in zip(chosen, pool.map(Mutant.survives, chosen), strict=True):
