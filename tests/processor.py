@@ -147,6 +147,8 @@ class Processor:
         self.elsewhere |= Counter(output[2])  # each process left out the same
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if hasattr(self.config, "workerinput"):  # xdist's first process tells of all
+            return
         write_line, stage = terminalreporter.write_line, self.config.getoption("--stage")
         if stage:
             for line in comparison(read(stage), self.by_test):
