@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 from scripts import script
 
-pytest.importorskip("myst_parser", reason="reads pages as the docs site does: extra dev")
+pytest.importorskip("myst_parser", reason="reads pages as the docs site does: make test-browser")
 
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
+
+pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).parent.parent
 #: Of all but the changelog, which is plain text.
