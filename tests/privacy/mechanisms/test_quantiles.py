@@ -559,7 +559,7 @@ def test_a_quantile_can_not_be_noised_and_no_label_selected_from_several() -> No
     private = pd.DataFrame({"x": [1.0], "y": [2.0]}).dp
     refusal(lambda: private.median(bounds=(0, 1)).idxmax(epsilon=1), "needs counts or sums")
     anew(epsilon=1, delta=1e-5)
-    with pytest.raises(QueryError, match="selected by .*, and gets no noise"):
+    with pytest.raises(QueryError, match=r"selected by .*, and gets no noise"):
         private.median(bounds=(0, 1), epsilon=1, delta=1e-6, mechanism="gaussian")
     assert dp.ledger()._entries() == []
 
