@@ -103,7 +103,7 @@ VERBS: Refusals = OF_RESULTS | _by_name(
     ("cumsum cumprod cummax cummin", _OTHERS,
      "release an answer for each period or group, and take its .cumsum(), .cummax() …",
      _by_unit('df.groupby("person_id")["x"].cumsum()')),
-    ("cumcount", _OTHERS, "ask for the rows of each unit: frame.per_unit().agg(n='size')",
+    ("cumcount", _OTHERS, "ask for the rows of each unit: frame.per_unit().agg(rows='size')",
      _by_unit('df.groupby("person_id").cumcount()')),
     ("ngroup", "which groups there are is private", "number the declared keys: map({'a': 0, …})"),
     ("shift diff pct_change rolling expanding ewm", _OTHERS,
@@ -138,10 +138,11 @@ VERBS: Refusals = OF_RESULTS | _by_name(
      'select them, as in frame.query("age > 30")["income"].trimmed_mean(…)'),
     ("qcut", "its edges would be read from the data",
      "give public edges, as in cut([0, 18, 65, 120])"),
-    ("sem", _LACKING, "release agg(['std', 'count'], …), and divide: std / count ** 0.5, which "
-     "leaves out the noise of the mean"),
+    ("sem", _LACKING, "release agg(['std', 'count'], …), and divide: std / np.sqrt(count), "
+     "which leaves out the noise of the mean"),
     ("skew kurt kurtosis", _LACKING,
-     "release means of powers, as in (frame['x'] ** 3).mean(bounds=…), and compute it of these"),
+     "release means of powers, as in (frame['x'] * frame['x']).mean(bounds=…), and compute it of "
+     "these"),
     ("mad", _LACKING, "ask for std, or for quantiles"),
     ("prod product", _LACKING, "release the sum of logarithms: np.log(frame['x']).sum(bounds=…)"),
     ("argmax argmin searchsorted", "rows have no positions",
