@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from .errors import DPError
 from .ledger import statement
 from .ledger.ledger import Ledger
-from .ledger.storage.copies import copied, loss_accepted
+from .ledger.storage.copies import accept_loss, copy_ledger
 from .ledger.storage.sqlite import SqliteStore
 from .ledger.storage.store import MISSING
 from .ledger.storage.verify import Verdict, verified
@@ -111,12 +111,12 @@ def _export(asked: argparse.Namespace) -> tuple[str, int]:
 
 
 def _copy(asked: argparse.Namespace) -> tuple[str, int]:
-    copied(asked.file, asked.copy)
+    copy_ledger(asked.file, asked.copy)
     return f"copied to {_plain(asked.copy)}", SOUND
 
 
 def _accept_loss(asked: argparse.Namespace) -> tuple[str, int]:
-    loss_accepted(asked.file)
+    accept_loss(asked.file)
     return f"noted in {_plain(asked.file)}: {MISSING}", SOUND
 
 

@@ -292,7 +292,7 @@ def refuse(
     known : why it lacks what pandas has.
     """
     found = known.get(name)
-    function, instead = foreign.called(sys._getframe())
+    function, instead = foreign.caller(sys._getframe())
     if function:  # such as one that asks for a shape
         return UnsupportedVerb(f"{function} would read private values. Instead, {instead}.")
     if found:

@@ -47,11 +47,14 @@ class Columns:
             kinds = {id(kind): kind for kind in map(type, cells)}.values()
             if any(issubclass(kind, _MUTABLE) for kind in kinds):
                 array = np.empty(len(cells), dtype=object)
-                # beyond the limits of cells, an array may say that it is larger than any memory
+                # beyond the limits of cells, an array may say that it is larger than any memory:
+                # it is missing, and stays so whatever becomes of it
                 beyond = self[self._frame.columns[position]].null()
                 for i, cell in enumerate(cells):
-                    is_copied = issubclass(type(cell), _MUTABLE) and not beyond[i]
-                    array[i] = _own(cell) if is_copied else cell
+                    if issubclass(type(cell), _MUTABLE):
+                        array[i] = None if beyond[i] else _own(cell)
+                    else:
+                        array[i] = cell
                 column: Any = pd.Series(array, index=self._frame.index, dtype=object)
                 self._frame.isetitem(position, column)  # of an array, pandas would infer a dtype
 

@@ -230,7 +230,7 @@ def _check_version(running: Session, name: str, version: str | None, own: Own) -
         return
     dataset = (store.identity, name, str(version), f"form {FORM}")
     if fingerprints.charges_before(dataset, lambda: store.charges_of(name, version)):
-        store.not_compared(name, version)
+        store.note_not_compared(name, version)
     if not fingerprints.is_as_before(dataset, own.fingerprint):
         raise SourceError(
             f"the data of {name!r} have changed since version {version!r} was protected, so its "

@@ -43,7 +43,7 @@ INSTEAD: dict[str, dict[str, str]] = {
 }  # fmt: skip
 
 
-def called(frame: FrameType) -> tuple[str, str]:
+def caller(frame: FrameType) -> tuple[str, str]:
     """The function of another library that asks for values, and what to write in its place; two
     empty texts where none does, or none is known. Only names of functions are looked at."""
     found, own = ("", ""), __name__.partition(".")[0]

@@ -104,7 +104,7 @@ class Private:
     _is_answer: ClassVar[bool] = False
 
     def _refuse(self, what: str) -> NoReturn:
-        function, instead = foreign.called(sys._getframe())
+        function, instead = foreign.caller(sys._getframe())
         if function:
             what = f"{function} would read private values. Instead, {instead}. {what.capitalize()}"
         raise PrivateValueError(

@@ -47,13 +47,13 @@ class Connection(sqlite3.Connection):
     def _close(self) -> None:
         hold = self.hold
         if hold is not None and hold.users == 1:
-            hold.unguard(self._emptied)
+            hold.unguard(self._empty_log_at_end)
         self._suspend()
         self.hold = None
         if hold is not None:
             hold.leave()
 
-    def _emptied(self, descriptor: int) -> bool:
+    def _empty_log_at_end(self, descriptor: int) -> bool:
         """Whether all of the log is in the file, and the log may go."""
         if self.is_closed or self.hold is None or self.path is None:
             return True
@@ -62,7 +62,7 @@ class Connection(sqlite3.Connection):
                 self.execute("ROLLBACK")
             if not self.hold.log.is_ours(self.path):
                 return False
-            return log.emptied(self, descriptor, on_disk=True)
+            return log.empty(self, descriptor, on_disk=True)
         except (sqlite3.Error, OSError):
             return False
 
@@ -85,7 +85,7 @@ class Connection(sqlite3.Connection):
         was_closed, self.is_closed = self.is_closed, True
         super().close()
         if self.hold is not None and not was_closed:
-            self.hold.disconnected()
+            self.hold.note_disconnection()
 
 
 class _Kept:
@@ -261,12 +261,12 @@ class Connected:
     def _empty_log(self) -> None:
         """Move what was committed to the file itself, unless somebody still reads it as it was."""
 
-        def emptied(db: Connection) -> None:
+        def empty(db: Connection) -> None:
             if db.hold is not None and db.hold.descriptor is not None:
                 self._check_file(db)
-                log.emptied(db, db.hold.descriptor)
+                log.empty(db, db.hold.descriptor)
 
-        self._read(emptied, alone=True)
+        self._read(empty, alone=True)
 
     @contextmanager
     def _explaining_errors(self) -> Iterator[None]:

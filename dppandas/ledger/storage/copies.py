@@ -17,7 +17,7 @@ from .connections import Connection
 from .paths import checked_path
 
 
-def copied(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+def copy_ledger(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
     """Copy a ledger as it is at one moment, also while others charge: all in one file.
 
     Raises `StoreError` if there is no ledger, if it lacks its log, or if the target exists.
@@ -41,7 +41,7 @@ def copied(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> None
             raise StoreError(connections.explained(error, file)) from None
 
 
-def loss_accepted(path: str | os.PathLike[str]) -> None:
+def accept_loss(path: str | os.PathLike[str]) -> None:
     """Let a ledger go on that lacks its log, and note in its chain that charges may be missing.
 
     Raises `StoreError` if it lacks nothing, if anybody has it open, or if not even its beginning is

@@ -104,12 +104,12 @@ class Hold:
             self._map = os.open(map_, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
             _locked(self._map, *MAPPED)
 
-    def unguard(self, emptied: Callable[[int], bool]) -> None:
-        """Let the last connection tidy up, in a turn that ends with `leave`. If others take too
-        long, or not all of the log could be ``emptied`` into the file, it stays as it is."""
+    def unguard(self, empty_log: Callable[[int], bool]) -> None:
+        """Let the last connection tidy up, in a turn that ends with `leave`. The log stays as it is
+        if others take too long, or if ``empty_log`` couldn't move all of it into the file."""
         if self.descriptor is None or not self.log.is_open:
             return
-        if self._took_turn(True, CLOSING) and emptied(self.descriptor) and self._guarded:
+        if self._took_turn(True, CLOSING) and empty_log(self.descriptor) and self._guarded:
             _unlocked(self.descriptor, *SHARED)
             self._guarded = False
 
@@ -121,7 +121,7 @@ class Hold:
         if is_missing(path, mark_of(self.descriptor)):
             refuse_missing(path)
 
-    def disconnected(self) -> None:
+    def note_disconnection(self) -> None:
         """Note that SQLite has closed a connection. After the last, where nothing guards the log,
         it is gone."""
         self.connected -= 1

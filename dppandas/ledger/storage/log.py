@@ -7,7 +7,7 @@ the log is in the file. A file without the mark is whole; one with it is whole t
 log, however its last session ended; and one with it that has no log may lack charges.
 
 SQLite writes pages back as it knows them, so the same bits are set in each transaction, too: what
-it writes back is marked, and only `emptied` clears it. docs/adr/0045-the-log-is-needed.md has more.
+it writes back is marked, and only `empty` clears it. docs/adr/0045-the-log-is-needed.md has more.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def refuse_missing(path: File) -> NoReturn:
 # --- moving the log into the file -----------------------------------------------------------------
 
 
-def emptied(db: sqlite3.Connection, descriptor: int, on_disk: bool = False) -> bool:
+def empty(db: sqlite3.Connection, descriptor: int, on_disk: bool = False) -> bool:
     """Move all of the log into the file, and clear the mark. False if somebody still reads the file
     as it was, or has written meanwhile: then the mark stays. The caller has a turn alone."""
     version = "PRAGMA data_version"  # changes when others commit

@@ -85,7 +85,7 @@ class SqliteStore(Connected):
             check(before.total, after.total)
             for entry in entries:
                 chain.append(db, "charge", schema.charge_body(entry), entry.number, None)
-            self._note_not_compared(db, entries)
+            self._append_not_compared(db, entries)
             self._known = _last_charge(db), after
             changed = {(e.source, e.path): after.losses[e.source, e.path] for e in entries}
             db.executemany(schema.PUT, schema.spent_rows(changed))
@@ -197,10 +197,10 @@ class SqliteStore(Connected):
     def charges_of(self, source: str, version: str | None) -> int:
         return int(self._read(lambda db: one(db, _CHARGES, source, version)))
 
-    def not_compared(self, source: str, version: str | None) -> None:
+    def note_not_compared(self, source: str, version: str | None) -> None:
         self._not_compared.add((source, version))
 
-    def _note_not_compared(self, db: Connection, entries: Sequence[Entry]) -> None:
+    def _append_not_compared(self, db: Connection, entries: Sequence[Entry]) -> None:
         """Note, once, that nobody compared the data of these charges with those before them."""
         for source, version in {(e.source, e.version) for e in entries} & self._not_compared:
             body = {"source": source, "version": version}

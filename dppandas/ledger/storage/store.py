@@ -141,7 +141,7 @@ class Store(Protocol):
     def charges_of(self, source: str, version: str | None) -> int:
         """How many charges there are for a version of a source."""
 
-    def not_compared(self, source: str, version: str | None) -> None:
+    def note_not_compared(self, source: str, version: str | None) -> None:
         """Note with the next charge for a version of a source that the data weren't compared with
         those of the answers before it."""
 
@@ -292,7 +292,7 @@ class MemoryStore:
     def charges_of(self, source: str, version: str | None) -> int:
         return sum((e.source, e.version) == (source, version) for e in self._entries)
 
-    def not_compared(self, source: str, version: str | None) -> None:
+    def note_not_compared(self, source: str, version: str | None) -> None:
         """Data in memory are compared by `protect` itself."""
 
     def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:

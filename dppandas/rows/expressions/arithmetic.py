@@ -59,8 +59,8 @@ class Arithmetic(Infix):
         """By interval arithmetic: rounding to the nearest float64 keeps order."""
         a, b = self.left.bounds(domain), self.right.bounds(domain)
         if a is None or b is None:
-            times = (elapsed.spanned(each.declared(domain)) for each in (self.left, self.right))
-            return spans.span_of(self.operation, *times)
+            times = (elapsed.span_of(each.declared(domain)) for each in (self.left, self.right))
+            return spans.combine(self.operation, *times)
         if self.operation in ("/", "//") and b.lower <= 0 <= b.upper:
             return None
         if self.operation == "%":

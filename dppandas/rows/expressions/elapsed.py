@@ -72,7 +72,7 @@ def may_hold_times(v: Vector) -> bool:
     return bool(v.levels.said("holds times", _times_among, False)[:1])
 
 
-def spanned(declared: Declaration | None) -> Span | None:
+def span_of(declared: Declaration | None) -> Span | None:
     """The range of declared times or durations, or of a plain one."""
     if isinstance(declared, Keys) and len(declared.labels) == 1:
         with suppress(QueryError):  # further from 1970 than spans reach

@@ -109,7 +109,7 @@ def _end(value: Any) -> tuple[str, int, str | None] | None:
     return "clock" if isinstance(value, str) else family, exact, None
 
 
-def span_of(operation: str, a: Span | None, b: Span | None) -> Span | None:
+def combine(operation: str, a: Span | None, b: Span | None) -> Span | None:
     """The range of a sum or difference of times and durations; None where it isn't known.
 
     Clock times stand for those of one zone: across a change of the clock a difference may be an
