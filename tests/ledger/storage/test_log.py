@@ -70,7 +70,7 @@ MOMENTS = {
         "    lambda at, mark, on_disk=True, put=log.put_mark: put(at, mark) if on_disk else die()\n"
         ")\n"
         "store.add([entry()], lambda *both: None)", 2, False),
-    "before it moves the log": ("log.emptied = die; settled(first)", 1, False),
+    "before it moves the log": ("log.empty = die; settled(first)", 1, False),
     "when the log is in the file": (
         "log.put_mark = lambda at, mark, *on, **more: mark or die()\n"
         "settled(first)", 1, False),
