@@ -63,15 +63,13 @@ def run_demo(notebooks: Path) -> str:
     return result.stdout
 
 
-#: Whose stored answers are found on some processors only: tests/README.md.
-ROUNDED = "lecture_3a_global_sensitivity"
 #: The quickstart; with --deep the lectures, too; and at night the gallery.
 NAMES = [
     pytest.param(str(path.relative_to(NOTEBOOKS)), marks=marks)
     for path in [*sorted(NOTEBOOKS.glob("*.ipynb")), *sorted(NOTEBOOKS.glob("gallery/*.ipynb"))]
     for marks in [
         [] if path.stem == "quickstart"
-        else pytest.mark.nightly if path.parent.name == "gallery" or path.stem == ROUNDED
+        else pytest.mark.nightly if path.parent.name == "gallery"
         else pytest.mark.deep
     ]
 ]  # fmt: skip
