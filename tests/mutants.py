@@ -8,6 +8,7 @@ test is another one now, ``python tests/mutants.py 3 14`` those of some must-pas
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import os
@@ -90,16 +91,23 @@ def text_of(cases: dict[str, str], mutants: list[Mutant]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def is_chosen(mutant: Mutant, arguments: list[str]) -> bool:
-    if "--changed" in arguments:
-        return mutant.died != mutant.fingerprint()
-    cases = [each for each in arguments if each.isdecimal()]
-    return not cases or str(mutant.case) in cases
+def options(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("cases", nargs="*", type=int, help="only those of these must-pass cases")
+    parser.add_argument("--changed", action="store_true", help="only if source or test is another")
+    parser.add_argument("--save", action="store_true", help="bring the table up to date")
+    return parser.parse_args(arguments)
+
+
+def is_chosen(mutant: Mutant, by: argparse.Namespace) -> bool:
+    changed = not by.changed or mutant.died != mutant.fingerprint()
+    return changed and (not by.cases or mutant.case in by.cases)
 
 
 def main(arguments: list[str]) -> int:
+    by = options(arguments)
     cases, mutants = read()
-    chosen = [mutant for mutant in mutants if is_chosen(mutant, arguments)]
+    chosen = [mutant for mutant in mutants if is_chosen(mutant, by)]
     chosen.sort(key=lambda mutant: bool(mutant.died))  # what never died comes first
     alive = 0
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
@@ -109,7 +117,7 @@ def main(arguments: list[str]) -> int:
             print(f"case {mutant.case:2} · {mutant.name}: {verdict} ({mutant.test})", flush=True)
             died = "" if said else mutant.fingerprint()
             mutants[mutants.index(mutant)] = replace(mutant, died=died)
-            if "--save" in arguments:
+            if by.save:
                 TABLE.write_text(text_of(cases, mutants), "utf-8")
     print(f"{len(chosen) - alive} of {len(chosen)} mutants killed")
     return 1 if alive else 0
