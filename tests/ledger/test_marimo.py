@@ -137,7 +137,7 @@ def test_a_notebook_in_memory_is_answered_and_its_workers_are_not(
 ) -> None:
     page = exported(tmp_path, store="", moves=2, methods=["fork", "spawn"])
     assert told(page, "workers") == "['WorkerProcessError', 'WorkerProcessError']"
-    assert "(95 %)" in page, "numbers are shown with their errors"
+    assert "(95 %, noise only)" in page, "numbers are shown with their errors"
     spent = json.loads(told(page, "ledger"))["data"]
     # The named source answers twice more for nothing; the frame is paid for three times.
     assert sorted(spent) == [
@@ -151,7 +151,7 @@ def test_a_notebook_in_memory_is_answered_and_its_workers_are_not(
 
 def test_a_notebook_with_a_store_gives_the_same_numbers_again(real: None, tmp_path: Path) -> None:
     pages = [exported(tmp_path, store=', store="a.ledger"', moves=0, methods=[]) for _ in range(2)]
-    means = [page.split("(95 %)")[0].rsplit("<span>", 1)[1] for page in pages]
+    means = [page.split("(95 %, noise only)")[0].rsplit("<span>", 1)[1] for page in pages]
     assert means[0] == means[1]
     assert "±" in means[0]
     books = [json.loads(told(page, "ledger"))["data"] for page in pages]

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import RecordError
+from ...release.accuracy.expected import HELD
 from ...release.answers import results
 from ...release.answers.figures import Figures, ShownFigures
 from ...release.answers.record_bundle import RecordBundle
@@ -173,7 +174,8 @@ def foot_of(shown: ShownFigures, figures: Figures, kind: str) -> str:
     if record.preview:
         said = [f"preview: would cost {record.loss.in_short}, nothing was computed or charged"]
     elif isinstance(record, RecordBundle):
-        said.append(f"95 %: the errors of each of {len(record.components)} releases hold together")
+        many = len(record.components)
+        said.append(f"{HELD}: the errors of each of {many} releases hold together")
     else:
         said.append(_held(shown, figures, record))
     return " · ".join([*filter(None, said), f"a plain pandas {kind}"])
@@ -185,8 +187,8 @@ def _held(shown: ShownFigures, figures: Figures, record: Record) -> str:
     if not any(figures.units):
         return "no error is known"
     if record._statistic.each:
-        return "95 %: each given that it is told"
+        return f"{HELD}: each given that it is told"
     if number == 1 or figures.units[0] == "utility":
-        return "95 %"
+        return HELD
     some = "" if shown.places.size == number else f", {shown.places.size:,} shown"
-    return f"95 %: all {number:,} hold together{some}"
+    return f"{HELD}: all {number:,} hold together{some}"

@@ -18,6 +18,8 @@ from ...statistics import Statistic
 from ..query import Query
 
 CONFIDENCE = 0.95
+#: Beside every error: how sure it is, and that it counts the noise, not how few rows there are.
+HELD = "95 %, noise only"
 
 
 def parse_confidence(confidence: object) -> float:
@@ -78,8 +80,8 @@ def answered_error(
 def with_error(value: Any, error: Any) -> str:
     """A value and its error, rounded to two digits of the error."""
     if isinstance(error, pd.Timedelta):
-        return f"{value} ± {error} (95 %)"
+        return f"{value} ± {error} ({HELD})"
     if isinstance(value, int) and isinstance(error, int):
-        return f"{value:,} ± {error:,} (95 %)"
+        return f"{value:,} ± {error:,} ({HELD})"
     digits = max(0, min(12, 1 - math.floor(math.log10(error)))) if error > 0 else 12
-    return f"{value:,.{digits}f} ± {error:,.{digits}f} (95 %)"
+    return f"{value:,.{digits}f} ± {error:,.{digits}f} ({HELD})"

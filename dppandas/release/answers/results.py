@@ -18,7 +18,7 @@ from ...privacy.sampling import entropy
 from ...rows.values import canonical
 from ...rows.values.objects import value_of
 from ...statistics.layout import format_value
-from ..accuracy.expected import CONFIDENCE, with_error
+from ..accuracy.expected import CONFIDENCE, HELD, with_error
 from ..pickles import register
 from ..query import Token, token
 from .figures import ShownFigures
@@ -78,7 +78,7 @@ class _Released:
             printer.text(f"preview, no answer ({self._record.expected or 'error unknown'})")
         elif self._record._statistic.no_interval:
             answered = self._record._answered
-            error = f" ({answered}, 95 %{self._noise_note()})" if answered else ""
+            error = f" ({answered}, {HELD}{self._noise_note()})" if answered else ""
             printer.text(format_value(self._plainly()) + error)
         else:
             said = with_error(self._plainly(), self._record.errors())
@@ -136,7 +136,7 @@ class _ReleasedLabel(_Released):
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         said = "preview, no answer" if self._record.preview else repr(self._plainly())
-        printer.text(f"{said} ({self._record.expected}, 95 %)")
+        printer.text(f"{said} ({self._record.expected}, {HELD})")
 
 
 class ReleasedText(_ReleasedLabel, str):

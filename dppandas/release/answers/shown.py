@@ -10,7 +10,7 @@ from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.mechanisms.selection import Selection
 from ...statistics.layout import format_value
 from ..accuracy import units
-from ..accuracy.expected import CONFIDENCE
+from ..accuracy.expected import CONFIDENCE, HELD
 
 #: The note beside a number that is mostly noise.
 DROWNED = "noise-dominated"
@@ -44,14 +44,14 @@ def text_of_several(bundle: Any) -> str:
 
 
 def in_a_line(record: Any) -> str:
-    """A release, its loss and its error: "Count of rows by city: ε = 0.1, ± 30 (95 %)"."""
+    """A release, its loss and its error: "Count of rows: ε = 0.1, ± 30 (95 %, noise only)"."""
     asked = questions.in_words(record.query)
     asked = asked if len(asked) < LONGEST else f"{asked[: LONGEST - 1]}…"
     return f"{asked}: {_told(record)}"
 
 
 def _told(record: Any) -> str:
-    error = f", {said} (95 %)" if (said := record._answered) else ""
+    error = f", {said} ({HELD})" if (said := record._answered) else ""
     return f"{record.loss.in_short}{error}"
 
 
@@ -64,7 +64,7 @@ def html(record: Any) -> str:
         for name, value, interval in _lines(record)
     )
     each = " of each label" if record._statistic.each else ""
-    head = f"<tr><th></th><th>answer</th><th>95 % interval{each}</th></tr>"
+    head = f"<tr><th></th><th>answer</th><th>95 % interval{each}, noise only</th></tr>"
     table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>" if rows else ""
     folded = f"<details><summary>{escape(_told(record))}</summary>{'<br>'.join(details)}</details>"
     return f'<div class="dppandas-record"><p><b>{first}</b></p>{folded}{table}</div>'

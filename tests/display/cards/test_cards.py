@@ -75,11 +75,11 @@ def test_a_series_shows_its_errors_and_how_they_hold(frozen: Callable[[int], Non
         "Aachen  12,860 ± 410",
         "Bonn    12,860 ± 410",
         "Köln     4,290 ± 410",
-        "ε = 0.01 · 95 %: all 3 hold together · a plain pandas Series",
+        "ε = 0.01 · 95 %, noise only: all 3 hold together · a plain pandas Series",
     ]
     assert text(counts.tail(1)).splitlines()[1:] == [
         "Köln  4,290 ± 410",
-        "ε = 0.01 · 95 %: all 3 hold together, 1 shown · a plain pandas Series",
+        "ε = 0.01 · 95 %, noise only: all 3 hold together, 1 shown · a plain pandas Series",
     ]
     found = html(counts)
     assert re.findall(r'<td class="dp-noisy"[^>]*>([^<]*)', found)[:2] == ["12,860", "± 410"]

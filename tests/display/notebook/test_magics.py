@@ -76,7 +76,9 @@ def test_entries_know_their_cell(shell: Any) -> None:
 
 def test_scalars_show_their_error_and_print_like_numbers(shell: Any, capsys: Any) -> None:
     n = pd.DataFrame({"x": range(1000)}).dp.count(epsilon=0.1)
-    assert shell.display_formatter.format(n)[0]["text/plain"] == f"{int(n):,} ± 30 (95 %)"
+    assert (
+        shell.display_formatter.format(n)[0]["text/plain"] == f"{int(n):,} ± 30 (95 %, noise only)"
+    )
     print(n)
     assert capsys.readouterr().out == f"{int(n)}\n"
 

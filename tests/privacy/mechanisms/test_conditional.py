@@ -191,7 +191,7 @@ def test_what_is_read_in_each_way_says_so() -> None:
     p = pd.DataFrame({"x": ["a"] * 90, "y": 0.5}).dp
     told = dp.record(p["x"].value_counts(epsilon=1, delta=DELTA))
     assert told.expected == "each at most ± 17"
-    assert ", each ± 3 (95 %)" in str(told)  # as answered: far above what is told
+    assert ", each ± 3 (95 %, noise only)" in str(told)  # as answered: far above what is told
     assert dp.ledger().to_frame()["error"].tolist() == ["each ± 3"]
     sums = dp.record(p.groupby("x", delta=DELTA)["y"].sum(bounds=(0, 1), epsilon=1))
     assert sums.expected.startswith("each ± ")

@@ -149,7 +149,7 @@ def test_each_column_asked_has_an_error_of_its_own(what: str) -> None:
     (entry,) = dp.ledger()._charges()
     said = "age ± {}, income ± {}".format(*map(units.format_value, errors))
     assert entry.known_error == said
-    assert f"{said} (95 %)" in str(dp.record(result))
+    assert f"{said} (95 %, noise only)" in str(dp.record(result))
 
 
 def test_by_group_errors_are_told_from_the_smallest_to_the_largest() -> None:
@@ -335,9 +335,9 @@ def test_a_number_says_it_quietly(frozen: Callable[[int], None]) -> None:
 
     frozen(0)
     people = shop()
-    assert pretty(people.count(epsilon=0.001)) == f"400 ± 2,996 (95 %, {DROWNED})"
-    assert pretty(people.count(epsilon=1)) == "400 ± 3 (95 %)"
-    assert pretty(people["debt"].sum(epsilon=0.001)).endswith("(95 %)")
+    assert pretty(people.count(epsilon=0.001)) == f"400 ± 2,996 (95 %, noise only, {DROWNED})"
+    assert pretty(people.count(epsilon=1)) == "400 ± 3 (95 %, noise only)"
+    assert pretty(people["debt"].sum(epsilon=0.001)).endswith("(95 %, noise only)")
 
 
 def test_of_what_is_combined_too() -> None:

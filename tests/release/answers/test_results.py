@@ -216,9 +216,9 @@ def pretty(value: Any) -> str:
 
 
 @pytest.mark.parametrize(("value", "error", "shown"), [
-    (1004, 30, "1,004 ± 30 (95 %)"), (-3, 30, "-3 ± 30 (95 %)"),
-    (1234567, 3, "1,234,567 ± 3 (95 %)"), (12.3456, 0.0123, "12.346 ± 0.012 (95 %)"),
-    (12.3456, 3.0, "12.3 ± 3.0 (95 %)"), (1234.5, 678.9, "1,234 ± 679 (95 %)"),
+    (1004, 30, "1,004 ± 30 (95 %, noise only)"), (-3, 30, "-3 ± 30 (95 %, noise only)"),
+    (1234567, 3, "1,234,567 ± 3 (95 %, noise only)"), (12.3456, 0.0123, "12.346 ± 0.012 (95 %, noise only)"),
+    (12.3456, 3.0, "12.3 ± 3.0 (95 %, noise only)"), (1234.5, 678.9, "1,234 ± 679 (95 %, noise only)"),
 ])  # fmt: skip
 def test_a_number_with_its_error(value: float, error: float, shown: str) -> None:
     from dppandas.release.accuracy.expected import with_error
@@ -230,13 +230,16 @@ def test_a_notebook_shows_the_error_too(frozen: Callable[[int], None]) -> None:
     frozen(4)
     df = pd.DataFrame({"x": np.arange(1000) % 7})
     n = df.dp.count(epsilon=0.1)
-    assert pretty(n) == "1,004 ± 30 (95 %)"
+    assert pretty(n) == "1,004 ± 30 (95 %, noise only)"
     assert f"{n}" == "1004"
-    assert pretty([n]) == "[1,004 ± 30 (95 %)]"
-    assert pretty(df.dp["x"].value_counts(keys=[0, 3]).idxmax(epsilon=1)) == "0 (gap ≤ 3, 95 %)"
-    assert pretty(rows().dp[["yes", "no"]].idxmax(epsilon=1)) == "'yes' (gap ≤ 3, 95 %)"
+    assert pretty([n]) == "[1,004 ± 30 (95 %, noise only)]"
+    assert (
+        pretty(df.dp["x"].value_counts(keys=[0, 3]).idxmax(epsilon=1))
+        == "0 (gap ≤ 3, 95 %, noise only)"
+    )
+    assert pretty(rows().dp[["yes", "no"]].idxmax(epsilon=1)) == "'yes' (gap ≤ 3, 95 %, noise only)"
     assert pretty(dp.record(n)) == str(dp.record(n))
-    assert pretty(df.dp["x"].mean(bounds=(0, 6), epsilon=1)).endswith(" (95 %)")
+    assert pretty(df.dp["x"].mean(bounds=(0, 6), epsilon=1)).endswith(" (95 %, noise only)")
 
 
 def test_the_repr_of_a_record_is_short_and_print_tells_all() -> None:
