@@ -380,16 +380,15 @@ def test_a_cache_that_cannot_be_written_is_refused_before_the_charge(
     assert private_files._root() == visits.parent / ".cache" / "dppandas" / "rows"
 
 
-def test_a_disk_too_full_for_whole_units_is_known_before_the_charge(
+def test_a_disk_that_is_too_full_for_whole_units_is_known_before_the_charge(
     visits: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the types of the columns that are brought together, whatever a first answer has found."""
+    """Whatever a first answer has found."""
     dp.session(epsilon=10, delta="1e-5")
     p = protected(visits, unit="who", max_rows=2)
     p.count(epsilon=1)
-    rows = p._table.engine.files.rows
     before = ops.statuses()
-    usage = type("Usage", (), {"free": 16 * rows - 1})
+    usage = type("Usage", (), {"free": private_files.ROOM - 1})
     monkeypatch.setattr(private_files.shutil, "disk_usage", lambda path: usage)
     groups = p.groupby("name", keys=["SECRET-a"])
     for ask in (
@@ -399,9 +398,9 @@ def test_a_disk_too_full_for_whole_units_is_known_before_the_charge(
     ):
         refusal(ask, "the disk of your cache is too full", SourceError)
     assert ops.statuses() == before
+    p.count(epsilon=1, fresh=True)  # which writes nothing
     usage.free += 1  # type: ignore[attr-defined]
     groups["who"].nunique(epsilon=1)
-    p.count(epsilon=1, fresh=True)
 
 
 # --- progress, interrupts, pruning ----------------------------------------------------------------
