@@ -62,7 +62,7 @@ def rehearse(attempt: Attempt, need: Need, columns: dict[Any, Any], library: str
 
     columns : the types of all that are read. way : what the caller may write instead.
     """
-    if _succeeds(attempt, need, columns):
+    if not columns or _succeeds(attempt, need, columns):
         return
     unable = [name for name in columns if not _succeeds(attempt, need, [name])]
     if not unable:

@@ -142,11 +142,11 @@ class ParquetFiles:
 
     def _no_rows(self, names: Sequence[str], texts: Sequence[str]) -> Any:
         """A batch without rows, as the first file's reader makes it."""
-        from pyarrow import RecordBatch, parquet
+        from pyarrow import RecordBatch, nulls, parquet
 
         with parquet.ParquetFile(self.files[0].path, read_dictionary=texts) as file:
             schema = file.read_row_groups([], columns=list(names)).schema
-        return RecordBatch.from_pylist([], schema)
+        return RecordBatch.from_arrays([nulls(0, kind) for kind in schema.types], schema=schema)
 
     def batches(
         self, piece: Piece, names: Sequence[str], rows: int, coded: bool = True
