@@ -100,10 +100,16 @@ def frame_in_known_types(frame: pd.DataFrame) -> pd.DataFrame:
         if known(kind) == kind:
             continue
         column: Any = frame.iloc[:, position].array
-        array = pd.arrays.ArrowExtensionArray(in_known_type(column.__arrow_array__()))  # type: ignore[attr-defined]
+        array = _in_pandas(in_known_type(column.__arrow_array__()))
+        series: Any = pd.Series(array, index=frame.index)
         found = found.copy(deep=False) if found is frame else found
-        found.isetitem(position, pd.Series(array, index=frame.index))
+        found.isetitem(position, series)
     return found
+
+
+def _in_pandas(column: Any) -> Any:
+    arrays: Any = pd.arrays
+    return arrays.ArrowExtensionArray(column)
 
 
 def frame_of_nothing(frame: pd.DataFrame) -> pd.DataFrame:
@@ -120,8 +126,7 @@ def _of_nothing(dtype: Any) -> Any:
     if isinstance(dtype, pd.ArrowDtype):
         import pyarrow as pa
 
-        nulls = pa.chunked_array([pa.nulls(2, dtype.pyarrow_dtype)])
-        return pd.arrays.ArrowExtensionArray(nulls)  # type: ignore[attr-defined]
+        return _in_pandas(pa.chunked_array([pa.nulls(2, dtype.pyarrow_dtype)]))
     if isinstance(dtype, np.dtype):
         nothing: list[Any] = [None] * 2 if dtype.kind == "O" else [0] * 2
         return np.array(nothing, dtype)
