@@ -14,11 +14,13 @@ import pandas as pd
 from ..rows.expressions import Expression
 from ..rows.facts.units import Unit
 from ..rows.values import vectors
-from . import parallel, truncation
+from . import parallel, rehearsal, truncation
 from . import per_unit as aggregates
 from .base import Engine, Kernel, Need, PerUnitColumns
 from .blocks import BLOCK, RowTable, add_blocks, reuse_memory
 from .readers import Columns, TableColumns
+
+_WITHOUT = "Convert it before dp.protect, or select the columns that your function needs."
 
 
 class PandasEngine:
@@ -36,7 +38,14 @@ class PandasEngine:
         self._by_unit: RowTable | None = None
 
     def check(self, needs: Sequence[Need]) -> None:
-        """Nothing can happen to rows in memory."""
+        """Rows in memory can be read; but not each type can be shown to a function of a caller."""
+        for need in needs:
+            if need.plain:
+                types = {name: self.read.type_of(name) for name in need.columns}
+                rehearsal.rehearse(self._try, need, types, "pandas", _WITHOUT)
+
+    def _try(self, need: Need, columns: object) -> None:
+        rehearsal.show(self.read.of_nothing(), need, self.unit)
 
     def made(self) -> PandasEngine:
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
+from functools import cached_property
 from threading import RLock
 from typing import Any, Protocol
 
@@ -12,6 +13,7 @@ import pandas as pd
 
 from ..rows.values import reading, vectors
 from ..rows.values.forms import Vector
+from .arrow_types import frame_in_known_types, frame_of_nothing
 
 
 class Columns:
@@ -59,9 +61,19 @@ class Columns:
                 self._frame.isetitem(position, column)  # of an array, pandas would infer a dtype
 
     def plain(self, names: Sequence[Any], rows: Any) -> pd.DataFrame:
-        """Some rows as they were given."""
-        found: pd.DataFrame = self._frame.iloc[rows, [self._positions[name] for name in names]]
+        """Some rows as they were given, or in types of which Arrow can pick some rows."""
+        found: pd.DataFrame = self._pickable.iloc[rows, [self._positions[name] for name in names]]
         return found
+
+    @cached_property
+    def _pickable(self) -> pd.DataFrame:
+        return frame_in_known_types(self._frame)
+
+    def of_nothing(self) -> Columns:
+        return Columns(frame_of_nothing(self._frame))
+
+    def type_of(self, name: Any) -> Any:
+        return self._frame.dtypes.iloc[self._positions[name]]
 
 
 _MUTABLE = (list, set, dict, bytearray, np.ndarray)
@@ -72,6 +84,9 @@ def _own(cell: Any) -> Any:
         return deepcopy(cell)
     except Exception:  # too deep, or can't be copied
         return cell
+
+
+_NOTHING = np.empty(0, dtype=np.intp)
 
 
 class ComputedColumns(dict[Any, Vector]):
@@ -89,33 +104,11 @@ class ComputedColumns(dict[Any, Vector]):
         frame.columns = pd.Index(list(names), tupleize_cols=False)
         return frame
 
+    def of_nothing(self) -> ComputedColumns:
+        return ComputedColumns({name: self[name].take(_NOTHING) for name in self}, 0)
 
-def without_views(column: Any) -> Any:
-    """A column of Arrow in a type that all of Arrow's functions know."""
-    from pyarrow import types
-
-    if types.is_dictionary(column.type):
-        return _without_views_in_dictionary(column)
-    if "view" not in str(column.type) or types.is_nested(column.type):
-        return column
-    return column.cast("large_string" if types.is_string_view(column.type) else "large_binary")
-
-
-def _without_views_in_dictionary(column: Any) -> Any:
-    import pyarrow as pa
-
-    kind = column.type
-    if "view" not in str(kind.value_type):
-        return column
-    parts = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    plain = [
-        pa.DictionaryArray.from_arrays(p.indices, without_views(p.dictionary), ordered=kind.ordered)
-        for p in parts
-    ]
-    if not isinstance(column, pa.ChunkedArray):
-        return plain[0]
-    values = pa.large_string() if "string" in str(kind.value_type) else pa.large_binary()
-    return pa.chunked_array(plain, pa.dictionary(kind.index_type, values, kind.ordered))
+    def type_of(self, name: Any) -> Any:
+        return type(self[name]).__name__
 
 
 class ArrowColumns:
@@ -148,6 +141,12 @@ class ArrowColumns:
         found: pd.DataFrame = some.to_pandas(ignore_metadata=True)
         return found
 
+    def of_nothing(self) -> ArrowColumns:
+        return ArrowColumns(self._table.schema.empty_table())
+
+    def type_of(self, name: Any) -> Any:
+        return self._table.schema.field(name).type
+
 
 class TableColumns(Protocol):
     """The columns of a table in memory, in closed forms."""
@@ -160,3 +159,9 @@ class TableColumns(Protocol):
 
     def plain(self, names: Sequence[Any], rows: Any) -> pd.DataFrame:
         """Some rows as plain values, for a function that the caller wrote."""
+
+    def of_nothing(self) -> TableColumns:
+        """Columns of the same types without any value of these."""
+
+    def type_of(self, name: Any) -> Any:
+        """The type of a column, as its library prints it."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ...errors import QueryError
 from ...rows.expressions import Expression
 from ...rows.facts.units import Unit
 from .. import per_unit as aggregates
+from .. import rehearsal
 from ..base import Engine, Kernel, Need, PerUnitColumns, ReadError
 from ..blocks import BLOCK
 from .work import Failed, Partial, PerUnit, Work, version
@@ -42,8 +44,9 @@ class ClusterEngine(ABC):
     whether each scan compares the sum of row hashes with that of the first.
     """
 
-    #: What the library is called.
+    #: What the library is called, and what to write of a column whose type it can't handle.
     library: str
+    way: str
 
     def __init__(
         self, rows: Any, columns: tuple[Any, ...], unit: Unit, key: bytes, checked: bool = False
@@ -57,6 +60,7 @@ class ClusterEngine(ABC):
         self._steps: tuple[PerUnit, ...] = ()
         self._seen = Seen()
         self._is_ready: list[bool] = []
+        self._rehearsed: set[tuple[Need, ...]] = set()
 
     def check(self, needs: Sequence[Need]) -> None:
         if any(need.plain for need in needs) and self.leaves_process():
@@ -67,6 +71,34 @@ class ClusterEngine(ABC):
         if not self._is_ready:
             self._check_workers()
             self._is_ready.append(True)
+        for need in needs:
+            self._rehearse(need)
+
+    def _rehearse(self, need: Need) -> None:
+        """Refuse types that the library or a worker can't handle, once for each need."""
+        asked = (need, *(step.need for step in self._steps))
+        if asked not in self._rehearsed:
+            sent = self._columns_sent(need)
+            types = dict(zip(sent, self.types_of(sent), strict=True))
+            rehearsal.rehearse(self._try, need, types, self.library, self.way)
+            self._rehearsed.add(asked)
+
+    def _try(self, need: Need, columns: Collection[Any]) -> None:
+        """Do what is needed with columns that hold nothing; with few of them, only the first step
+        of the work, which is what meets their types."""
+        work = self._work(rehearsal.kernel(need))
+        whole = {*self._columns_sent(need)} <= {*columns}
+        if not whole:
+            work = replace(work, steps=())
+        names = [n for n in self.source_columns if n in columns or n == work.unit.column]
+        try:
+            found = pickle.loads(self.run_with_nothing(work, names))
+            if isinstance(found, Failed):
+                raise ReadError(f"a worker of {self.library} failed{found}")
+        except ReadError as error:
+            if str(error).endswith(str(Failed(""))):  # no machine did
+                raise TypeError("a type that can't be handled") from None
+            raise
 
     def _check_workers(self) -> None:
         """Refuse workers that can't run what is sent to them, by a job of one row."""
@@ -114,6 +146,7 @@ class ClusterEngine(ABC):
         made.unit = Unit(self.unit.column, 1)
         made.columns = (self.unit.column, *asked)
         made.block, made._seen, made._is_ready = self.block, self._seen, self._is_ready
+        made._rehearsed = self._rehearsed
         return made
 
     @abstractmethod
@@ -123,6 +156,14 @@ class ClusterEngine(ABC):
     @abstractmethod
     def version_there(self) -> str:
         """The dppandas of a worker."""
+
+    @abstractmethod
+    def types_of(self, names: list[Any]) -> list[Any]:
+        """The types of some columns of the source."""
+
+    @abstractmethod
+    def run_with_nothing(self, work: Work, names: list[Any]) -> bytes:
+        """As `run`, with columns of the same types that hold no value of the source."""
 
     @abstractmethod
     def run(self, work: Work, names: list[Any], label: str) -> bytes:

@@ -8,8 +8,10 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from ..arrow_types import frame_in_known_types, frame_of_nothing
 from ..base import ReadError
 from ..parallel import Progress
 from ..readers import Columns
@@ -26,6 +28,10 @@ class DaskEngine(ClusterEngine):
     """A DataFrame of Dask. Each question is a graph of its own, which the user's scheduler runs."""
 
     library = "Dask"
+    way = (
+        "Leave it out with frame.drop(columns=…) before dp.protect, or read it with another dtype."
+    )
+    _keeps_all = False
 
     def leaves_process(self) -> bool:
         import dask.local
@@ -37,6 +43,21 @@ class DaskEngine(ClusterEngine):
         from dask.delayed import delayed
 
         return str(delayed(version, pure=False)().compute())
+
+    def types_of(self, names: list[Any]) -> list[Any]:
+        return list(self.rows._meta[names].dtypes)
+
+    def run_with_nothing(self, work: Work, names: list[Any]) -> bytes:
+        """Two partitions of what Dask says that the rows look like."""
+        import dask
+        import dask.dataframe as dd
+
+        rows = frame_of_nothing(self.rows._meta[names])
+        with dask.config.set({"dataframe.convert-string": False}):
+            parts = dd.from_pandas(rows, npartitions=2, sort=False)
+        nothing = DaskEngine(parts, tuple(names), self.unit, self.key)
+        nothing._keeps_all = True
+        return nothing.run(work, names, "types")
 
     def run(self, work: Work, names: list[Any], label: str) -> bytes:
         from dask.delayed import delayed
@@ -66,7 +87,7 @@ class DaskEngine(ClusterEngine):
         if not work.whole:
             return found
         number = found.npartitions
-        dealt = partial(_dealt, unit=work.unit.column, number=number)
+        dealt = partial(_dealt, unit=work.unit.column, number=number, keeps_all=self._keeps_all)
         meta = dealt(found._meta)
         shuffled = found.map_partitions(dealt, meta=meta).shuffle(
             BUCKET, npartitions=number, shuffle_method=_method(found._meta)
@@ -74,11 +95,13 @@ class DaskEngine(ClusterEngine):
         return shuffled[names]
 
 
-def _dealt(frame: pd.DataFrame, unit: Any, number: int) -> pd.DataFrame:
-    """The rows that have a unit, and where they go."""
+def _dealt(frame: pd.DataFrame, unit: Any, number: int, keeps_all: bool = False) -> pd.DataFrame:
+    """The rows that have a unit, and where they go; with ``keeps_all`` the others go somewhere."""
     where = bucket(Columns(frame), unit, number)
+    if keeps_all:
+        where[:] = np.maximum(where, 0)
     # a new frame of the same columns: pandas would keep the index, whose values may be private
-    found = frame.assign(**{BUCKET: where}).reset_index(drop=True)
+    found = frame_in_known_types(frame).assign(**{BUCKET: where}).reset_index(drop=True)
     return found[found[BUCKET] >= 0]
 
 

@@ -71,6 +71,7 @@ class SparkEngine(ClusterEngine):
     """A DataFrame of Spark. Each question is a job of its own."""
 
     library = "Spark"
+    way = "Cast it, or leave it out with frame.drop(…), before dp.protect."
 
     def check(self, needs: Sequence[Need]) -> None:
         self.rows.check()
@@ -83,6 +84,22 @@ class SparkEngine(ClusterEngine):
         one = self.rows.frame.sparkSession.range(1, numPartitions=1)
         (row,) = _Job(one.mapInArrow(_versions, _FORM), "Spark starts").collected()
         return bytes(row.partial).decode()
+
+    def types_of(self, names: list[Any]) -> list[Any]:
+        types = dict(self.rows.frame.dtypes)
+        return [types[name] for name in names]
+
+    def run_with_nothing(self, work: Work, names: list[Any]) -> bytes:
+        """Spark plans a frame without rows, which is what meets its types; and the work is done
+        here, for a job would take seconds to start."""
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        frame, zone = self.rows.frame, self.rows.zone
+        empty = frame.sparkSession.createDataFrame([], frame.schema)
+        nothing = SparkEngine(SparkPlan(empty, zone, ()), tuple(names), self.unit, self.key)
+        unlogged(lambda: nothing._parts(work, names))
+        table = to_arrow_schema(frame.schema, timezone=zone).empty_table().select(names)
+        return work([ArrowColumns(table)])
 
     def run(self, work: Work, names: list[Any], label: str) -> bytes:
         self.rows.check()

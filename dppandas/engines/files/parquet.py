@@ -5,7 +5,8 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -13,8 +14,8 @@ from typing import Any
 
 from ...errors import QueryError, quoted
 from ...rows.values import hashing
+from ..arrow_types import in_known_type
 from ..base import ReadError
-from ..readers import without_views
 
 #: Rows that a thread reads before it takes the next: whole row groups of one file.
 PIECE = 2**20
@@ -89,19 +90,21 @@ def _no_parquet(path: str) -> str:
 
 
 class ParquetFiles:
-    """The rows of some files, one file after the other."""
+    """The rows of some files, one file after the other: of all columns, or of those named."""
 
-    def __init__(self, paths: Sequence[str]) -> None:
+    def __init__(self, paths: Sequence[str], columns: Sequence[str] | None = None) -> None:
         import pyarrow as pa
 
-        self.files = tuple(map(FileState.of, _each_once(paths)))
+        self.files = tuple(map(FileState.of, each_once(paths)))
         self.pieces: list[Piece] = []
         self.rows = 0
         self.schema: Any = pa.schema([])
         for number, state in enumerate(self.files):
             self._add(number, state.path)
-        self.names = tuple(n for n in self.schema.names if not _UNNAMED_INDEX.fullmatch(n))
         self.types = dict(zip(self.schema.names, self.schema.types, strict=True))
+        named = self.schema.names if columns is None else columns
+        self.names = tuple(n for n in named if n in self.types and not _UNNAMED_INDEX.fullmatch(n))
+        self._left_out = () if columns is None else sorted({*self.schema.names} - {*columns})
 
     def _add(self, number: int, path: str) -> None:
         from pyarrow import ArrowException, parquet
@@ -129,12 +132,41 @@ class ParquetFiles:
                 groups, rows = [], 0
 
     def fingerprint(self, key: bytes) -> str:
-        """Equal while no file was written."""
-        return hashing.digest(repr(self.files), key)
+        """Equal while no file was written, of the same columns."""
+        facts = (self.files, self._left_out) if self._left_out else self.files
+        return hashing.digest(repr(facts), key)
+
+    def has_types_of(self, schema: Any) -> bool:
+        """Whether another schema has the same types, whatever numbers dictionaries have: a column
+        that it alone has, or has twice, isn't one of these."""
+        given = dict(zip(schema.names, schema.types, strict=True))
+        if len(given) < len(schema.names):
+            return False
+        return all(
+            name in self.types
+            and _decoded(self.types[name]) == _decoded(kind)
+            and getattr(self.types[name], "ordered", False) == getattr(kind, "ordered", False)
+            for name, kind in given.items()
+        )
 
     def check(self) -> None:
         for state in self.files:
             state.check()
+
+    def without_rows(self, names: Collection[Any]) -> ParquetFiles:
+        """Some of the columns, with one piece that has no rows, in the types that are read."""
+        found = copy(self)
+        found.names = tuple(name for name in self.names if name in names)
+        found.rows, found.pieces = 0, [Piece(0, (), 0, 0)]
+        return found
+
+    def _no_rows(self, names: Sequence[str], texts: Sequence[str]) -> Any:
+        """A batch without rows, as the first file's reader makes it."""
+        from pyarrow import RecordBatch, nulls, parquet
+
+        with parquet.ParquetFile(self.files[0].path, read_dictionary=texts) as file:
+            schema = file.read_row_groups([], columns=list(names)).schema
+        return RecordBatch.from_arrays([nulls(0, kind) for kind in schema.types], schema=schema)
 
     def batches(
         self, piece: Piece, names: Sequence[str], rows: int, coded: bool = True
@@ -146,6 +178,9 @@ class ParquetFiles:
         state = self.files[piece.file]
         state.check()
         texts = [name for name in names if coded and _is_text(self.types[name])]
+        if not piece.groups:
+            yield _by_name(self._no_rows(names, texts), names)
+            return
         number = 0
         try:
             with parquet.ParquetFile(state.path, read_dictionary=texts, pre_buffer=False) as file:
@@ -161,7 +196,7 @@ class ParquetFiles:
             raise ReadError(_damaged(state.path))
 
 
-def _each_once(paths: Sequence[str]) -> list[str]:
+def each_once(paths: Sequence[str]) -> list[str]:
     """The files that paths name, each by its first name: a row may count only once."""
     once: dict[Any, str] = {}
     for path in paths:
@@ -196,7 +231,7 @@ def _by_name(batch: Any, names: Sequence[str]) -> Any:
 
     if not {*names} <= {*batch.schema.names}:
         raise ReadError("a column can't be read by its name. Rename columns with a dot in it.")
-    columns = [without_views(batch.column(name)) for name in names]
+    columns = [in_known_type(batch.column(name)) for name in names]
     return RecordBatch.from_arrays(columns, names=list(names))
 
 

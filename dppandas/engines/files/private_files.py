@@ -31,15 +31,20 @@ def _root() -> Path:
     return root
 
 
-def check_space(needed: int) -> None:
-    """Refuse work for whose files, of so many bytes, the disk is too full."""
+#: Bytes that must be free before anything is written. How many will be needed follows from the
+#: number of rows: to ask for them would tell it to whoever fills the disk, at no charge.
+ROOM = 2**26
+
+
+def check_room() -> None:
+    """Refuse work for which the disk is too full, whatever the rows are."""
     try:
         root = _root()
         with tempfile.TemporaryFile(dir=root):  # whether it can be written, no flag tells for sure
             free = shutil.disk_usage(root).free
     except OSError as error:
         raise ReadError(_cannot(error)) from None
-    if free < needed:
+    if free < ROOM:
         raise ReadError(_FULL)
 
 

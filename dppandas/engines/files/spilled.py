@@ -8,7 +8,7 @@ bucket fits memory. A name is exact for whole numbers, and 128 bits of keyed has
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -22,7 +22,6 @@ from ...rows.values.forms import Numbers, Vector
 from .. import parallel
 from ..blocks import RowTable
 from ..readers import ArrowColumns
-from . import private_files
 from .private_files import private_file, private_folder
 
 T = TypeVar("T")
@@ -59,29 +58,6 @@ def _is_exact(engine: Any) -> bool:
 def _record(engine: Any) -> np.dtype[Any]:
     words = 1 if _is_exact(engine) else 2
     return np.dtype([("unit", "<u8", (words,)), ("hash", "<u8"), ("row", "<u8")])
-
-
-def check_space(engine: Any, whole: Sequence[Collection[Any]], finds_kept: bool) -> None:
-    """Refuse before the charge if the disk can't take what the charge would write: a record a row
-    where the kept ones are to be found, and each set of columns of which units are brought
-    together. How many rows are kept is private, so it is asked whether all would fit."""
-    sizes = [sum(_width(engine.files.types[n]) for n in _wanted(engine, each)) for each in whole]
-    if finds_kept:
-        sizes.append(_record(engine).itemsize)
-    private_files.check_space(engine.files.rows * max(sizes, default=0))
-
-
-def _wanted(engine: Any, names: Collection[Any]) -> list[Any]:
-    """The columns of rows that are brought together: those asked for, and the unit."""
-    return [name for name in engine.columns if name in names or name == engine.unit.column]
-
-
-def _width(kind: Any) -> int:
-    """Bytes of an element on disk, at least: of a text, where it begins."""
-    try:
-        return int(kind.bit_width) // 8
-    except ValueError:
-        return 8
 
 
 def _names(v: Vector, key: bytes, exact: bool) -> tuple[Words, npt.NDArray[np.bool_]]:
@@ -206,7 +182,7 @@ def by_unit(
     """A function of tables, each of which holds all rows of its units that are kept, and some
     columns of them."""
     number, exact = _buckets(engine.files.rows), _is_exact(engine)
-    wanted = _wanted(engine, names)
+    wanted = [name for name in engine.columns if name in names or name == engine.unit.column]
     with private_folder() as folder:
         spill = _Spill(folder)
         pieces = parallel.Shared(engine.files.pieces)

@@ -12,16 +12,21 @@ from ...rows.accumulators import Accumulator
 from ...rows.expressions import Expression
 from ...rows.facts.units import Unit
 from ...rows.values.forms import joined
-from .. import parallel
+from .. import parallel, rehearsal
 from .. import per_unit as aggregates
 from ..base import Engine, Kernel, Need, PerUnitColumns
 from ..blocks import BLOCK, RowTable, add_blocks, reuse_memory
 from ..pandas import PerUnitEngine, by_unit
 from ..readers import ArrowColumns, ComputedColumns, TableColumns
-from . import pruning, spilled
+from . import private_files, pruning, spilled
 from .parquet import ParquetFiles, Piece
 
 T = TypeVar("T")
+
+_WAY = (
+    "Write the files with another type, or leave the column out: "
+    "pyarrow.dataset.dataset(path).replace_schema(…) of the other columns."
+)
 
 
 class StreamingEngine:
@@ -38,12 +43,27 @@ class StreamingEngine:
         self.prune = prune
         self._kept: spilled.KeptRows | None = None
         self._lock = Lock()
+        self._rehearsed: set[Need] = set()
 
     def check(self, needs: Sequence[Need]) -> None:
         self.files.check()
-        if self.unit.column is not None:
-            read = [need.columns for need in needs if need.whole_units]
-            spilled.check_space(self, read, finds_kept=self._kept is None)
+        has_units = self.unit.column is not None
+        if has_units and (self._kept is None or any(need.whole_units for need in needs)):
+            private_files.check_room()
+        for need in {*needs} - self._rehearsed:
+            types = {n: self.files.types[n] for n in self.columns if has_units or n in need.columns}
+            rehearsal.rehearse(self._try, need, types, "Arrow", _WAY)
+            self._rehearsed.add(need)
+
+    def _try(self, need: Need, columns: Collection[Any]) -> None:
+        """Do what is needed with no rows of some columns, and the unit."""
+        nothing = StreamingEngine(
+            self.files.without_rows({*columns, self.unit.column}), self.unit, self.key
+        )
+        nothing.accumulate_rows(rehearsal.kernel(need), "types")
+        if need.plain:
+            for found in nothing._columns(nothing.files.pieces[0], [*need.columns]):
+                rehearsal.show(found, need, self.unit)
 
     def made(self) -> StreamingEngine:
         return self

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...engines.readers import ArrowColumns, without_views
+from ...engines.arrow_types import in_known_type
+from ...engines.readers import ArrowColumns
 from ...errors import QueryError
 from ...rows.facts.kinds import Schema, of_arrow
 from .base import Given, InMemory, Own
@@ -25,7 +26,7 @@ class ArrowTable(Given):
         import pyarrow as pa
 
         read = without_words(self.read, "its rows")
-        columns = list(map(without_views, read.columns))
+        columns = list(map(in_known_type, read.columns))
         table = pa.Table.from_arrays(columns, names=self.names)
         copied = pa.BufferOutputStream()
         with pa.ipc.new_stream(copied, table.schema) as writer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ...engines.base import Engine, ReadError
 from ...engines.files.parquet import ParquetFiles
@@ -16,9 +17,11 @@ from .base import Given, Own
 class Files(Given):
     """Parquet files, which stay where they are: a change is noticed, and refused."""
 
-    def __init__(self, paths: Sequence[str], prune: bool) -> None:
+    def __init__(
+        self, paths: Sequence[str], prune: bool, columns: Sequence[str] | None = None
+    ) -> None:
         try:
-            self.files = ParquetFiles(paths)
+            self.files = ParquetFiles(paths, columns)
         except ReadError as error:
             raise QueryError(str(error)) from None
         self.prune = prune
@@ -26,6 +29,10 @@ class Files(Given):
         types = [self.files.types[name] for name in self.names]
         self.kinds = kinds_of(self.names, types)
         self.ordered = ordered_of(self.names, types)
+
+    def has_types_of(self, schema: Any) -> bool:
+        """Whether these are the columns of a schema, in its types."""
+        return self.files.has_types_of(schema)
 
     def own(self) -> Own:
         return self

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from ...engines.files.parquet import find
-from ...errors import QueryError
+from ...engines.files.parquet import each_once, find
+from ...errors import QueryError, quoted
 from .arrow_tables import ArrowTable, without_words
 from .base import Given
 from .dask_frames import DaskFrame, is_of_dask
@@ -80,17 +80,55 @@ def _table(data: Any) -> Given:
 
 
 def _dataset(data: Any, prune: bool) -> Given:
-    """Local Parquet files stay where they are; other datasets are read into memory."""
+    """A dataset as its owner gave it. Local Parquet files stay where they are, if their rows are
+    all that it has; other datasets are read into memory."""
+    from pyarrow import dataset
+
+    try:
+        fragments = list(data.get_fragments())
+    except ValueError:  # Arrow's, of a dataset that was filtered
+        raise QueryError(
+            "a pyarrow.dataset with .filter(…) isn't protected as it is. Protect the dataset "
+            "without it, and write the filter as frame.query(…); or give dataset.to_table(), which "
+            "reads the rows that pass into memory."
+        ) from None
+    if isinstance(data, dataset.FileSystemDataset):
+        _refuse_twice(data.files)
+    if fragments and _is_local_parquet(data, fragments):
+        files = Files([os.path.abspath(path) for path in data.files], prune, data.schema.names)
+        if files.has_types_of(data.schema):
+            return files
+    return ArrowTable(data.schema, data.to_table)
+
+
+def _refuse_twice(paths: list[str]) -> None:
+    """Refuse files that are listed twice: Arrow would count each row of theirs twice, and so one
+    row would count as two."""
+    if len(each_once(paths)) < len(paths):
+        twice = next(path for i, path in enumerate(paths) if len(each_once(paths[: i + 1])) <= i)
+        raise QueryError(
+            f"the dataset lists {quoted(twice)} twice, so that each of its rows would count twice. "
+            "List each file once."
+        )
+
+
+def _is_local_parquet(data: Any, fragments: list[Any]) -> bool:
+    """Whether a dataset is of whole Parquet files on this machine, without columns in names of
+    folders."""
     from pyarrow import dataset, fs
 
-    fragments = list(data.get_fragments())
-    is_plain = isinstance(data, dataset.FileSystemDataset) and all(
-        not dataset.get_partition_keys(each.partition_expression) for each in fragments
-    )
-    is_local = is_plain and fragments and isinstance(data.filesystem, fs.LocalFileSystem)
-    if is_local and data.format.default_extname == "parquet":
-        return Files([os.path.abspath(path) for path in data.files], prune)
-    return ArrowTable(data.schema, data.to_table)
+    if not isinstance(data, dataset.FileSystemDataset):
+        return False
+    if not isinstance(data.filesystem, fs.LocalFileSystem):
+        return False
+    if data.format.default_extname != "parquet":
+        return False
+    if any(dataset.get_partition_keys(each.partition_expression) for each in fragments):
+        return False
+    try:  # some row groups of a file may be a fragment
+        return all(len(each.row_groups) == each.metadata.num_row_groups for each in fragments)
+    except (OSError, ValueError):  # which reading the file will tell
+        return True
 
 
 def _arrow(what: str) -> Any:

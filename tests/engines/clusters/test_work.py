@@ -27,7 +27,7 @@ PARTITIONS = 5
 class Workers(ClusterEngine):
     """Partitions of a frame, in this process; works and answers travel as bytes."""
 
-    library = "a test"
+    library, way = "a test", "Leave it out."
     sent: list[Work] = []  # noqa: RUF012
     version = staticmethod(lambda: "0.1.0")
 
@@ -36,6 +36,12 @@ class Workers(ClusterEngine):
 
     def version_there(self) -> str:
         return self.version()
+
+    def types_of(self, names: list[Any]) -> list[Any]:
+        return list(self.rows[names].dtypes)
+
+    def run_with_nothing(self, work: Work, names: list[Any]) -> bytes:
+        return work([Columns(self.rows[names].iloc[:0])])
 
     def run(self, work: Work, names: list[Any], label: str) -> bytes:
         self.sent.append(work)

@@ -1,0 +1,136 @@
+"""Columns of Arrow in types that all of Arrow's functions know. `take` knows neither views nor run
+ends, of whole columns or inside lists and structs: rows of such columns can't be picked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+
+def known(kind: Any) -> Any:
+    """The type of the same values that can be taken; itself, if Arrow has no way there."""
+    from pyarrow import types
+
+    if types.is_run_end_encoded(kind):
+        return known(kind.value_type)
+    return kind if _has_run_ends(kind) else _without_views(kind)
+
+
+def _has_run_ends(kind: Any) -> bool:
+    """Whether run ends lie inside a type, which no function of Arrow decodes."""
+    from pyarrow import types
+
+    inner = [kind.field(i).type for i in range(kind.num_fields)]
+    return any(types.is_run_end_encoded(each) or _has_run_ends(each) for each in inner)
+
+
+def _without_views(kind: Any) -> Any:
+    import pyarrow as pa
+    from pyarrow import types
+
+    if isinstance(kind, pa.BaseExtensionType):
+        stored = known(kind.storage_type)
+        return kind if stored == kind.storage_type else stored
+    if types.is_string_view(kind):
+        return pa.large_string()
+    if types.is_binary_view(kind):
+        return pa.large_binary()
+    if types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, known(kind.value_type), kind.ordered)
+    if types.is_map(kind):
+        return pa.map_(_field(kind.key_field), _field(kind.item_field), kind.keys_sorted)
+    if types.is_struct(kind):
+        return pa.struct([_field(kind.field(i)) for i in range(kind.num_fields)])
+    if types.is_list(kind):
+        return pa.list_(_field(kind.value_field))
+    if types.is_large_list(kind):
+        return pa.large_list(_field(kind.value_field))
+    if types.is_fixed_size_list(kind):
+        return pa.list_(_field(kind.value_field), kind.list_size)
+    return kind  # views of lists can be taken
+
+
+def _field(field: Any) -> Any:
+    return field.with_type(_without_views(field.type))
+
+
+def in_known_type(column: Any) -> Any:
+    """A column, or an array, in the type that is known. Types alone decide whether it can be: no
+    conversion looks at what a cell holds."""
+    import pyarrow as pa
+
+    kind = known(column.type)
+    if kind == column.type:
+        return column
+    parts = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    parts = [_converted(part, kind) for part in parts]
+    return pa.chunked_array(parts, kind) if isinstance(column, pa.ChunkedArray) else parts[0]
+
+
+def _converted(array: Any, kind: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    if array.type == kind:
+        return array
+    if types.is_run_end_encoded(array.type):
+        if known(array.type.value_type) != array.type.value_type:  # decoding knows no views
+            values = in_known_type(array.values)
+            whole = pa.RunEndEncodedArray.from_arrays(array.run_ends, values)
+            array = whole.slice(array.offset, len(array))
+        return pc.run_end_decode(array)
+    if types.is_dictionary(array.type):
+        levels = _converted(array.dictionary, kind.value_type)
+        return pa.DictionaryArray.from_arrays(array.indices, levels, ordered=kind.ordered)
+    if isinstance(array, pa.ExtensionArray):
+        return _converted(array.storage, kind)
+    return array.cast(kind)
+
+
+def frame_in_known_types(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same frame, with its columns of Arrow in types that are known."""
+    found = frame
+    for position, dtype in enumerate(frame.dtypes.tolist()):
+        if not isinstance(dtype, pd.ArrowDtype):
+            continue
+        kind = dtype.pyarrow_dtype
+        if known(kind) == kind:
+            continue
+        column: Any = frame.iloc[:, position].array
+        array = _in_pandas(in_known_type(column.__arrow_array__()))
+        series: Any = pd.Series(array, index=frame.index)
+        found = found.copy(deep=False) if found is frame else found
+        found.isetitem(position, series)
+    return found
+
+
+def _in_pandas(column: Any) -> Any:
+    arrays: Any = pd.arrays
+    return arrays.ArrowExtensionArray(column)
+
+
+def frame_of_nothing(frame: pd.DataFrame) -> pd.DataFrame:
+    """Two rows that hold no value of a frame, in columns of its dtypes: with none at all, pandas
+    would leave out the steps that some types can't take."""
+    columns = {i: _of_nothing(dtype) for i, dtype in enumerate(frame.dtypes.tolist())}
+    found = pd.DataFrame(columns, index=range(2))
+    found.columns = frame.columns
+    return found
+
+
+def _of_nothing(dtype: Any) -> Any:
+    """Two missing values of a dtype, or zeros of one that has none."""
+    if isinstance(dtype, pd.ArrowDtype):
+        import pyarrow as pa
+
+        return _in_pandas(pa.chunked_array([pa.nulls(2, dtype.pyarrow_dtype)]))
+    if isinstance(dtype, np.dtype):
+        nothing: list[Any] = [None] * 2 if dtype.kind == "O" else [0] * 2
+        return np.array(nothing, dtype)
+    try:
+        return dtype.construct_array_type()._from_sequence([dtype.na_value] * 2, dtype=dtype)
+    except Exception:  # such as intervals of whole numbers
+        return np.array([None] * 2, object)
