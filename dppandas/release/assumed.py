@@ -16,10 +16,12 @@ from .session import Session
 
 def refuse_unknown(queries: Iterable[Query]) -> None:
     """Refuse to charge for answers that may be about nothing, for all that anybody knows of their
-    columns. Answers that are stored were paid for, and replay."""
-    for query in queries:
-        if said := expressions.refusal(query.assumed, _protects(query.source)):
-            raise QueryError(f"{query}: {said}")
+    columns. It names the columns of all. Answers that are stored were paid for, and replay."""
+    refused = [query for query in queries if any(each.is_refused for each in query.assumed)]
+    if refused:
+        found = [each for query in refused for each in query.assumed]
+        said = expressions.refusal(found, _protects(refused[0].source))
+        raise QueryError(f"{refused[0]}: {said}")
 
 
 def say_assumed(session: Session, queries: Iterable[Query]) -> None:

@@ -311,7 +311,7 @@ class _Assumptions:
         """A comparison of two columns; or with True, as where True is counted."""
         sides = expression.left, expression.right
         plain = [side.value for side in sides if isinstance(side, Literal)]
-        if any(isinstance(value, bool) for value in plain):
+        if expression.operation == "==" and any(value is True for value in plain):
             for side in sides:
                 self.need(side, kinds.TRUTHS)
         if plain:
