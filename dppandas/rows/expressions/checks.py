@@ -289,7 +289,7 @@ class _Assumptions:
             return
         for name, is_list in _undeclared(operand, self.facts):
             if kinds.TEXT not in wanted:
-                likely = next(each for each in kinds.KINDS if each in wanted)
+                likely = next((each for each in kinds.KINDS if each in wanted), kinds.UNKNOWN)
                 self._assume(name, kinds.LIST if is_list else likely, is_refused=True)
             elif set(wanted) <= {kinds.TEXT, kinds.LIST}:
                 self._assume(name, kinds.TEXT)
