@@ -117,13 +117,13 @@ ask .release(epsilon=…)>
         source = Source(entropy.identifier(), name, owner, declared, version, is_new, schema=schema)
         held = _held(running, source, own, terms, facts, meant)
     _refuse_others(running, held, terms, facts, meant)
-    warn_of_keys(declared, schema)
     table = replace(_table_of(held, declared, schema, found.levels, meant), times=found.times)
     return _framed(table, found, meant, running.strict)
 
 
 def _framed(table: Table, found: Given, declared: Schema, strict: bool) -> PrivateFrame:
     """The private frame of a source, whose token the plain one keeps."""
+    warn_of_keys(table.source.domain, table.source.schema)
     if not is_scratch():
         found.attrs[SOURCE_ATTR] = Token(table.source.id)
     ordered = frozenset() if strict else found.ordered
