@@ -218,7 +218,7 @@ def test_keys_that_no_value_can_equal_are_refused_and_warned_of() -> None:
     anew(epsilon=9)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        fits = dp.protect(df, "d", domain={"n": [1, True], "s": ["a"]})  # "s" may hold anything
+        fits = dp.protect(df, "d", domain={"s": ["a"]})  # "s" may hold anything
         assert fits[fits["n"].isin([1, "2"])].count(epsilon=1) is not None  # one that fits will do
 
 
