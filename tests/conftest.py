@@ -91,6 +91,14 @@ def fresh_session() -> Iterator[None]:
     identities.clear()
 
 
+@pytest.fixture(scope="module")
+def any_kind() -> Iterator[None]:
+    """Columns of objects may be asked for anything, as if each were declared "unknown"."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("dppandas.release.release.refuse_unknown", lambda queries: None)
+        yield
+
+
 def heaviest(weights: Any, starts: Any, exactly: Any) -> Any:
     """The first largest weight of each group."""
     groups = np.split(weights, starts[1:])

@@ -52,6 +52,9 @@ from dppandas.rows.facts.units import Unit
 from dppandas.statistics import REGISTRY, Cells, Layout, Sum, quantiles
 from dppandas.statistics.counting.counts import SHARE_STEP
 
+#: Cells of all sorts are read one by one here, whatever their column is.
+pytestmark = pytest.mark.usefixtures("any_kind")
+
 HOUSE = str(Path(dp.__file__).parent)
 CANARY = "canary-5b0f"
 NOON = datetime.datetime(2020, 1, 2, 12, tzinfo=datetime.UTC)

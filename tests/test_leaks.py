@@ -42,6 +42,9 @@ from dppandas.errors import LineageError, QueryError, SessionError
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from dppandas.rows.facts import keys
 
+#: Cells of all sorts are read one by one here, whatever their column is.
+pytestmark = pytest.mark.usefixtures("any_kind")
+
 HOUSE = Path(dp.__file__).parent
 CANARY = "CANARY_7f3a"
 NUMBER = 987654321.125

@@ -44,6 +44,9 @@ from dppandas.rows.values.vectors import Labels, vector
 from dppandas.statistics.distances import Measurer, Valuer
 from dppandas.statistics.scores import Scorer
 
+#: Cells of all sorts are read one by one here, whatever their column is.
+pytestmark = pytest.mark.usefixtures("any_kind")
+
 KEY = b"0123456789abcdef"
 PAIRS = size(quick=100, deep=300)  # for each statistic
 

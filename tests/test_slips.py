@@ -21,6 +21,9 @@ from dppandas.errors import (
     SourceError,
 )
 
+#: Cells of all sorts are read one by one here, whatever their column is.
+pytestmark = pytest.mark.usefixtures("any_kind")
+
 ROWS = pd.DataFrame({
     "x": [1.0, 2.0, 3.0] * 100, "y": [1.0, 4.0, 3.0] * 100, "g": ["a", "b", "a"] * 100,
     "f": [True, False, True] * 100, "when": pd.date_range("2025", periods=300),

@@ -20,7 +20,7 @@ from ..release.context import watching
 from ..release.query import Query
 from ..release.session import scratch
 from ..rows.facts.domain import parse_domain
-from ..rows.facts.kinds import Schema, of_columns, parse
+from ..rows.facts.kinds import Schema, of_columns, parse, undeclared
 from ..rows.facts.units import Unit, whole_number
 from ..statistics import Statistic
 from ..statistics.scores import CallerFunction
@@ -159,7 +159,8 @@ def _run(
         try:
             people = protect(frame, "audited", unit.column, unit.max_rows, **terms)
             # the kinds that are public, whatever dtypes pandas inferred from these cells
-            source = replace(people._table.source, schema=schema)
+            unknown = undeclared(schema, terms["kinds"] or ())
+            source = replace(people._table.source, schema=schema, undeclared=unknown)
             people = PrivateFrame(replace(people._table, source=source), people._columns)
             # Which rows of a unit are kept is drawn once for a source: here once for a pair.
             engine: Any = session._sources["audited"].engine

@@ -107,7 +107,7 @@ class ColumnOperators(PrivateTable):
             left, right = by_place(symbol, left, right, self._table.source.domain)
         schema = self._table.source.facts.schema
         known, held = ([side.kind(of) for side in (left, right)] for of in ({}, schema))
-        if symbol == "+" and {kinds.TEXT} <= {*known} and {*held} <= {kinds.TEXT, kinds.UNKNOWN}:
+        if symbol == "+" and {kinds.TEXT} <= {*known} and {*held} <= {kinds.TEXT, *kinds.UNSURE}:
             return expressions.joined([left, right])
         if symbol == "+" and held == [kinds.TEXT, kinds.TEXT]:
             raise QueryError(

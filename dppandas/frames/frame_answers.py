@@ -94,7 +94,7 @@ class FrameAggregations(Naming, PivotMethods):
         kind = expression.kind(self._table.source.facts.schema)
         if kind in _MEASURED or (is_bounded and kind == kinds.TRUTH):
             return True
-        return kind == kinds.UNKNOWN and isinstance(self._table.declared(expression), Bounds | Span)
+        return kind in kinds.UNSURE and isinstance(self._table.declared(expression), Bounds | Span)
 
     def _described(self, percentiles: object, bounds: object) -> ReleaseBundle:
         is_bounded = bounds is not None

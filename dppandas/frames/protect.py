@@ -13,6 +13,7 @@ from ..errors import LineageError, QueryError, SourceError, hide_internals, quot
 from ..ledger.canonical import FORM
 from ..ledger.storage.store import Registered
 from ..privacy.sampling import entropy
+from ..release.assumed import warn_of_keys
 from ..release.private import Table
 from ..release.query import UNNAMED, Source, Token
 from ..release.session import (
@@ -26,7 +27,7 @@ from ..release.session import (
 from ..rows.expressions import Column, Declared, Expression
 from ..rows.facts.domain import Declaration, parse_domain
 from ..rows.facts.keys import SOURCE_ATTR, lasting_names
-from ..rows.facts.kinds import UNKNOWN, Kind, Schema, of_dtype
+from ..rows.facts.kinds import UNKNOWN, Kind, Schema, of_dtype, undeclared
 from ..rows.facts.kinds import parse as parse_kinds
 from ..rows.facts.units import Unit
 from ..rows.values import hashing
@@ -116,12 +117,13 @@ ask .release(epsilon=…)>
         source = Source(entropy.identifier(), name, owner, declared, version, is_new, schema=schema)
         held = _held(running, source, own, terms, facts, meant)
     _refuse_others(running, held, terms, facts, meant)
-    table = replace(_table_of(held, declared, schema, found.levels), times=found.times)
+    table = replace(_table_of(held, declared, schema, found.levels, meant), times=found.times)
     return _framed(table, found, meant, running.strict)
 
 
 def _framed(table: Table, found: Given, declared: Schema, strict: bool) -> PrivateFrame:
     """The private frame of a source, whose token the plain one keeps."""
+    warn_of_keys(table.source.domain, table.source.schema)
     if not is_scratch():
         found.attrs[SOURCE_ATTR] = Token(table.source.id)
     ordered = frozenset() if strict else found.ordered
@@ -164,10 +166,11 @@ def _columns(names: list[Any], ordered: frozenset[Any], declared: Schema) -> dic
 
 
 def _table_of(
-    held: ProtectedSource, declared: dict[Any, Declaration], schema: Schema, levels: tuple[Any, ...]
-) -> Table:
+    held: ProtectedSource, declared: dict[Any, Declaration], schema: Schema,
+    levels: tuple[Any, ...], meant: Schema,
+) -> Table:  # fmt: skip
     """The table of a source, with only the facts that are declared now."""
-    known = held.source if held.source.schema == schema else replace(held.source, schema=schema)
+    known = replace(held.source, schema=schema, undeclared=undeclared(schema, meant))
     source = known if known.domain == declared else replace(known, domain={})
     table = Table(source, held.engine, held.engine, levels=levels, facts=held.facts)
     return table.declaring(declared)
@@ -344,7 +347,8 @@ def _frame(df: Any, unit: Any, max_rows: int | None, kinds: Any) -> PrivateFrame
                 f"unit={quoted(unit)} can't change that. Leave unit= out."
             )
     engine = found.shared().engine(source.unit, entropy.key())
-    source = replace(source, schema=_schema(found.kinds, declared))
+    schema = _schema(found.kinds, declared)
+    source = replace(source, schema=schema, undeclared=undeclared(schema, declared))
     table = Table(source, engine, df, row_level, refusal, found.levels, found.times)
     return PrivateFrame(table, _columns(columns, found.ordered, declared))
 
@@ -354,7 +358,8 @@ def _series(series: pd.Series, row_level: bool, kinds: Any) -> PrivateSeries:
     lasting_names([series.name])
     name = "values" if series.name is None else series.name
     declared = parse_kinds({name: kinds} if isinstance(kinds, str) else kinds, [name])
-    source = replace(source, schema={name: of_dtype(series.dtype), **declared})
+    schema = {name: of_dtype(series.dtype), **declared}
+    source = replace(source, schema=schema, undeclared=undeclared(schema, declared))
     whole = series.to_frame(name)
     engine = PandasEngine(whole, source.unit, entropy.key())
     table = Table(source, engine, series, row_level, refusal)

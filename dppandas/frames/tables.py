@@ -52,6 +52,24 @@ def _keeps_order(expression: Expression | None, how: str) -> bool:
 Asked = dict[Any, tuple[Expression | None, str]]
 
 
+def _unknown(
+    table: Table, where: Expression | None, asked: Asked
+) -> tuple[dict[Any, Any], tuple[expressions.Assumption, ...]]:
+    """The new columns whose kind nobody knows, with the columns to declare, and what is assumed of
+    these: it is refused when something is asked of the new table."""
+    facts, unit = table.source.facts, table.source.unit.column
+    each = [(e, how) for e, how in asked.values() if e is not None]
+    needed = [(e, _AGGREGATED.get(how, kinds.ANY)) for e, how in each]
+    assumed = expressions.assumptions(where, [e for e, _ in each], needed, facts)
+    chosen: dict[Any, Expression] = {
+        name: e for name, (e, how) in asked.items() if e is not None and how in CHOSEN
+    }
+    chosen[unit] = Column(unit)
+    found = {name: expressions.undeclared_column(e, facts) for name, e in chosen.items()}
+    undeclared = {name: of for name, of in found.items() if of is not None}
+    return undeclared, (*table.source.assumed, *assumed)
+
+
 def _domain_of(table: Table, asked: Asked) -> dict[Any, Any]:
     """What is declared of the values holds for one of them, and for what lies between them."""
     found = {n: _declared(table, e, how) for n, (e, how) in asked.items() if e is not None}
@@ -161,11 +179,12 @@ charged; ask .release(epsilon=…)>
         table = frame._table
         unit, facts = table.source.unit.column, table.source.facts
         made = _name_of(table.source.made, frame._where, table.branches, asked)
+        undeclared, assumed = _unknown(table, frame._where, asked)
         schema = {unit: facts.schema.get(unit, kinds.UNKNOWN)}
         schema |= {name: _kind_of(facts, *each) for name, each in asked.items()}
         source = replace(
             table.source, unit=Unit(unit, 1), domain=_domain_of(table, asked), made=made,
-            schema=schema,
+            schema=schema, undeclared=undeclared, assumed=assumed,
         )  # fmt: skip
         engine = table.engine.per_unit(frame._where, table.branches, asked)
         if source.verified and made is not None:

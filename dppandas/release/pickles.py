@@ -33,7 +33,7 @@ from ..privacy.mechanisms import (
     smooth,
     thresholds,
 )
-from ..rows.expressions import Expression
+from ..rows.expressions import Assumption, Expression
 from ..rows.expressions.periods import Calendar
 from ..rows.facts.bounds import Bounds, Grid
 from ..rows.facts.keys import Keys
@@ -51,7 +51,7 @@ from .query import Query, Source, Token, token
 _KEPT: tuple[type, ...] = (
     Record, RecordBundle, Query, Source, Entry, Loss, Epsilon, Delta, LossRequest, Measure, Part,
     Unit, Statistic, Cells, Layout, GroupLabels, CallerFunction, Expression, Calendar, Keys, Bounds,
-    Grid, Span, Ruler,
+    Grid, Span, Ruler, Assumption,
     base.Sensitivity, conditional.ThresholdedNoise, noise.DiscreteLaplace, noise.DiscreteGaussian,
     partition_selection.PartitionSelection, quantile_plans.Node, quantiles.ExponentialQuantiles,
     selection.PermuteAndFlip, selection.Exponential, smooth.PolyPlace, smooth.AtRank,

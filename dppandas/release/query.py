@@ -14,7 +14,14 @@ from ..privacy.accounting.losses import Loss
 from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.selection import selecting
-from ..rows.expressions import Expression, Facts, samples
+from ..rows.expressions import (
+    Assumption,
+    Expression,
+    Facts,
+    assumptions,
+    never_counted,
+    samples,
+)
 from ..rows.facts.domain import Declaration
 from ..rows.facts.kinds import LIST, Schema
 from ..rows.facts.units import Unit
@@ -73,11 +80,15 @@ class Source:
     trusted: str = ""  # what else the caller asserts
     made: str | None = ""  # how a table of the source was made, as a name; None: unknown
     schema: Schema = field(default_factory=dict, compare=False)
+    #: The columns of unknown kind that nobody declared, each with its name in the source.
+    undeclared: Mapping[Any, Any] | None = field(default=None, compare=False)
+    #: What was taken for granted of such columns when the table was made.
+    assumed: tuple[Assumption, ...] = field(default=(), compare=False)
 
     @property
     def facts(self) -> Facts:
         """The public facts about its columns."""
-        return Facts(self.domain, self.schema)
+        return Facts(self.domain, self.schema, self.undeclared or {})
 
     @property
     def lineage(self) -> str:
@@ -130,6 +141,16 @@ class Query:
     def need(self) -> Need:
         """What is read for it."""
         return need_of(self.statistic, self.where)
+
+    @cached_property
+    def assumed(self) -> tuple[Assumption, ...]:
+        """What it takes for granted of columns whose kind nobody knows, by public facts alone."""
+        statistic, facts = self.statistic, self.source.facts
+        found = assumptions(self.where, statistic.expressions(), statistic.needed(), facts)
+        if (keys := statistic.cells.keys) is not None:
+            for place, by in enumerate(statistic.cells.by):
+                found += never_counted(by, keys.column(place), facts)
+        return (*self.source.assumed, *found)
 
     @cached_property
     def unit_sensitivity(self) -> Sensitivity:

@@ -33,6 +33,7 @@ from ..statistics.base import BranchKernel
 from .accuracy import expected, units
 from .answers.making import record_of
 from .answers.records import Record
+from .assumed import refuse_unknown, say_assumed
 from .blocks import preview
 from .context import here, program_of
 from .query import Query
@@ -109,6 +110,7 @@ def release_all(
         if prices is not None and due:
             losses = prices([(plan.query, plan.mechanism) for plan in due.values()])
             due = {plan.shared: plan.at(p) for plan, p in zip(due.values(), losses, strict=True)}
+        refuse_unknown(plan.query for plan in due.values())
         if allowed is not None:
             for plan in due.values():
                 allowed(plan.draft.loss)
@@ -138,6 +140,7 @@ def release_all(
         elif paid := ledger._reruns.paid(plan.draft):
             warn_user(paid)
         records.append(plan.record(answer))
+    say_assumed(running, (plan.query for plan in due.values()))
     return records
 
 

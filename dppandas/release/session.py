@@ -66,6 +66,8 @@ class Session:
         #: The latest different queries of this kernel, by name, the latest first.
         self._asked: dict[str, Query] = {}
         self._answered: deque[Answered] = deque(maxlen=KEPT)
+        #: What was said to be assumed, by source and column.
+        self._said: set[tuple[str, Any]] = set()
 
     @property
     def _is_untouched(self) -> bool:

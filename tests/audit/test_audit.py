@@ -44,6 +44,9 @@ from dppandas.audit import audit, check_sensitivity, neighbours, sensitivity
 from dppandas.audit.events import ClopperPearson
 from dppandas.types import AuditResult
 
+#: Cells of all sorts are read one by one here, whatever their column is.
+pytestmark = pytest.mark.usefixtures("any_kind")
+
 #: Noise of the fake mechanisms below. Nothing of dppandas draws from it.
 RNG = np.random.default_rng()
 #: Of neighbours, for each operation.

@@ -17,6 +17,9 @@ from dppandas.rows.facts.bounds import Bounds
 from dppandas.rows.facts.keys import Keys
 from dppandas.rows.values import MISSING, canonical, key
 
+#: Cells of all sorts are read one by one here, whatever their column is.
+pytestmark = pytest.mark.usefixtures("any_kind")
+
 #: Ends that round: a mean of three 0.1 lies above 0.1, and 3 * 0.1 above 0.3.
 ENDS = [(0.1, 0.1), (-0.3, 0.7), (0.0, 3.0), (-5.0, -0.1), (1e15 + 0.3, 1e16), (-2.0, 2.0)]
 MORE = verbs(

@@ -13,6 +13,9 @@ from sizes import third
 
 import dppandas as dp
 
+#: Cells of all sorts are read one by one here, whatever their column is.
+pytestmark = pytest.mark.usefixtures("any_kind")
+
 CALENDAR = ["D", "W", "W-WED", "MS", "ME", "QS", "QE", "QS-FEB", "QE-FEB", "YS", "YE", "YS-APR",
             "YE-JUN"]  # fmt: skip
 CLOCK = ["h", "6h", "15min", "30s"]

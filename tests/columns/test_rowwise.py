@@ -37,6 +37,9 @@ from dppandas.rows.expressions.text import MAPS, TESTS
 from dppandas.rows.expressions.times import DURATIONS, ISO, PARTS
 from dppandas.rows.values import MISSING, hashing, vectors
 
+#: Cells of all sorts are read one by one here, whatever their column is.
+pytestmark = pytest.mark.usefixtures("any_kind")
+
 EPSILON = 8
 Verb = Callable[[Any], Any]
 

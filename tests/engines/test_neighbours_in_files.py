@@ -12,6 +12,9 @@ import dppandas as dp
 from dppandas.audit import check_sensitivity, sensitivity
 from dppandas.engines.files import parquet, spilled
 
+#: Cells of all sorts are read one by one here, whatever their column is.
+pytestmark = pytest.mark.usefixtures("any_kind")
+
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 

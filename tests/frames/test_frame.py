@@ -16,6 +16,9 @@ from dppandas.engines.readers import Columns
 from dppandas.errors import LineageError, PrivateValueError, QueryError, UnknownColumn
 from dppandas.release.answers.results import ReleasedFloat, ReleasedInt, ReleasedText
 
+#: Cells of all sorts are read one by one here, whatever their column is.
+pytestmark = pytest.mark.usefixtures("any_kind")
+
 EDUC = [9, 12, 14, 16, 17, 20]
 EDUC_KEYS = [float(years) for years in EDUC]
 RATINGS = [1, 2, 3, 4, 5]

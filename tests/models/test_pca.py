@@ -15,6 +15,9 @@ from dppandas.models import PCA
 from dppandas.privacy.accounting.losses import Epsilon, Rho
 from dppandas.statistics import SecondMoments
 
+#: Cells of all sorts are read one by one here, whatever their column is.
+pytestmark = pytest.mark.usefixtures("any_kind")
+
 IRIS = load_iris(as_frame=True).data.set_axis(list("abcd"), axis=1)
 BOUNDS = {name: (float(IRIS[name].min()), float(IRIS[name].max())) for name in IRIS}
 

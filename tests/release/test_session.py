@@ -21,6 +21,9 @@ from dppandas.privacy.accounting.losses import Epsilon
 from dppandas.release.query import Token
 from dppandas.release.session import scratch
 
+#: Cells of all sorts are read one by one here, whatever their column is.
+pytestmark = pytest.mark.usefixtures("any_kind")
+
 
 def people() -> pd.DataFrame:
     columns = {"age": [20, 30, 40, 50], "income": [1.0, 2.0, 3.0, 4.0], "id": [1, 1, 2, 3]}

@@ -22,6 +22,9 @@ from dppandas.rows.expressions import Column, Expression
 from dppandas.rows.values.reading import column
 from dppandas.rows.values.vectors import Vector
 
+#: Cells of all sorts are read one by one here, whatever their column is.
+pytestmark = pytest.mark.usefixtures("any_kind")
+
 
 class Rows:
     """A chunk of all rows of a frame."""

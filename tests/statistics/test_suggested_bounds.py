@@ -18,6 +18,9 @@ from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.statistics import suggested_bounds
 from dppandas.statistics.suggested_bounds import CELLS, LARGEST, SMALLEST, cell_of, edges
 
+#: Cells of all sorts are read one by one here, whatever their column is.
+pytestmark = pytest.mark.usefixtures("any_kind")
+
 # --- cells ----------------------------------------------------------------------------------------
 
 

@@ -45,7 +45,7 @@ _NAMES: dict[str, frozenset[kinds.Kind]] = {
     "number": frozenset({kinds.NUMBER, kinds.DURATION}),
     **dict.fromkeys(("bool", "boolean"), frozenset({kinds.TRUTH})),
     **dict.fromkeys(("str", "string"), frozenset({kinds.TEXT})),
-    **dict.fromkeys(("object", "O"), frozenset({kinds.TEXT, kinds.LIST, kinds.UNKNOWN})),
+    **dict.fromkeys(("object", "O"), frozenset({kinds.TEXT, kinds.LIST, *kinds.UNSURE})),
     **dict.fromkeys(("datetime", "datetime64"), frozenset({kinds.TIME})),
     "datetimetz": frozenset({kinds.ZONED}),
     **dict.fromkeys(("timedelta", "timedelta64"), frozenset({kinds.DURATION})),

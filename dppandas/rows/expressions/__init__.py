@@ -19,7 +19,21 @@ from .arithmetic import (
     Outside,
 )  # fmt: skip
 from .base import ByBranch, Chunk, Column, Domain, Expression, Literal, Truth, by_branch, spanned
-from .checks import Facts, agree, check, family, holds_truths, need, times_once
+from .checks import (
+    Assumption,
+    Facts,
+    agree,
+    assumptions,
+    check,
+    family,
+    holds_truths,
+    need,
+    never_counted,
+    note,
+    refusal,
+    times_once,
+    undeclared_column,
+)  # fmt: skip
 from .conditionals import Cast, Declared, Mapped, Where, plain_or_missing
 from .elapsed import KINDS, ClipSpan, Measured
 from .formats import TimeText
@@ -32,11 +46,12 @@ from .times import DAY, ISO, InZone, Localized, TimePart
 
 __all__ = [
     "ARITHMETIC", "DAY", "EVERY", "FUNCTIONS", "ISO", "KINDS", "PAIRS", "Across", "And",
-    "Arithmetic", "ByBranch", "Calendar", "Cast", "Chunk", "Clip", "ClipSpan", "Column", "Compare",
-    "Cut", "Declared", "Domain", "Dot", "Element", "Expression", "Extreme", "Facts", "Function",
-    "HasElement", "InPart", "InPeriod", "InTable", "InZone", "IsIn", "IsMissing", "Joined",
-    "Literal", "Localized", "Lookup", "Mapped", "Measured", "Negative", "Not", "OfTwo", "Or",
-    "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart", "TimeText", "Truth", "Where",
-    "agree", "both", "by_branch", "check", "family", "holds_truths",
-    "joined", "need", "negated", "places", "plain_or_missing", "samples", "spanned", "times_once",
+    "Arithmetic", "Assumption", "ByBranch", "Calendar", "Cast", "Chunk", "Clip", "ClipSpan",
+    "Column", "Compare", "Cut", "Declared", "Domain", "Dot", "Element", "Expression", "Extreme",
+    "Facts", "Function", "HasElement", "InPart", "InPeriod", "InTable", "InZone", "IsIn",
+    "IsMissing", "Joined", "Literal", "Localized", "Lookup", "Mapped", "Measured", "Negative",
+    "Not", "OfTwo", "Or", "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart",
+    "TimeText", "Truth", "Where", "agree", "assumptions", "both", "by_branch", "check",
+    "family", "holds_truths", "joined", "need", "negated", "never_counted", "note", "places",
+    "plain_or_missing", "refusal", "samples", "spanned", "times_once", "undeclared_column",
 ]  # fmt: skip

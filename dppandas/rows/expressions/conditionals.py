@@ -134,7 +134,7 @@ _CASTS: dict[str, tuple[frozenset[Kind], Kind]] = {
     "int": (kinds.NUMBERS | kinds.TEXTS, kinds.NUMBER),
     "float": (kinds.NUMBERS | kinds.TEXTS, kinds.NUMBER),
     "bool": (kinds.NUMBERS | kinds.TEXTS, kinds.TRUTH),
-    "str": (kinds.LABELS, kinds.TEXT),
+    "str": (kinds.LABELS - {kinds.INTERVAL}, kinds.TEXT),
     "datetime": (kinds.TIMES | kinds.TEXTS, kinds.TIME),
 }
 

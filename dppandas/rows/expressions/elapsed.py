@@ -281,7 +281,7 @@ def _made_of(operation: str, left: Kind, right: Kind) -> Kind | None:
 
 
 def _may_be(kind: Kind) -> tuple[Kind, ...]:
-    return _EACH if kind == kinds.UNKNOWN else (kind,)
+    return _EACH if kind in kinds.UNSURE else (kind,)
 
 
 def kind_of(operation: str, left: Kind, right: Kind) -> Kind:
@@ -297,7 +297,7 @@ SIGNED = kinds.NUMBERS | {kinds.DURATION}
 
 def signed(kind: Kind) -> Kind:
     """The kind of a value of ``kind`` with its sign changed."""
-    return kind if kind in (kinds.DURATION, kinds.UNKNOWN) else kinds.NUMBER
+    return kind if kind == kinds.DURATION or kind in kinds.UNSURE else kinds.NUMBER
 
 
 def wanted(operation: str, other: Kind, is_left: bool) -> frozenset[Kind]:

@@ -50,7 +50,7 @@ class Compare(Infix, Truth):
         return vectors.compare_vectors(self.operation, left, right)
 
     def needs(self, schema: Schema) -> Needs:
-        wanted = kinds.LABELS if self.orders else kinds.ANY  # lists have no order
+        wanted = kinds.ORDERED if self.orders else kinds.ANY
         return ((side, wanted) for side in self.children())
 
     @property

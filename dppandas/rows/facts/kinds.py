@@ -30,15 +30,22 @@ DURATION, LIST, UNKNOWN = "duration", "list", "unknown"
 KINDS: tuple[Kind, ...] = (NUMBER, TRUTH, TEXT, TIME, ZONED, DURATION, LIST, UNKNOWN)
 #: The kind of `.dt.to_period`, with its frequency: "period[M]".
 PERIOD = "period"
+#: Kinds that only a dtype has: no cell of another column converts to them.
+INTERVAL, COMPLEX = "interval", "complex"
+#: Kinds that questions were once allowed to use for anything. What was answered then replays, and
+#: `checks.assumptions` says what may be asked anew.
+UNSURE = frozenset({UNKNOWN, INTERVAL, COMPLEX})
 
-ANY = frozenset(KINDS) | {PERIOD}
+ANY = frozenset(KINDS) | {PERIOD, INTERVAL, COMPLEX}
 #: Kinds to compute with; True is 1.
 NUMBERS = frozenset({NUMBER, TRUTH})
 TRUTHS = frozenset({TRUTH})
 TEXTS = frozenset({TEXT})
 TIMES = frozenset({TIME, ZONED})
-#: Kinds that can be labels: lists can't.
-LABELS = ANY - {LIST}
+#: Kinds that can be labels: lists and complex numbers can't.
+LABELS = ANY - {LIST, COMPLEX}
+#: Kinds whose values have an order here.
+ORDERED = LABELS - {INTERVAL}
 
 #: How to get a column of a kind.
 _ADVICE: dict[Kind, str] = {
@@ -65,6 +72,7 @@ _BETWEEN_KINDS: dict[tuple[Kind, Kind], str] = {
 
 _BY_LETTER = {
     "b": TRUTH, "i": NUMBER, "u": NUMBER, "f": NUMBER, "M": TIME, "m": DURATION, "U": TEXT,
+    "c": COMPLEX,
 }  # fmt: skip
 
 
@@ -84,6 +92,8 @@ def of_dtype(dtype: Any) -> Kind:
         return ZONED
     if isinstance(dtype, pd.PeriodDtype):
         return periods(dtype.freq.freqstr)
+    if isinstance(dtype, pd.IntervalDtype):
+        return INTERVAL
     return _BY_LETTER.get(getattr(dtype, "kind", "O"), UNKNOWN)
 
 
@@ -106,6 +116,8 @@ def of_arrow(dtype: Any) -> Kind:
     if name := getattr(dtype, "extension_name", ""):
         if name == "pandas.period":
             return periods(dtype.freq)
+        if name == "pandas.interval":
+            return INTERVAL
         is_stored = name != "arrow.uuid" and not name.startswith("pandas.")
         return of_arrow(dtype.storage_type) if is_stored else UNKNOWN
     tests = ((getattr(types, f"is_{name}", None), kind) for name, kind in _ARROW.items())
@@ -121,7 +133,7 @@ def of_columns(df: pd.DataFrame) -> dict[Any, Kind]:
 _BY_TYPE: dict[Kind, Any] = {
     TRUTH: bool | np.bool_, NUMBER: numbers.Real | Decimal, TEXT: str,
     TIME: datetime.date | np.datetime64, DURATION: datetime.timedelta | np.timedelta64,
-    LIST: list | tuple,
+    LIST: list | tuple, INTERVAL: pd.Interval, COMPLEX: complex | np.complexfloating,
 }  # fmt: skip
 
 
@@ -156,23 +168,23 @@ def joined(kinds: Iterable[Kind]) -> Kind:
 
 
 def is_in(kind: Kind, wanted: Collection[Kind]) -> bool:
-    """Whether values of a kind may be of a wanted one; unknown ones always may."""
-    return kind == UNKNOWN or kind in wanted or (PERIOD in wanted and bool(frequency(kind)))
+    """Whether values of a kind may be of a wanted one; those that nobody is sure of always may."""
+    return kind in UNSURE or kind in wanted or (PERIOD in wanted and bool(frequency(kind)))
 
 
-def can_equal(one: Kind, other: Kind) -> bool:
-    """Whether values of two kinds may be equal, or in order."""
-    return UNKNOWN in (one, other) or one == other or {one, other} <= NUMBERS
+def can_equal(one: Kind, other: Kind, unsure: Collection[Kind] = UNSURE) -> bool:
+    """Whether values of two kinds may be equal, or in order; those of ``unsure`` kinds may."""
+    return one in unsure or other in unsure or one == other or {one, other} <= NUMBERS
 
 
-def can_hold(kind: Kind, value: Any) -> bool:
+def can_hold(kind: Kind, value: Any, unsure: Collection[Kind] = UNSURE) -> bool:
     """Whether a plain value may equal one of a kind. Compared with times, a text that reads as a
     time means that time; without a zone, it means the local clock of any."""
-    if kind == UNKNOWN or is_missing(value):
+    if kind in unsure or is_missing(value):
         return True
     meant = of_value(value)
     if kind not in TIMES or meant != TEXT:
-        return can_equal(kind, meant)
+        return can_equal(kind, meant, unsure)
     time = time_of(value)
     return time is not None and (kind == ZONED or of_value(time) == kind)
 
@@ -185,6 +197,12 @@ def advice(kind: Kind, wanted: Kind) -> str:
 
 
 # --- what is declared -----------------------------------------------------------------------------
+
+
+def undeclared(schema: Schema, declared: Collection[Any]) -> dict[Any, Any]:
+    """The columns of unknown kind that nobody declared, each with its name in the source. A column
+    declared "unknown" is not among them: its owner wants each cell read by itself."""
+    return {name: name for name, kind in schema.items() if kind == UNKNOWN and name not in declared}
 
 
 def parse(kinds: object, columns: Collection[Any]) -> dict[Any, Kind]:

@@ -20,6 +20,9 @@ from dppandas.rows.expressions import text
 from dppandas.rows.values import cells, forms, vectors
 from dppandas.rows.values.families import MOST_CHARACTERS
 
+#: Cells of all sorts are read one by one here, whatever their column is.
+pytestmark = pytest.mark.usefixtures("any_kind")
+
 #: A limit that short texts reach, and texts around it.
 FEW = 12
 TEXTS = st.lists(st.text("ab-", max_size=FEW + 1), min_size=1, max_size=4)

@@ -26,6 +26,9 @@ from dppandas.rows.values.forms import Instants, Vector
 from dppandas.rows.values.vectors import as_objects
 from dppandas.statistics import Layout
 
+#: Cells of all sorts are read one by one here, whatever their column is.
+pytestmark = pytest.mark.usefixtures("any_kind")
+
 BERLIN = "Europe/Berlin"
 EPOCH = pd.Timestamp("1970-01-01").as_unit("us")
 THREE = st.lists(st.integers(-(2**50), 2**50), min_size=3, max_size=3)

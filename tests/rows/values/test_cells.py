@@ -50,6 +50,9 @@ from dppandas.rows.values.families import order as order_of
 from dppandas.rows.values.objects import value_of
 from dppandas.rows.values.reading import column
 
+#: Cells of all sorts are read one by one here, whatever their column is.
+pytestmark = pytest.mark.usefixtures("any_kind")
+
 BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
 NOON = dt.datetime(2020, 1, 1, 12)
 

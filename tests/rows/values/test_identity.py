@@ -20,6 +20,9 @@ from dppandas.errors import DPError, LineageError, SessionError
 from dppandas.rows.values.hashing import name_of, of_rows
 from dppandas.rows.values.vectors import vector
 
+#: Cells of all sorts are read one by one here, whatever their column is.
+pytestmark = pytest.mark.usefixtures("any_kind")
+
 #: Of neighbours, for each kind of odd unit.
 PAIRS = size(quick=16, deep=50)
 UTC, HOUR = datetime.UTC, datetime.timedelta(hours=1)
