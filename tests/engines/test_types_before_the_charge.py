@@ -5,6 +5,7 @@ import datetime as dt
 import shutil
 from collections.abc import Callable, Iterator
 from decimal import Decimal as D
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +198,14 @@ def test_what_types_alone_decide_is_refused_before_the_charge(engine: str, tmp_p
     assert answered > 50
 
 
+def answer_of(ask: Callable[[], Any]) -> Any:
+    """An answer; or that it is refused for the kind of its column."""
+    try:
+        return ask()
+    except QueryError:
+        return "refused"
+
+
 def is_answered_or_free(ask: Callable[[], Any]) -> bool:
     before = charges()
     try:
@@ -225,8 +234,9 @@ def test_views_are_read_as_in_memory(engine: str, tmp_path: Path, exact: None) -
             p = dp.protect(data, name="views", **UNITS[1])
             p._table.engine.key = KEY
             with noted(engine, name):
-                found.append([QUESTIONS[each][1](p) for each in asked])
+                found.append([answer_of(partial(QUESTIONS[each][1], p)) for each in asked])
         assert found[0] == found[-1], name
+        assert found[0].count("refused") <= 1, name  # lists can't be counted
 
 
 def test_a_type_that_cannot_be_read_is_refused_by_name() -> None:
@@ -235,6 +245,7 @@ def test_a_type_that_cannot_be_read_is_refused_by_name() -> None:
     said = refusal(lambda: p["n"].mean(**FEW), "Dask can't handle the type of 'x'", SourceError)
     assert "'n'" not in said
     assert "frame.drop(columns=…)" in said
+    dp.reset()
     plain = dp.protect(in_dask(table("runs in a struct")), name="rows")
     assert plain["n"].mean(**FEW) is not None  # which reads no other column
 

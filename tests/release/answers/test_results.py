@@ -217,8 +217,10 @@ def pretty(value: Any) -> str:
 
 @pytest.mark.parametrize(("value", "error", "shown"), [
     (1004, 30, "1,004 ± 30 (95 %, noise only)"), (-3, 30, "-3 ± 30 (95 %, noise only)"),
-    (1234567, 3, "1,234,567 ± 3 (95 %, noise only)"), (12.3456, 0.0123, "12.346 ± 0.012 (95 %, noise only)"),
-    (12.3456, 3.0, "12.3 ± 3.0 (95 %, noise only)"), (1234.5, 678.9, "1,234 ± 679 (95 %, noise only)"),
+    (1234567, 3, "1,234,567 ± 3 (95 %, noise only)"),
+    (12.3456, 0.0123, "12.346 ± 0.012 (95 %, noise only)"),
+    (12.3456, 3.0, "12.3 ± 3.0 (95 %, noise only)"),
+    (1234.5, 678.9, "1,234 ± 679 (95 %, noise only)"),
 ])  # fmt: skip
 def test_a_number_with_its_error(value: float, error: float, shown: str) -> None:
     from dppandas.release.accuracy.expected import with_error

@@ -52,7 +52,7 @@ def check(name: str, kind: str, made: Any) -> None:
         if MATRIX[name].answered & TEXTS:
             try:
                 asked(name, kind, made)
-            except QueryError as refused:  # for its plain values, whatever the column is; or
+            except dp.DPError as refused:  # for its plain values, whatever the column is; or
                 counts_true = "'truth'" in str(refused)  # as == True, by which True is counted
                 assert counts_true or kind not in MATRIX[name].answered
             return
