@@ -97,13 +97,11 @@ def _way_on(source: Source, facts: DeclaredFacts, mends: bool) -> str:
         return "make this frame again, and declare them of the new one."
     store = session.ledger._store
     if not store.charges_of(source.name, source.version):
+        if mends:
+            return ""
         return (
-            ""
-            if mends
-            else (
-                "correct domain= in dp.protect, which can still change, because nothing about this "
-                "source is charged yet. Then go on with the frame that it returns."
-            )
+            "correct domain= in dp.protect, which can still change, because nothing about this "
+            "source is charged yet. Then go on with the frame that it returns."
         )
     again = "end the session with dp.reset() and protect the source again. "
     if store.identity:

@@ -12,7 +12,7 @@ from ledgers import anew
 from refusals import refusal
 
 import dppandas as dp
-from dppandas.errors import LineageError, QueryError, SourceError
+from dppandas.errors import LineageError, SourceError
 from dppandas.release.session import running
 
 
