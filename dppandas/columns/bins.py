@@ -192,14 +192,17 @@ def edges_within(
         try:
             bounds = bounds_of(table, name, expression, within)
         except MissingArgument:
+            lists = table.list_for_tuple(expression)
             if has_range:
                 raise MissingArgument(
                     f"range= is needed for bins={number} of {name!r}, because dppandas never reads "
                     "it from the data. Write range=(lower, upper), or a list of edges as bins=."
+                    f"{lists}"
                 ) from None
             raise MissingArgument(
                 f"bins={number} of {name!r} needs declared bounds, because edges are never read "
                 "from the data. Declare them, as in .declare(age=(0, 60)), or give a list of edges."
+                f"{lists}"
             ) from None
         edges = _equal(bounds, number)
         if any(a >= b for a, b in itertools.pairwise(edges)):

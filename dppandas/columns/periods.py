@@ -114,7 +114,8 @@ def _cells(table: PrivateTable, grouper: Any, name: Any, ends: object) -> Cells:
     operand = lookup(name, table._columns)
     division = _division(grouper)
     ends = _known_ends(table, operand) if ends is None else ends
-    start, end = _ends(name, ends)
+    lists = "" if ends is not None else table._table.list_for_tuple(operand)
+    start, end = _ends(name, ends, lists)
     by_clock = start.tz is None and all(isinstance(each, str) for each in cast(Any, ends))
     division = replace(division, zone=start.tz, by_clock=by_clock)
     if division.kind == "tick" and start.tz is not None and str(start.tz) != "UTC":
@@ -141,12 +142,12 @@ def _known_ends(table: PrivateTable, operand: Expression) -> tuple[Any, ...] | N
     return tuple(map(str, declared.ends)) if declared.family == "clock" else declared.ends
 
 
-def _ends(name: Any, ends: object) -> tuple[pd.Timestamp, pd.Timestamp]:
+def _ends(name: Any, ends: object, lists: str) -> tuple[pd.Timestamp, pd.Timestamp]:
     """The first and last time of the public range. Texts without a zone mean local time, both for
     times with a zone and for times without."""
     example = f'range= of {name!r} must be (start, end), such as ("2020-01-01", "2020-12-31")'
     if ends is None:
-        raise MissingArgument(f"{example}. Which periods have rows is private.")
+        raise MissingArgument(f"{example}. Which periods have rows is private.{lists}")
     if not isinstance(ends, list | tuple) or len(ends) != 2:
         raise QueryError(f"{example}, not {quoted(ends)}.")
     start, end = map(timestamp, ends)

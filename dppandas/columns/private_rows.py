@@ -162,6 +162,7 @@ def declared_keys(table: Table, name: Any, expression: Expression) -> Keys:
             "short list follows from declared bounds. For periods of a public range write "
             'resample("MS", on="when", range=("2020-01-01", "2020-12-31")), or '
             'groupby(pd.Grouper(key="when", freq="MS"), range=…).'
+            f"{table.list_for_tuple(expression)}"
         )
     example = ["a", "b"] if kind == kinds.TEXT else [9, 12, 14]
     raise MissingArgument(

@@ -67,7 +67,7 @@ def range_of(table: Table, name: Any, expression: Expression, bounds: object) ->
     """The range of a column of numbers, times or durations: see `bounds_of`."""
     found = _known_range(table, name, expression, bounds)
     if found is None:
-        raise _no_bounds([(name, expression)])
+        raise _no_bounds(table, [(name, expression)])
     return found
 
 
@@ -78,7 +78,10 @@ def _known_range(
     named = shown(name, expression)
     declared = table.declared(expression)
     if isinstance(declared, Keys) and any(isinstance(k, str) for k in declared.labels):
-        raise QueryError(f"{named!r} is declared as text. Count it by value_counts().")
+        raise QueryError(
+            f"{named!r} is declared as text. Count it by value_counts()."
+            f"{table.list_for_tuple(expression)}"
+        )
     if isinstance(bounds, Mapping) and not Bounds.is_named(bounds):
         bounds = bounds.get(name)
     if bounds is not None:
@@ -98,7 +101,7 @@ def _known_range(
     return None
 
 
-def _no_bounds(columns: Sequence[tuple[Any, Expression]]) -> MissingArgument:
+def _no_bounds(table: Table, columns: Sequence[tuple[Any, Expression]]) -> MissingArgument:
     """The error for columns whose bounds are missing."""
     names = [shown(name, expression) for name, expression in columns]
     otherwise = "declare it: domain= of dp.protect, or .declare(…)"
@@ -112,6 +115,7 @@ def _no_bounds(columns: Sequence[tuple[Any, Expression]]) -> MissingArgument:
         f"bounds= is needed for {said}: the range that values are clipped to is never "
         "read from the data, because the largest value belongs to somebody. Write "
         f"bounds={each}, (0, 1) for True and False, or two times; or {otherwise}."
+        + "".join(dict.fromkeys(table.list_for_tuple(each) for _, each in columns))
     )
 
 
@@ -128,7 +132,7 @@ def ranges_of(
     except MissingArgument:
         lacking = [each for each in columns if _known_range(table, *each, bounds) is None]
         if len(lacking) > 1:
-            raise _no_bounds(lacking) from None
+            raise _no_bounds(table, lacking) from None
         raise
 
 

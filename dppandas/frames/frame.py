@@ -90,8 +90,9 @@ class PrivateFrame(FrameAggregations):
         join them.
 
         Raises `SourceError` for facts that contradict earlier ones about the source, from any
-        frame; and `QueryError` for computed columns, whose expressions imply what holds, as
-        ``.clip(0, 1)``, ``.cut(…)`` and ``.map(…)`` do.
+        frame, which only `dppandas.protect` can correct, while nothing is charged; and `QueryError`
+        for computed columns, whose expressions imply what holds, as ``.clip(0, 1)``, ``.cut(…)``
+        and ``.map(…)`` do.
 
         *Guarantee*: nothing is computed or released. Facts are your assertions, or come from
         releases. Wrong facts make answers inaccurate, but break no promise.
@@ -387,12 +388,9 @@ charged; ask .release(epsilon=…)>
     if len({name for name, _ in named}) < len(named):
         raise QueryError("two of these columns have the same name. Rename one.")
     first = named[0][1]
-    facts = {c: fact for _, each in named for c, fact in each._table.source.domain.items()}
-    table = PrivateFrame(
-        first._table.knowing(facts),
-        {name: first._other(column) for name, column in named},
-        first._where,
-    )
+    found = {name: first._other(column) for name, column in named}
+    known = first._table.joining(each._table for _, each in named)
+    table = PrivateFrame(known, found, first._where)
     return table.crosstab(
         [name for name, _ in sides[0]], [name for name, _ in sides[1]],
         keys=keys, normalize=normalize, margins=margins, margins_name=margins_name,

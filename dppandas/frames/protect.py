@@ -84,8 +84,8 @@ def protect(
     Frames that are made from the private frame by its own methods are row-wise, and their lineage
     is *verified*. It is *asserted* if plain pandas made ``df`` from the frame of an earlier source.
     With the same data and terms (when a cell is run again) it returns the same source. Other data
-    or terms under the same name raise `SourceError`, and so do facts that contradict earlier ones
-    about the source. More or fewer facts are allowed.
+    or terms under the same name raise `SourceError`. Facts may be more or fewer. They replace those
+    that they contradict, or raise `SourceError` once the ledger has a charge for the source.
 
     *Guarantee*: every answer protects all rows of a unit together.
 
@@ -170,10 +170,9 @@ def _table_of(
     levels: tuple[Any, ...], meant: Schema,
 ) -> Table:  # fmt: skip
     """The table of a source, with only the facts that are declared now."""
-    known = replace(held.source, schema=schema, undeclared=undeclared(schema, meant))
-    source = known if known.domain == declared else replace(known, domain={})
+    source = replace(held.source, domain={}, schema=schema, undeclared=undeclared(schema, meant))
     table = Table(source, held.engine, held.engine, levels=levels, facts=held.facts)
-    return table.declaring(declared)
+    return table.declaring(declared, mends=True)
 
 
 def _check_names(name: object, version: object) -> None:

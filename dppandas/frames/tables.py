@@ -282,10 +282,9 @@ def concat(frames: Sequence[V]) -> V:
             f"concat makes {len(parts)} branches of each row, and at most {MOST_BRANCHES} are "
             "possible. Concatenate fewer frames."
         )
-    facts = {column: fact for table in tables for column, fact in table.source.domain.items()}
     paths = [table.path for table in tables]
     shared = takewhile(lambda parts: len(set(parts)) == 1, zip(*paths, strict=False))
-    whole = given[0]._with(given[0]._columns, given[0]._where, first.knowing(facts))
+    whole = given[0]._with(given[0]._columns, given[0]._where, first.joining(tables))
     return whole._branched(
         parts, tuple(table.grown for table in tables), tuple(part for part, *_ in shared)
     )

@@ -11,6 +11,8 @@ import pandas as pd
 from ..errors import QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
+from ..rows.expressions import Column
+from ..rows.facts.domain import list_for_tuple
 from ..rows.facts.keys import Keys
 from .base import Box, Learnt, Model
 from .points import Matrix, floats, rounded
@@ -180,7 +182,11 @@ class TwoClasses(Linear):
             if isinstance(declared, Keys):
                 strange = [each for each in given if each not in declared.labels]
                 if strange:
-                    raise QueryError(f"classes= has {quoted(strange[0])}, no key of {declared}.")
+                    is_column = isinstance(target._expression, Column)
+                    lists = list_for_tuple(target.name, declared) if is_column else ""
+                    raise QueryError(
+                        f"classes= has {quoted(strange[0])}, no key of {declared}.{lists}"
+                    )
             return given
         if isinstance(declared, Keys):
             return _two(list(declared.labels))

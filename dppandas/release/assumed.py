@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import QueryError, warn_user
 from ..rows import expressions
-from ..rows.facts.domain import Declaration
+from ..rows.facts.domain import Declaration, list_for_tuple
 from ..rows.facts.keys import Keys
 from ..rows.facts.kinds import UNKNOWN, Schema, can_hold
 from .query import Query, Source
@@ -46,6 +46,7 @@ def warn_of_keys(domain: Mapping[Any, Declaration], schema: Schema) -> None:
                 f"of the keys of {column!r} in domain=, {never} of {len(labels)} can't equal a "
                 f"value of its kind, {kind}, and questions by these keys are refused. Give keys of "
                 "that kind, or declare another one: kinds={…}."
+                f"{list_for_tuple(column, known)}"
             )
 
 

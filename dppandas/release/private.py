@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from keyword import iskeyword
 from typing import Any, ClassVar, NoReturn
 
 from ..engines.base import Engine
-from ..errors import PrivateValueError, UnsupportedVerb, hide_internals, quoted
+from ..errors import PrivateValueError, SourceError, UnsupportedVerb, hide_internals, quoted
 from ..privacy.accounting.composition import Path
-from ..rows.expressions import Expression
+from ..rows.expressions import Expression, spanned
 from ..rows.facts.declared import DeclaredFacts
-from ..rows.facts.domain import Declaration
+from ..rows.facts.domain import Declaration, list_for_tuple
+from ..rows.facts.keys import Keys
 from . import foreign
 from .blocks import preview
 from .query import Source
+from .session import running
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +44,37 @@ class Table:
         """What the domain says about an expression, or implies for it."""
         return expression.declared(self.source.domain)
 
-    def declaring(self, declared: Mapping[Any, Declaration]) -> Table:
-        """This table with more facts. Refuses those that contradict earlier ones."""
+    def list_for_tuple(self, expression: Expression) -> str:
+        """What an error about missing bounds says of columns that were declared by two labels. Two
+        numbers are bounds as well."""
+        read = expression.columns()
+        return "".join(
+            list_for_tuple(column, fact)
+            for column, fact in self.source.domain.items()
+            if column in read and isinstance(fact, Keys) and spanned(fact) is None
+        )
+
+    def declaring(self, declared: Mapping[Any, Declaration], mends: bool = False) -> Table:
+        """This table with more facts. Refuses those that contradict earlier ones, unless the call
+        ``mends`` the facts of a source about which nothing is charged."""
         if preview.running() is None:  # a preview may make up an answer, and so a fact
-            self.facts.add(declared.items(), self.source.name)
+            advise = partial(_way_on, self.source, self.facts, mends)
+            self.facts.add(declared.items(), self.source.name, advise)
         return self.knowing(declared)
+
+    def joining(self, others: Iterable[Table]) -> Table:
+        """This table with the facts of others of it. Refuses those that contradict: one was made
+        before `protect` was called again with another domain."""
+        known = dict(self.source.domain)
+        for column, fact in (each for other in others for each in other.source.domain.items()):
+            first = known.setdefault(column, fact)
+            if repr(first) != repr(fact):
+                raise SourceError(
+                    f"these frames of source {self.source.name!r} declare column "
+                    f"{quoted(column)} differently, because the domain was corrected after one of "
+                    "them was made. Make both again from the frame that dp.protect returned last."
+                )
+        return self.knowing(known)
 
     def knowing(self, declared: Mapping[Any, Declaration]) -> Table:
         """This table, with the facts of another of its frames added."""
@@ -53,6 +82,37 @@ class Table:
         if domain == self.source.domain:
             return self
         return replace(self, source=replace(self.source, domain=domain))
+
+
+def _way_on(source: Source, facts: DeclaredFacts, mends: bool) -> str:
+    """What to do about facts that contradict earlier ones; "" if they may replace these: the call
+    ``mends`` them, and the ledger has no charge for the source, by any kernel.
+
+    No lock spans the look and what follows. A charge in between is for a question that names the
+    bounds that it uses, so it is right whichever facts hold now (ADR 48).
+    """
+    session = running()
+    held = None if session is None else session._protected(source.id)
+    if session is None or held is None or held.facts is not facts:
+        return "make this frame again, and declare them of the new one."
+    store = session.ledger._store
+    if not store.charges_of(source.name, source.version):
+        if mends:
+            return ""
+        return (
+            "correct domain= in dp.protect, which can still change, because nothing about this "
+            "source is charged yet. Then go on with the frame that it returns."
+        )
+    again = "end the session with dp.reset() and protect the source again. "
+    if store.identity:
+        return again + (
+            "The store keeps all charges and answers: open it again with "
+            f"dp.session(store={str(store.path)!r}). Only the frames are lost."
+        )
+    return again + (
+        "Without a store, dp.reset() loses the ledger and the answers that could be given again; "
+        "what was released stays released, and what is charged later adds to it."
+    )
 
 
 def _refusing(what: str, shows: bool = False) -> Callable[..., Any]:

@@ -358,7 +358,8 @@ def reset() -> None:
 
     Nothing is refunded: what was released can't be taken back, and the losses of two sessions on
     the same people add up. Records of earlier results stay readable, but private frames of the
-    ended session no longer answer. After a refused call of `session`, releases can go on, in a
+    ended session no longer answer. A store keeps its charges and answers; without one, the ledger
+    is lost. After a refused call of `session`, releases can go on, in a
     session without limit until you start another.
     """
     with _lock: _end(here().slot)  # noqa: E701  # fmt: skip

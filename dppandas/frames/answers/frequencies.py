@@ -248,5 +248,5 @@ def counts_units(table: Table, expression: Expression, keys: object) -> bool:
     raise QueryError(
         f"keys= is needed for {expression}: nunique and describe count those of the declared keys "
         f"that occur, because its values are private. Only {which} needs none. Write "
-        f"nunique(keys=[…]), or {declaring_keys(expression)}."
+        f"nunique(keys=[…]), or {declaring_keys(expression)}.{table.list_for_tuple(expression)}"
     )

@@ -17,7 +17,7 @@ import pandas as pd
 from ...errors import QueryError, quoted
 from ..facts import kinds
 from ..facts.bounds import Bounds
-from ..facts.domain import Declaration
+from ..facts.domain import Declaration, list_for_tuple
 from ..facts.keys import Keys
 from ..facts.kinds import Kind, Schema
 from ..values import time_of, vectors
@@ -56,7 +56,8 @@ def _family(value: Any) -> str:
 def agree(expression: Expression, facts: Facts, values: Sequence[Any]) -> None:
     """Refuse plain values if one contradicts the declared domain, or all are of another kind than
     the expression: they would match nothing."""
-    declared = family(expression.declared(facts.domain))
+    fact = expression.declared(facts.domain)
+    declared = family(fact)
     for value in values if declared else ():
         if _family(value) not in ("", declared):
             raise QueryError(
@@ -65,9 +66,12 @@ def agree(expression: Expression, facts: Facts, values: Sequence[Any]) -> None:
             )
     kind = expression.kind(facts.schema)
     if values and not any(kinds.can_hold(kind, value) for value in values):
+        lists = ""
+        if isinstance(expression, Column) and isinstance(fact, Keys) and values == fact.labels:
+            lists = list_for_tuple(expression.name, fact)
         raise QueryError(
             f"{expression} is of kind {kind}, and {quoted(values[0])} is not: they are never "
-            f"equal. {_way_to(expression, kind, values[0])}"
+            f"equal. {_way_to(expression, kind, values[0])}{lists}"
         )
 
 

@@ -1,13 +1,14 @@
-"""What was declared of one table. More can be declared, but nothing that contradicts it."""
+"""What was declared of one table. More can be declared. What contradicts it is refused, or replaces
+it while no answer depends on it."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...errors import SourceError
-from .domain import Declaration
+from .domain import Declaration, list_for_tuple
 from .keys import Keys
 
 #: Columns of a table, and what is declared of each.
@@ -30,30 +31,39 @@ class DeclaredFacts:
         """By column, in the order of their first declaration."""
         return dict(self._known)
 
-    def add(self, declared: Declarations, source: str) -> None:
-        """Note all of these facts, or raise `SourceError` and note none if one contradicts what was
-        declared before."""
+    def add(self, declared: Declarations, source: str, advise: Callable[[], str]) -> None:
+        """Note all of these facts. If one contradicts what was declared before, raise `SourceError`
+        with the advice and note none; without advice, the later fact replaces the earlier one."""
         # One line, or an interrupt could leave the lock behind: see `store`.
-        with self._lock: self._known = self._with(declared, source)  # noqa: E701  # fmt: skip
+        with self._lock: self._known = self._with(declared, source, advise)  # noqa: E701  # fmt: skip
 
-    def _with(self, declared: Declarations, source: str) -> dict[Any, Declaration]:
+    def _with(
+        self, declared: Declarations, source: str, advise: Callable[[], str]
+    ) -> dict[Any, Declaration]:
         known = self.known
         for column, fact in declared:
-            before = known.setdefault(column, fact)
+            before = known.get(column, fact)
             # equal keys may be of different types, 1 or True
-            if before is not fact and repr(before) != repr(fact):
-                raise _refused(column, before, fact, source)
+            if before is not fact and repr(before) != repr(fact) and (advice := advise()):
+                raise _refused(column, before, fact, source, advice)
+            known[column] = fact
         return known
 
 
-def _refused(column: Any, before: Declaration, fact: Declaration, source: str) -> SourceError:
+def _refused(
+    column: Any, before: Declaration, fact: Declaration, source: str, advice: str
+) -> SourceError:
     then, now = _told(before), _told(fact)
     if then == now:
         now = "others" if isinstance(fact, Keys) else repr(fact)
+    lists = [list_for_tuple(column, each) for each in (fact, before)]
+    # beside other labels, two are no mistake
+    are_keys = isinstance(before, Keys) and isinstance(fact, Keys)
+    explained = "" if are_keys and "" in lists else lists[0] or lists[1]
     return SourceError(
         f"source {source!r} was declared before with other terms (domain of {column!r} was {then}, "
-        f"is {now}), and both can't hold. Keep to the first; or give bounds= or keys= in the call "
-        "(range= for periods), where they may differ each time; or end the session with dp.reset()."
+        f"is {now}), and both can't hold.{explained} Keep to the first; or give bounds= or keys= "
+        f"in the call (range= for periods), where they may differ each time; or {advice}"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...errors import QueryError, quoted
 from .bounds import Bounds
 from .keys import Keys, by_column
 from .spans import Span
@@ -29,3 +30,18 @@ def _declaration(declared: Any, column: Any) -> Declaration:
     if is_named or (is_pair and not any(isinstance(end, str | bool) for end in declared)):
         return Bounds.parse(declared, column)
     return Keys.parse(declared, [column])
+
+
+def list_for_tuple(column: Any, declared: Declaration | None) -> str:
+    """A sentence for an error message about two labels that would be bounds if they were written as
+    a tuple; "" for anything else."""
+    if not isinstance(declared, Keys) or declared.width > 1 or len(declared) != 2:
+        return ""
+    try:
+        meant = _declaration(declared.labels, column)
+    except QueryError:
+        return ""
+    if isinstance(meant, Keys):
+        return ""
+    low, high = map(quoted, declared.labels)
+    return f" You declared two labels of {quoted(column)}, {low} and {high}; bounds are a tuple."
