@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..rows.values import arrow_sizes
+from ..rows.values.arrow import sizes
 
 
 def known(kind: Any) -> Any:
@@ -108,7 +108,7 @@ def _converted(array: Any, kind: Any) -> Any:
         return pa.DictionaryArray.from_arrays(array.indices, levels, ordered=kind.ordered)
     if isinstance(array, pa.ExtensionArray):
         return _converted(array.storage, kind)
-    return arrow_sizes.converted(array, kind) if types.is_nested(kind) else array.cast(kind)
+    return sizes.converted(array, kind) if types.is_nested(kind) else array.cast(kind)
 
 
 def is_nested(kind: Any) -> bool:
@@ -132,7 +132,7 @@ def frame_in_known_types(frame: pd.DataFrame) -> pd.DataFrame:
         if known(kind) == kind and not is_nested(kind):
             continue
         column: Any = frame.iloc[:, position].array
-        array = _in_pandas(in_known_type(arrow_sizes.within(column.__arrow_array__())))
+        array = _in_pandas(in_known_type(sizes.within(column.__arrow_array__())))
         series: Any = pd.Series(array, index=frame.index)
         found = found.copy(deep=False) if found is frame else found
         found.isetitem(position, series)
@@ -159,7 +159,7 @@ def column_without(column: Any, missing: Any) -> Any:
     ends = np.cumsum([len(chunk) for chunk in column.chunks])
     masks = np.split(missing, ends[:-1])
     pairs = zip(column.chunks, masks, strict=True)
-    parts = [part for pair in pairs for part in arrow_sizes.without(*pair)]
+    parts = [part for pair in pairs for part in sizes.without(*pair)]
     return pa.chunked_array(parts, column.type)
 
 

@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ...rows.values import arrow_sizes, hashing, vectors
+from ...rows.values import hashing, vectors
+from ...rows.values.arrow import sizes
 from ...rows.values.forms import Numbers, Vector
 from .. import parallel
 from ..arrow_types import is_nested, written_out
@@ -237,7 +238,7 @@ def _plain(batch: Any) -> Any:
         whole = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
         kind = written_out(whole.type)
         is_whole = kind == whole.type or not is_nested(kind)
-        columns.append(whole.cast(kind) if is_whole else arrow_sizes.converted(whole, kind))
+        columns.append(whole.cast(kind) if is_whole else sizes.converted(whole, kind))
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 

@@ -21,7 +21,8 @@ from notes import noted
 
 from dppandas.engines.arrow_types import frame_in_known_types, in_known_type, known
 from dppandas.engines.readers import ArrowColumns, Columns
-from dppandas.rows.values import MISSING, arrow_sizes, canonical, cells, hashing, reading
+from dppandas.rows.values import MISSING, canonical, cells, hashing, reading
+from dppandas.rows.values.arrow import sizes
 from dppandas.rows.values.families import MOST_CHARACTERS
 
 pa = pytest.importorskip("pyarrow")
@@ -34,13 +35,13 @@ KEY = b"k" * 16
 def few() -> Iterator[None]:
     """Limits that random cells are on both sides of."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (cells, arrow_sizes):
+        for module in (cells, sizes):
             patch.setattr(module, "MOST_CHARACTERS", 9)
             patch.setattr(module, "MOST_ELEMENTS", 14)
         patch.setattr(cells._Room, "characters", 9)
         patch.setattr(cells._Room, "elements", 14)
-        patch.setattr(arrow_sizes, "_POSITIONS", 5)
-        patch.setattr(arrow_sizes, "_AT_ONCE", 300)
+        patch.setattr(sizes, "_POSITIONS", 5)
+        patch.setattr(sizes, "_AT_ONCE", 300)
         yield
 
 
@@ -75,7 +76,7 @@ def some_array(rng: Any, size: int, depth: int) -> Any:
     mask = pa.array(rng.random(size) < 0.2)
     ends = np.sort(np.r_[0, rng.integers(0, inner + 1, size)]).astype(np.int32)
     starts = rng.integers(0, inner + 1, size).astype(np.int32)
-    sizes = (rng.integers(0, 8, size).astype(np.int32)).clip(0, inner - starts)
+    lengths = (rng.integers(0, 8, size).astype(np.int32)).clip(0, inner - starts)
     ways: list[Callable[[], Any]] = [
         lambda: pa.ListArray.from_arrays(pa.array(ends), part, mask=mask),
         lambda: pa.LargeListArray.from_arrays(pa.array(ends.astype(np.int64)), part, mask=mask),
@@ -98,7 +99,7 @@ def some_array(rng: Any, size: int, depth: int) -> Any:
         ),
     ]
     if hasattr(pa, "list_view"):
-        ways.append(lambda: pa.ListViewArray.from_arrays(starts, sizes, part, mask=mask))
+        ways.append(lambda: pa.ListViewArray.from_arrays(starts, lengths, part, mask=mask))
     return ways[rng.integers(len(ways))]()
 
 
@@ -116,7 +117,7 @@ def test_a_cell_is_missing_in_arrow_as_in_pandas(seed: int) -> None:
         for equal in (True, False):
             hashes = (hashing.of_elements(v, KEY, equal) for v in (found, as_objects))
             assert np.array_equal(*hashes)
-        beyond = arrow_sizes.is_beyond(part)
+        beyond = sizes.is_beyond(part)
         assert all(cell == MISSING for cell, gone in zip(wanted, beyond, strict=True) if gone)
 
 
@@ -125,9 +126,9 @@ def test_a_cell_is_missing_in_arrow_as_in_pandas(seed: int) -> None:
 def test_what_is_not_beyond_is_small(seed: int) -> None:
     """Small enough to be made and counted exactly."""
     array = some_array(np.random.default_rng(seed), 6, 3)
-    sizes = arrow_sizes._Sizes(array)
+    found = sizes._Sizes(array)
     for value, beyond, elements, size in zip(
-        array.to_pylist(), sizes.beyond, sizes.elements, sizes.bytes, strict=True
+        array.to_pylist(), found.beyond, found.elements, found.bytes, strict=True
     ):
         exact, exact_bytes = size_of(value)
         assert beyond or (elements == exact and size >= exact_bytes)
@@ -142,8 +143,8 @@ def size_of(value: Any) -> tuple[int, int]:
         value = list(value.items())
     if not isinstance(value, list | tuple):
         return 0, 0
-    sizes = [size_of(each) for each in value]
-    return len(value) + sum(e for e, _ in sizes), sum(b for _, b in sizes)
+    inner = [size_of(each) for each in value]
+    return len(value) + sum(e for e, _ in inner), sum(b for _, b in inner)
 
 
 def views(size: int) -> Any:

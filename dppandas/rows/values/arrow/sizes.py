@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .families import MOST_CHARACTERS, MOST_ELEMENTS
+from ..families import MOST_CHARACTERS, MOST_ELEMENTS
 
 Mask = npt.NDArray[np.bool_]
 Positions = npt.NDArray[np.int64]
