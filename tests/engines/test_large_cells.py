@@ -152,3 +152,25 @@ def test_texts_in_lists_are_read_as_they_are(tmp_path: Path) -> None:
                 batches = files.batches(files.pieces[0], [name], 50)
                 found = [each for batch in batches for each in batch.column(0).to_pylist()]
                 assert found == rows[name].to_pylist()
+
+
+@pytest.mark.parametrize("terms", [{}, {"unit": "who", "max_rows": 2}], ids=["rows", "units"])
+def test_dask_doesnt_write_a_cell_out_to_bring_units_together(
+    terms: dict[str, Any], exact: None
+) -> None:
+    """Arrow can't pick rows of views inside lists: written out, this one would take 64 GB."""
+    dask = pytest.importorskip("dask")
+    frames = pytest.importorskip("dask.dataframe")
+    if not hasattr(pa, "string_view"):
+        pytest.skip("this pyarrow has no views")
+    _, view, *data = pa.array([LONG], pa.string_view()).buffers()
+    same = pa.py_buffer(view.to_pybytes()[:16] * 2**16)
+    views = pa.Array.from_buffers(pa.string_view(), 2**16, [None, same, *data])
+    lists = pa.ListArray.from_arrays(pa.array([0, 1, 2**16 - 1, 2**16], pa.int32()), views)
+    column: Any = pd.arrays.ArrowExtensionArray(pa.chunked_array([lists]))
+    with dask.config.set({"dataframe.convert-string": False}):
+        rows = frames.from_pandas(
+            pd.DataFrame({"who": [1, 1, 2], "l": pd.Series(column)}), npartitions=2, sort=False
+        )
+    source = dp.protect(rows, name="views", **terms)
+    assert [source["l"].count(epsilon=1), source.count(epsilon=1)] == [2, 3]
