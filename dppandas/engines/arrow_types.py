@@ -3,10 +3,13 @@ ends, of whole columns or inside lists and structs: rows of such columns can't b
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
+
+from ..rows.values.arrow import sizes
 
 
 def known(kind: Any) -> Any:
@@ -39,21 +42,39 @@ def _without_views(kind: Any) -> Any:
         return pa.large_binary()
     if types.is_dictionary(kind):
         return pa.dictionary(kind.index_type, known(kind.value_type), kind.ordered)
+    return _with_parts(kind, _without_views)  # views of lists can be taken
+
+
+def written_out(kind: Any) -> Any:
+    """The type of the same values without dictionaries, and with texts of any length."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return written_out(kind.value_type)
+    wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
+    return wide.get(kind) or _with_parts(kind, written_out)
+
+
+def _with_parts(kind: Any, part: Callable[[Any], Any]) -> Any:
+    """A type whose parts are of other types; itself, if Arrow can't convert it."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    def field(given: Any) -> Any:
+        return given.with_type(part(given.type))
+
     if types.is_map(kind):
-        return pa.map_(_field(kind.key_field), _field(kind.item_field), kind.keys_sorted)
+        return pa.map_(field(kind.key_field), field(kind.item_field), kind.keys_sorted)
     if types.is_struct(kind):
-        return pa.struct([_field(kind.field(i)) for i in range(kind.num_fields)])
+        return pa.struct([field(kind.field(i)) for i in range(kind.num_fields)])
     if types.is_list(kind):
-        return pa.list_(_field(kind.value_field))
+        return pa.list_(field(kind.value_field))
     if types.is_large_list(kind):
-        return pa.large_list(_field(kind.value_field))
+        return pa.large_list(field(kind.value_field))
     if types.is_fixed_size_list(kind):
-        return pa.list_(_field(kind.value_field), kind.list_size)
-    return kind  # views of lists can be taken
-
-
-def _field(field: Any) -> Any:
-    return field.with_type(_without_views(field.type))
+        return pa.list_(field(kind.value_field), kind.list_size)
+    return kind
 
 
 def in_known_type(column: Any) -> Any:
@@ -87,24 +108,59 @@ def _converted(array: Any, kind: Any) -> Any:
         return pa.DictionaryArray.from_arrays(array.indices, levels, ordered=kind.ordered)
     if isinstance(array, pa.ExtensionArray):
         return _converted(array.storage, kind)
-    return array.cast(kind)
+    return sizes.converted(array, kind) if types.is_nested(kind) else array.cast(kind)
+
+
+def is_nested(kind: Any) -> bool:
+    """Whether cells of a type of Arrow have parts."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if isinstance(kind, pa.BaseExtensionType):
+        return is_nested(kind.storage_type)
+    return bool(types.is_nested(kind))
 
 
 def frame_in_known_types(frame: pd.DataFrame) -> pd.DataFrame:
-    """The same frame, with its columns of Arrow in types that are known."""
+    """The same frame, with its columns of Arrow in types that are known. Cells far beyond the
+    limits are null: with what they share, they could be larger than memory."""
     found = frame
     for position, dtype in enumerate(frame.dtypes.tolist()):
         if not isinstance(dtype, pd.ArrowDtype):
             continue
         kind = dtype.pyarrow_dtype
-        if known(kind) == kind:
+        if known(kind) == kind and not is_nested(kind):
             continue
         column: Any = frame.iloc[:, position].array
-        array = _in_pandas(in_known_type(column.__arrow_array__()))
+        array = _in_pandas(in_known_type(sizes.within(column.__arrow_array__())))
         series: Any = pd.Series(array, index=frame.index)
         found = found.copy(deep=False) if found is frame else found
         found.isetitem(position, series)
     return found
+
+
+def frame_without(frame: pd.DataFrame, missing: Mapping[int, Any]) -> pd.DataFrame:
+    """The same frame, with nothing in some places of its columns of Arrow, by position."""
+    found = frame.copy(deep=False) if missing else frame
+    for position, places in missing.items():
+        column: Any = frame.iloc[:, position].array
+        array = _in_pandas(column_without(column.__arrow_array__(), places))
+        series: Any = pd.Series(array, index=frame.index)
+        found.isetitem(position, series)
+    return found
+
+
+def column_without(column: Any, missing: Any) -> Any:
+    """The same column in chunks, with null in some places."""
+    import pyarrow as pa
+
+    if not missing.any():
+        return column
+    ends = np.cumsum([len(chunk) for chunk in column.chunks])
+    masks = np.split(missing, ends[:-1])
+    pairs = zip(column.chunks, masks, strict=True)
+    parts = [part for pair in pairs for part in sizes.without(*pair)]
+    return pa.chunked_array(parts, column.type)
 
 
 def _in_pandas(column: Any) -> Any:

@@ -13,7 +13,13 @@ import pandas as pd
 
 from ..rows.values import reading, vectors
 from ..rows.values.forms import Vector
-from .arrow_types import frame_in_known_types, frame_of_nothing
+from .arrow_types import (
+    column_without,
+    frame_in_known_types,
+    frame_of_nothing,
+    frame_without,
+    is_nested,
+)
 
 
 class Columns:
@@ -63,7 +69,13 @@ class Columns:
     def plain(self, names: Sequence[Any], rows: Any) -> pd.DataFrame:
         """Some rows as they were given, or in types of which Arrow can pick some rows."""
         found: pd.DataFrame = self._pickable.iloc[rows, [self._positions[name] for name in names]]
-        return found
+        dtypes = enumerate(zip(names, found.dtypes.tolist(), strict=True))
+        nested = {
+            i: self[name].null()[rows]
+            for i, (name, dtype) in dtypes
+            if isinstance(dtype, pd.ArrowDtype) and is_nested(dtype.pyarrow_dtype)
+        }
+        return frame_without(found, nested)
 
     @cached_property
     def _pickable(self) -> pd.DataFrame:
@@ -138,6 +150,10 @@ class ArrowColumns:
         """Some rows as pandas reads them from Arrow."""
         some = self._table.select(list(names))
         some = some[rows] if isinstance(rows, slice) else some.take(rows)
+        for i, name in enumerate(names):
+            if is_nested(some.schema.field(i).type):  # it would be written out, however large
+                column = column_without(some.column(i), self[name].null()[rows])
+                some = some.set_column(i, some.schema.field(i), column)
         found: pd.DataFrame = some.to_pandas(ignore_metadata=True)
         return found
 

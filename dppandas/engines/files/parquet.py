@@ -14,7 +14,7 @@ from typing import Any
 
 from ...errors import QueryError, quoted
 from ...rows.values import hashing
-from ..arrow_types import in_known_type
+from ..arrow_types import in_known_type, is_nested
 from ..base import ReadError
 
 #: Rows that a thread reads before it takes the next: whole row groups of one file.
@@ -99,6 +99,7 @@ class ParquetFiles:
         self.pieces: list[Piece] = []
         self.rows = 0
         self.schema: Any = pa.schema([])
+        self._of_bytes: list[list[str]] = []  # by file, the paths of texts and bytes
         for number, state in enumerate(self.files):
             self._add(number, state.path)
         self.types = dict(zip(self.schema.names, self.schema.types, strict=True))
@@ -111,9 +112,11 @@ class ParquetFiles:
 
         try:
             with parquet.ParquetFile(path) as file:
-                meta, schema = file.metadata, file.schema_arrow
+                meta, schema, stored = file.metadata, file.schema_arrow, file.schema
         except (OSError, ArrowException):
             raise QueryError(_no_parquet(path)) from None
+        columns = (stored.column(i) for i in range(len(stored)))
+        self._of_bytes.append([c.path for c in columns if c.physical_type == "BYTE_ARRAY"])
         if number == 0:
             self.schema = schema
         elif difference := _difference(self.schema, schema):
@@ -168,26 +171,38 @@ class ParquetFiles:
             schema = file.read_row_groups([], columns=list(names)).schema
         return RecordBatch.from_arrays([nulls(0, kind) for kind in schema.types], schema=schema)
 
+    def _inner_texts(self, file: int, names: Sequence[str]) -> list[str]:
+        """The paths in a file of texts and bytes that are parts of cells."""
+        nested = tuple(f"{name}." for name in names if is_nested(self.types[name]))
+        return [path for path in self._of_bytes[file] if path.startswith(nested)]
+
     def batches(
         self, piece: Piece, names: Sequence[str], rows: int, coded: bool = True
     ) -> Iterator[Any]:
         """The named columns of a piece, so many rows at once. With ``coded``, texts come as a
-        dictionary, which is the form that they are read into."""
+        dictionary, which is the form that they are read into; inside lists, structs and maps they
+        always do: written out, one cell could be larger than memory."""
         from pyarrow import ArrowException, parquet
 
         state = self.files[piece.file]
         state.check()
         texts = [name for name in names if coded and _is_text(self.types[name])]
+        inner = self._inner_texts(piece.file, names)
         if not piece.groups:
-            yield _by_name(self._no_rows(names, texts), names)
+            yield _by_name(self._no_rows(names, [*texts, *inner]), names)
             return
+        # of a text that a dictionary shares inside lists, Arrow puts together no two row groups
+        parts = [[group] for group in piece.groups] if inner else [list(piece.groups)]
         number = 0
         try:
-            with parquet.ParquetFile(state.path, read_dictionary=texts, pre_buffer=False) as file:
+            with parquet.ParquetFile(
+                state.path, read_dictionary=[*texts, *inner], pre_buffer=False
+            ) as file:
                 some: dict[str, Any] = {"columns": list(names), "use_threads": False}
-                for batch in file.iter_batches(rows, row_groups=list(piece.groups), **some):
-                    number += batch.num_rows
-                    yield _by_name(batch, names)
+                for groups in parts:
+                    for batch in file.iter_batches(rows, row_groups=groups, **some):
+                        number += batch.num_rows
+                        yield _by_name(batch, names)
         except (OSError, ArrowException):
             state.check()
             raise ReadError(_damaged(state.path)) from None

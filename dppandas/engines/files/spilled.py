@@ -18,8 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...rows.values import hashing, vectors
+from ...rows.values.arrow import sizes
 from ...rows.values.forms import Numbers, Vector
 from .. import parallel
+from ..arrow_types import is_nested, written_out
 from ..blocks import RowTable
 from ..readers import ArrowColumns
 from .private_files import private_file, private_folder
@@ -231,11 +233,12 @@ def _plain(batch: Any) -> Any:
     """Without dictionaries, which every small part would repeat; and with texts of any length."""
     import pyarrow as pa
 
-    wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
     columns = []
     for column in batch.columns:
         whole = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-        columns.append(whole.cast(wide.get(whole.type, whole.type)))
+        kind = written_out(whole.type)
+        is_whole = kind == whole.type or not is_nested(kind)
+        columns.append(whole.cast(kind) if is_whole else sizes.converted(whole, kind))
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 

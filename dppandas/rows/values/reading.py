@@ -7,6 +7,7 @@ is missing; nothing here raises.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from . import forms
+from .arrow import sizes
 from .cells import Beyond, Parts, canonical
-from .families import MOST_CHARACTERS
+from .families import MISSING, MOST_CHARACTERS
 from .forms import Array, Coded, Durations, Instants, Vector
 from .instants import zone_of
 
@@ -181,7 +183,7 @@ def _by_arrow_type(array: Any) -> Vector:
         if _viewed(array) > min(_OFFSETS, _LONG * len(array)):  # a cast copies what they share
             return _value_by_value(array)
         array = array.cast("large_string" if types.is_string_view(kind) else "large_binary")
-    coded = array.dictionary_encode()
+    coded = sizes.within(array).dictionary_encode()
     is_text = types.is_string(array.type) or types.is_large_string(array.type)
     return _at_levels(coded.indices, (_of_texts if is_text else _by_values)(coded.dictionary))
 
@@ -208,8 +210,8 @@ def _of_runs(array: Any) -> Vector:
 
 def _viewed(array: Any) -> int:
     """The bytes that views say they have. What a null one says doesn't matter."""
-    sizes = np.frombuffer(array.buffers()[1], dtype=np.int32)[::4]
-    return int(sizes[array.offset : array.offset + len(array)].sum(dtype=np.int64))
+    lengths = np.frombuffer(array.buffers()[1], dtype=np.int32)[::4]
+    return int(lengths[array.offset : array.offset + len(array)].sum(dtype=np.int64))
 
 
 def _missing(array: Any) -> Array | None:
@@ -260,9 +262,12 @@ def _of_texts(distinct: Any) -> Vector:
 
 
 def _by_values(array: Any) -> Vector:
-    if any(word in str(array.type) for word in ("dictionary", "run_end_encoded", "view")):
-        return _value_by_value(array)  # whose parts may be shared, and `to_pylist` would copy them
-    return forms.of_objects(array.to_pylist())
+    def cells() -> Any:
+        for beyond, part in sizes.parts(array):
+            yield from repeat(MISSING, beyond)
+            yield from map(canonical, part.to_pylist())
+
+    return forms.of_cells(cells())
 
 
 def _value_by_value(array: Any) -> Vector:
@@ -297,12 +302,8 @@ def _plain(scalar: Any) -> Any:
     if types.is_nested(kind):
         return Parts(len(scalar.values), map(_plain, scalar.values))
     buffer = scalar.as_buffer() if isinstance(scalar, pa.BinaryScalar) else None
-    is_long = buffer is not None and buffer.size > _MOST_BYTES * MOST_CHARACTERS
+    is_long = buffer is not None and buffer.size > sizes.MOST_BYTES * MOST_CHARACTERS
     return Beyond() if is_long else scalar.as_py()
-
-
-#: Of one character in UTF-8.
-_MOST_BYTES = 4
 
 
 # --- objects --------------------------------------------------------------------------------------

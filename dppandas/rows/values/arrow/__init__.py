@@ -1,0 +1,1 @@
+"""Arrays of Arrow as they lie in memory."""
