@@ -295,7 +295,7 @@ class TestProtect:
         df, domain = people(), {"age": (17, 60)}
         terms: Any = {"unit": "id", "max_rows": 2, "domain": domain, "version": "1"}
         first = dp.protect(df, "people", **terms)
-        assert dp.protect(df, "people", **terms)._table.source is first._table.source
+        assert dp.protect(df, "people", **terms)._table.source == first._table.source
         # a cell run again loads the file again; order and dtype are no other data
         reloaded = people().sample(frac=1, random_state=1).astype({"age": float})
         assert dp.protect(reloaded, "people", **terms)._table.source is first._table.source
