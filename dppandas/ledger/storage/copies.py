@@ -52,6 +52,8 @@ def accept_loss(path: str | os.PathLike[str]) -> None:
     with closing(connections.opened(file)) as db:
         try:
             db.in_turn(lambda: _accept(file, db), alone=True)
+        except StoreError:  # is an OSError, too
+            raise
         except (sqlite3.Error, OSError, *chain.UNREADABLE) as error:
             if not isinstance(error, OSError | sqlite3.OperationalError):
                 raise StoreError(_damaged(file)) from None

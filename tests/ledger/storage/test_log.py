@@ -371,6 +371,7 @@ def test_an_accepted_loss_is_said_by_every_later_statement(
 ) -> None:
     file = left(graves, "after it committed", tmp_path)
     assert __main__.main(["accept-loss", str(file)]) == 2  # its log is there
+    assert "can't be used" not in capsys.readouterr().err
     beside(file, "-wal").unlink()
     assert __main__.main(["show", str(file)]) == 2
     assert __main__.main(["export", str(file), str(tmp_path / "a.json")]) == 2
