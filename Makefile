@@ -64,7 +64,7 @@ OLDEST := "pandas==2.2.2; python_version < '3.13'" "numpy==2.0.*; python_version
 $(OLD)/test: pyproject.toml
 	$(PYTHON) -m venv $(OLD)
 	$(OLD)/bin/python $(PIP) --upgrade pip
-	$(OLD)/bin/python $(PIP) --editable ".[suite,demo,audit,polars,duckdb,dask]" nbval $(OLDEST)
+	$(OLD)/bin/python $(PIP) --editable ".[suite,demo,audit,batches,polars,duckdb,dask]" nbval $(OLDEST)
 	@touch $@
 
 # All partitionings of each operation: make test-dask DEEP=--deep
