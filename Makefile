@@ -17,7 +17,7 @@ PIP    := -m pip install --quiet --disable-pip-version-check
 help:
 	@echo "make demo    run the quickstart notebook on real data: questions, answers, the ledger"
 	@echo "make check   lint, types and the core tests: about a minute"
-	@echo "make test    all that decides whether the library is right: under ten minutes"
+	@echo "make test    all that decides whether the library is right: ten minutes on two fast cores"
 	@echo "make test-browser  the live ledger and the docs site, in a browser: four minutes"
 	@echo "make test-deep     full sizes, the oldest pandas, Dask, Spark, and the mutants of what changed"
 	@echo "make test-nightly  what takes too long for each change"
@@ -64,7 +64,7 @@ OLDEST := "pandas==2.2.2; python_version < '3.13'" "numpy==2.0.*; python_version
 $(OLD)/test: pyproject.toml
 	$(PYTHON) -m venv $(OLD)
 	$(OLD)/bin/python $(PIP) --upgrade pip
-	$(OLD)/bin/python $(PIP) --editable ".[suite,demo,audit,polars,duckdb,dask]" nbval $(OLDEST)
+	$(OLD)/bin/python $(PIP) --editable ".[suite,demo,audit,batches,polars,duckdb,dask]" nbval $(OLDEST)
 	@touch $@
 
 # All partitionings of each operation: make test-dask DEEP=--deep

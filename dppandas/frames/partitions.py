@@ -9,11 +9,13 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ..columns.private_rows import listed
+from ..engines.base import Need
 from ..errors import LineageError, QueryError, hide_internals, quoted
 from ..ledger import canonical
 from ..privacy.accounting.composition import Part
 from ..privacy.sampling import entropy
 from ..release.private import Table
+from ..release.query import lists_as_read
 from ..rows import expressions, values
 from ..rows.facts.keys import Keys
 from .grouping import Grouping, grouping
@@ -153,14 +155,19 @@ def _names(
     """The name of a partition, and the labels of its branches.
 
     Two partitions of the same name divide the same rows by the same keys. In another version of the
-    source a person may have another value, so the version is part of the name.
+    source a person may have another value, so the version is part of the name; and so is how lists
+    are read, if that may send a row to another part.
     """
     source, shown = table.source, listed(columns)
+    read = frozenset(name for each in by for name in each.columns())
+    lists = lists_as_read(source, Need(read, keyed=any(map(expressions.samples, by))))
     try:
         unit = (source.unit.column, source.unit.max_rows)
         if source.made is None:
             raise canonical.NoCanonicalText
-        said = canonical.key(source.version, unit, source.made, table.grown, by, keys.labels)
+        said = canonical.key(
+            source.version, unit, source.made, table.grown, by, keys.labels, *lists
+        )
     except canonical.NoCanonicalText:  # a new partition each time, whose losses add up
         said = entropy.identifier()
     return f"{shown} {said}", [f"{i}: {label}"[:100] for i, label in enumerate(keys.labels)]

@@ -102,12 +102,16 @@ def need_of(statistic: Statistic, where: Expression | None) -> Need:
     return Need(read, statistic.whole_units, keyed, statistic.plain)
 
 
+#: How lists are read. Counted up when the limits of cells change.
+_LISTS = "lists@2"
+
+
 def lists_as_read(source: Source, need: Need) -> tuple[str, ...]:
     """How lists are read, where columns of them can change the answer; with a unit, all columns
-    decide which of its rows are kept. Counted up when the limits of cells change."""
+    decide which of its rows are kept."""
     chooses = source.unit.column is not None or need.keyed
     read = source.schema if chooses else need.columns
-    return ("lists@2",) if any(source.schema.get(name) == LIST for name in read) else ()
+    return (_LISTS,) if any(source.schema.get(name) == LIST for name in read) else ()
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from dppandas.privacy.accounting.conversions import delta_for_group
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from dppandas.privacy.accounting.measures import PrivacyBudget
 from dppandas.privacy.sampling import entropy
+from dppandas.release import query
 from dppandas.release.context import watching
 
 # --- what a unit pays, against all ways in which its rows can lie ---------------------------------
@@ -341,6 +342,26 @@ def test_another_version_is_another_partition(tmp_path: File) -> None:
         p = dp.protect(df, name="people", version=version, domain=DOMAIN)
         p.partition("sex", keys=KEYS)[key].count(epsilon=1)
     assert spent() == 2
+
+
+@pytest.mark.parametrize(("unit", "changes"), [("who", True), (None, False)])
+def test_how_lists_are_read_is_part_of_the_name(
+    unit: Any, changes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where other limits of cells could send a row to another part, or keep another of a unit."""
+    df = pd.DataFrame({"who": [1, 2], "city": ["Rome", "Oslo"], "tags": [["a"], []]})
+
+    def name() -> str:
+        anew(epsilon=1)
+        rows = None if unit is None else 1
+        p = dp.protect(df.copy(), "d", unit, rows, version="1", kinds={"tags": "list"})
+        (part,) = p.partition("city", keys=["Rome"])["Rome"]._table.path
+        return part.partition
+
+    before = name()
+    assert name() == before
+    monkeypatch.setattr(query, "_LISTS", "lists@3")
+    assert (name() != before) == changes
 
 
 def test_parts_are_the_same_after_a_restart_and_answers_are_given_again(tmp_path: File) -> None:

@@ -349,16 +349,21 @@ def _opened_to_read(path: File) -> Connection | None:
     key = identity(path)
     if locks.is_held(key, locked=True):
         return _opened(path)
-    if locks.is_held(key) or is_shared(path):
+    if locks.is_held(key) or _is_in_log(path):
         return _opened(path, reading=True)
     before = stamp(path)
     whole = path.read_bytes()
     lacks_log = log.is_missing(path, log.mark_in(whole))
-    if is_shared(path) or stamp(path) != before:
+    if _is_in_log(path) or stamp(path) != before:
         return None
     db = copy_of(whole)
     db.lacks_log = lacks_log
     return db
+
+
+def _is_in_log(path: File) -> bool:
+    """Whether what a file holds has to be read with the log beside it."""
+    return is_shared(path) and not locks.is_left_over(path)
 
 
 def copy_of(content: bytes) -> Connection:

@@ -23,8 +23,9 @@ def copy_ledger(path: str | os.PathLike[str], target: str | os.PathLike[str]) ->
     Raises `StoreError` if there is no ledger, if it lacks its log, or if the target exists.
     """
     file, new = _existing(path), checked_path(target)
-    if new.exists():
-        raise StoreError(f"{str(new)!r} is there already: choose another name for the copy.")
+    for there in (new, *(new.with_name(f"{new.name}{end}") for end in ("-wal", "-shm"))):
+        if there.exists():
+            raise StoreError(f"{str(there)!r} is there already: choose another name for the copy.")
     with closing(connections.opened_to_read(file)) as db:
         if db.lacks_log:
             log.refuse_missing(file)
@@ -51,6 +52,8 @@ def accept_loss(path: str | os.PathLike[str]) -> None:
     with closing(connections.opened(file)) as db:
         try:
             db.in_turn(lambda: _accept(file, db), alone=True)
+        except StoreError:  # is an OSError, too
+            raise
         except (sqlite3.Error, OSError, *chain.UNREADABLE) as error:
             if not isinstance(error, OSError | sqlite3.OperationalError):
                 raise StoreError(_damaged(file)) from None
@@ -91,7 +94,7 @@ def _note(db: Connection, file: File) -> None:
     db.execute("BEGIN")
     if version != schema.VERSION:
         schema.migrate(db, version)
-    if not chain.is_followed(db):
+    if chain.one(db, "PRAGMA integrity_check") != "ok" or not chain.is_followed(db):
         raise StoreError(_damaged(file))
     chain.append(db, "accepted", {"time": time.time()}, None, None)
     db.execute(f"PRAGMA user_version = {schema.VERSION}")  # without the mark

@@ -28,7 +28,7 @@ from typing import TypeVar
 
 from ...errors import StoreError
 from .leases import Claim
-from .log import Log, is_missing, mark_of, refuse_missing
+from .log import Log, is_missing, mark_of, needs_no_log, refuse_missing
 from .paths import Identity
 
 if sys.platform == "linux":
@@ -114,12 +114,15 @@ class Hold:
             self._guarded = False
 
     def check_log(self, path: File) -> None:
-        """Refuse a log that is missing, before SQLite makes another. To be called in a turn."""
+        """Refuse a log that is missing, before SQLite makes another; and remove one that was left
+        behind, before SQLite lays its old pages over newer ones. To be called in a turn alone."""
         self.log.refuse_removed(path)
         if self.descriptor is None or self.log.is_open:
             return
         if is_missing(path, mark_of(self.descriptor)):
             refuse_missing(path)
+        if _needs_no_log(self.descriptor):
+            path.with_name(f"{path.name}-wal").unlink(missing_ok=True)
 
     def note_disconnection(self) -> None:
         """Note that SQLite has closed a connection. After the last, where nothing guards the log,
@@ -321,6 +324,23 @@ def _unlocked(descriptor: int, start: int, long: int) -> None:
 def _is_locked_by_others(descriptor: int, start: int, long: int) -> bool:
     found = _asked(descriptor, "GETLK", "WRLCK", start, long)
     return found is not None and struct.unpack_from("h", found)[0] != fcntl.F_UNLCK
+
+
+def _needs_no_log(descriptor: int) -> bool:
+    """Whether a file is whole, and certainly nobody else has it open, so that a log beside it is of
+    another time. Where the system has no such locks nobody knows."""
+    found = _asked(descriptor, "GETLK", "WRLCK", NAMES, NAMES_LONG)
+    is_free = found is not None and struct.unpack_from("h", found)[0] == fcntl.F_UNLCK
+    return is_free and needs_no_log(descriptor)
+
+
+def is_left_over(path: File) -> bool:
+    """Whether a log beside a file that this process hasn't open is of another time."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    try:
+        return _needs_no_log(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _asked(descriptor: int, command: str, kind: str, start: int, long: int) -> bytes | None:

@@ -25,6 +25,8 @@ from .paths import Identity, identity
 MARKED, LOGGED = 1, 2
 #: Where SQLite keeps the third lowest byte of `PRAGMA user_version`, and how far up that is.
 _BYTE, _SHIFT = 61, 16
+#: Where its two lowest bytes are, which are the schema; and the first schema that has the mark.
+_SCHEMA, _SINCE = slice(62, 64), 4
 _ALL = 0xFF << _SHIFT
 _MAGIC = b"SQLite format 3\0"
 
@@ -83,10 +85,21 @@ def without_mark(user_version: int) -> int:
     return user_version & ~_ALL
 
 
+def _header(descriptor: int) -> bytes:
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return os.read(descriptor, _SCHEMA.stop)
+
+
 def mark_of(descriptor: int) -> int:
     """The bits of the mark in an open file. The caller has a turn."""
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return mark_in(os.read(descriptor, _BYTE + 1))
+    return mark_in(_header(descriptor))
+
+
+def needs_no_log(descriptor: int) -> bool:
+    """Whether an open file is of a schema that has the mark, and hasn't got it: it is whole."""
+    header = _header(descriptor)
+    schema = int.from_bytes(header[_SCHEMA], "big") if header.startswith(_MAGIC) else 0
+    return schema >= _SINCE and not mark_in(header)
 
 
 def put_mark(descriptor: int, mark: int, on_disk: bool = True) -> None:

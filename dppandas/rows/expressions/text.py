@@ -21,7 +21,7 @@ from ..facts.domain import Declaration
 from ..facts.keys import MOST_IMPLIED, Keys
 from ..facts.kinds import Kind, Schema
 from ..values import forms, vectors
-from ..values.families import MOST_CHARACTERS
+from ..values.families import MOST_CHARACTERS, MOST_ELEMENTS
 from ..values.forms import Array, Codes, Mask, Vector
 from .base import Chunk, Domain, Expression, Literal, Needs, Truth, Unary
 
@@ -145,12 +145,13 @@ def _found(pattern: str) -> Callable[[str], Any]:
 
 def _length(pattern: re.Pattern[str], text: str, groups: range, most: int = 0) -> int:
     """How long some groups are in all matches together: each may look ahead, to the end of the
-    text. Beyond the limit, any number that is."""
-    made = 0
+    text. Beyond the limit, any number that is; also where groups are more than a list may have."""
+    made = elements = 0
     for match in islice(pattern.finditer(text), most if most > 0 else None):
         made += sum(len(match[group] or "") for group in groups)
-        if made > MOST_CHARACTERS:
-            break
+        elements += pattern.groups
+        if made > MOST_CHARACTERS or elements > MOST_ELEMENTS:
+            return MOST_CHARACTERS + 1
     return made
 
 

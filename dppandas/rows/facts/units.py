@@ -27,9 +27,9 @@ class Unit:
         rows = None if max_rows is None else whole_number(max_rows, "max_rows", 1, MOST_ROWS)
         if _is_joint(column, columns):
             raise QueryError(
-                f"unit={quoted(column)} names several columns, and a unit is one. Join them, row "
-                "by row, before the first dp.protect: df['who'] = df['a'].astype('string') + '|' + "
-                "df['b'].astype('string'). Then write unit='who'."
+                f"unit={quoted(column)} names several columns, and a unit is one. Make a column of "
+                "their pairs before the first dp.protect: df['who'] = list(zip(df['a'], df['b'])). "
+                "Then write unit='who'."
             )
         if not isinstance(column, Hashable):
             raise QueryError(

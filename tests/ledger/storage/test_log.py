@@ -288,6 +288,80 @@ def test_charges_in_a_removed_log_are_missed_by_others(tmp_path: Path) -> None:
     refusal(lambda: SqliteStore(file), "the log of the ledger", StoreError)
 
 
+# --- a log of another time ------------------------------------------------------------------------
+
+
+def old_log(tmp_path: Path) -> tuple[Path, bytes]:
+    """A ledger of one charge that was moved into the file, and the log as a killed kernel left it;
+    two more charges came after it."""
+    file = new(tmp_path)
+    store = SqliteStore(file)
+    (entry,) = store.add([DRAFT], agreed)
+    store.settle(entry.number, "released", [3])
+    content, found = file.read_bytes(), beside(file, "-wal").read_bytes()
+    assert (log.mark_in(content), bool(found)) == (0, True)
+    store.close()
+    moved = tmp_path / "moved.ledger"
+    moved.write_bytes(content)
+    store = SqliteStore(moved)
+    store.add([DRAFT] * 2, agreed)
+    store.close()
+    return moved, found
+
+
+@linux
+def test_a_log_of_another_time_is_not_laid_over_the_file(tmp_path: Path) -> None:
+    """SQLite would: two of three charges were gone, and all that is left followed from the rest."""
+    file, found = old_log(tmp_path)
+    for reading in (True, False):
+        beside(file, "-wal").write_bytes(found)
+        store = SqliteStore(file, reading=reading)
+        assert (store.count(), verified(file).is_sound) == (3, True), reading
+        store.close()
+    assert SqliteStore(file).count() == 3
+
+
+@linux
+def test_a_log_that_is_found_after_its_loss_was_accepted_changes_nothing(
+    graves: Path, tmp_path: Path
+) -> None:
+    file = left(graves, "after it committed", tmp_path)
+    found = beside(file, "-wal").read_bytes()
+    beside(file, "-wal").unlink()
+    assert __main__.main(["accept-loss", str(file)]) == 0
+    store = SqliteStore(file)
+    store.add([DRAFT] * 2, agreed)
+    store.close()
+    beside(file, "-wal").write_bytes(found)
+    assert SqliteStore(file).count() == 3
+    assert verified(file).may_lack_charges
+
+
+@linux
+def test_the_log_of_an_open_ledger_stays(tmp_path: Path) -> None:
+    """Also while all of it is in the file, and another process opens it."""
+    file = new(tmp_path)
+    store = SqliteStore(file)
+    (entry,) = store.add([DRAFT], agreed)
+    store.settle(entry.number, "released", [3])
+    assert (mark(file), beside(file, "-wal").stat().st_size > 0) == (0, True)
+    opens = "other = SqliteStore(sys.argv[1])\nprint(other.count(), flush=True)\nother.close()"
+    with process(file, opens) as other:
+        assert other.first == "1"
+        assert other.ran.wait(timeout=LIMIT) == 0
+    store.add([DRAFT], agreed)
+    store.close()
+    assert SqliteStore(file).count() == 2
+
+
+def test_no_copy_is_put_beside_a_log(tmp_path: Path, capsys: Any) -> None:
+    file = new(tmp_path)
+    beside(tmp_path / "b.ledger", "-wal").write_bytes(b"old")
+    assert __main__.main(["copy", str(file), str(tmp_path / "b.ledger")]) == 2
+    assert "b.ledger-wal' is there already" in capsys.readouterr().err
+    assert "b.ledger" not in names(tmp_path)
+
+
 # --- a loss that is accepted, and copies ----------------------------------------------------------
 
 
@@ -297,6 +371,7 @@ def test_an_accepted_loss_is_said_by_every_later_statement(
 ) -> None:
     file = left(graves, "after it committed", tmp_path)
     assert __main__.main(["accept-loss", str(file)]) == 2  # its log is there
+    assert "can't be used" not in capsys.readouterr().err
     beside(file, "-wal").unlink()
     assert __main__.main(["show", str(file)]) == 2
     assert __main__.main(["export", str(file), str(tmp_path / "a.json")]) == 2

@@ -315,6 +315,20 @@ def test_groups_that_look_ahead_make_no_list_beyond_the_limits() -> None:
         assert TextMap(Column("t"), name, args).reading == 1
 
 
+def test_groups_that_match_nothing_make_no_list_beyond_the_limits() -> None:
+    """200 texts at each place, none of which has a character."""
+    chunk = RowTable(Columns(pd.DataFrame({"t": objects(["b" * 2**17, "b"])})), b"k").block(0, 2)
+    many = "(a?)" * 200
+    for name, args in (("findall", (many,)), ("split", (many, -1, True))):
+        with noted(name):
+            tracemalloc.start()
+            first, second = meanings(TextMap(Column("t"), name, args).vector(chunk))
+            _, most = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+            assert (first, second[0]) == (MISSING, "list")
+            assert most < 16 * MOST_CHARACTERS
+
+
 def test_a_hash_of_the_largest_cell_takes_little_memory() -> None:
     """The text that is hashed may repeat a cell a few times, whatever its depth."""
     deep: Any = LONG
