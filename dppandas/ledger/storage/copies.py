@@ -23,8 +23,8 @@ def copy_ledger(path: str | os.PathLike[str], target: str | os.PathLike[str]) ->
     Raises `StoreError` if there is no ledger, if it lacks its log, or if the target exists.
     """
     file, new = _existing(path), checked_path(target)
-    for there in (new, *(new.with_name(f"{new.name}{end}") for end in ("-wal", "-shm"))):
-        if there.exists():
+    for end in ("", "-wal", "-shm", "-journal"):  # SQLite would take them for the copy's
+        if (there := new.with_name(f"{new.name}{end}")).exists():
             raise StoreError(f"{str(there)!r} is there already: choose another name for the copy.")
     with closing(connections.opened_to_read(file)) as db:
         if db.lacks_log:

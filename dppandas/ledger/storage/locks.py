@@ -322,16 +322,19 @@ def _unlocked(descriptor: int, start: int, long: int) -> None:
 
 
 def _is_locked_by_others(descriptor: int, start: int, long: int) -> bool:
+    return _is_free(descriptor, start, long) is False
+
+
+def _is_free(descriptor: int, start: int, long: int) -> bool | None:
+    """Whether nobody else has a lock on bytes; None where the system has no such locks."""
     found = _asked(descriptor, "GETLK", "WRLCK", start, long)
-    return found is not None and struct.unpack_from("h", found)[0] != fcntl.F_UNLCK
+    return None if found is None else struct.unpack_from("h", found)[0] == fcntl.F_UNLCK
 
 
 def _needs_no_log(descriptor: int) -> bool:
     """Whether a file is whole, and certainly nobody else has it open, so that a log beside it is of
     another time. Where the system has no such locks nobody knows."""
-    found = _asked(descriptor, "GETLK", "WRLCK", NAMES, NAMES_LONG)
-    is_free = found is not None and struct.unpack_from("h", found)[0] == fcntl.F_UNLCK
-    return is_free and needs_no_log(descriptor)
+    return _is_free(descriptor, NAMES, NAMES_LONG) is True and needs_no_log(descriptor)
 
 
 def is_left_over(path: File) -> bool:

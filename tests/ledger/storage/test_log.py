@@ -355,11 +355,13 @@ def test_the_log_of_an_open_ledger_stays(tmp_path: Path) -> None:
 
 
 def test_no_copy_is_put_beside_a_log(tmp_path: Path, capsys: Any) -> None:
-    file = new(tmp_path)
-    beside(tmp_path / "b.ledger", "-wal").write_bytes(b"old")
-    assert __main__.main(["copy", str(file), str(tmp_path / "b.ledger")]) == 2
-    assert "b.ledger-wal' is there already" in capsys.readouterr().err
-    assert "b.ledger" not in names(tmp_path)
+    file, copy = new(tmp_path), tmp_path / "b.ledger"
+    for end in ("-wal", "-shm", "-journal"):
+        beside(copy, end).write_bytes(b"old")
+        assert __main__.main(["copy", str(file), str(copy)]) == 2
+        assert f"b.ledger{end}' is there already" in capsys.readouterr().err
+        beside(copy, end).unlink()
+    assert names(tmp_path) == ["a.ledger"]
 
 
 # --- a loss that is accepted, and copies ----------------------------------------------------------
