@@ -79,7 +79,7 @@ REASONS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "compared in a chain": (lambda p: 1 < p["x"] < 3, "each comparison in parentheses"),
     "a joint unit": (
         lambda p: dp.protect(ROWS.copy(), "j", unit=["g", "x"]),
-        r"names several columns.*df\['who'\] = list\(zip\(df\['a'\], df\['b'\]\)\)"),
+        r"names several columns.*df\['who'\] = list\(zip\(df\['g'\], df\['x'\]\)\)"),
     "a tuple as unit": (lambda p: dp.private(ROWS, unit=("g", "x")), "names several columns"),
     "a column set": (
         lambda p: assigned(p, "y", p["x"] * 2), r"Write frame = frame\.assign\(y=…\)\."),

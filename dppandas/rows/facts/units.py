@@ -25,11 +25,11 @@ class Unit:
     @classmethod
     def parse(cls, column: object, max_rows: object, columns: Sequence[str]) -> Unit:
         rows = None if max_rows is None else whole_number(max_rows, "max_rows", 1, MOST_ROWS)
-        if _is_joint(column, columns):
+        if isinstance(column, list | tuple) and _is_joint(column, columns):
+            each = ", ".join(f"df[{quoted(name)}]" for name in column)
             raise QueryError(
-                f"unit={quoted(column)} names several columns, and a unit is one. Make a column of "
-                "their pairs before the first dp.protect: df['who'] = list(zip(df['a'], df['b'])). "
-                "Then write unit='who'."
+                f"unit={quoted(column)} names several columns, and a unit is one. Make one of them "
+                f"before the first dp.protect: df['who'] = list(zip({each})). Then unit='who'."
             )
         if not isinstance(column, Hashable):
             raise QueryError(
@@ -62,10 +62,9 @@ class Unit:
         return f"each {self.column!r} ({rows})"
 
 
-def _is_joint(column: object, columns: Sequence[Any]) -> bool:
+def _is_joint(column: list[Any] | tuple[Any, ...], columns: Sequence[Any]) -> bool:
     """Whether a caller named several columns as the unit."""
-    is_listed = isinstance(column, list) or (isinstance(column, tuple) and column not in columns)
-    return is_listed and len(column) > 1  # type: ignore[arg-type]
+    return len(column) > 1 and (isinstance(column, list) or column not in columns)
 
 
 def whole_number(
