@@ -96,6 +96,8 @@ class ColumnOperators(PrivateTable):
                 f"the rows of a plain {type(other).__name__} can't be matched with private ones. "
                 "Use a single value, or .isin([…]) for a set of values."
             )
+        if isinstance(other, type):  # libraries look for the type of what they compute
+            self._refuse("the type")
         return query_string.literal(other)
 
     def _new(self, expression: Expression) -> Self:

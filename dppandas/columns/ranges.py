@@ -79,7 +79,8 @@ def _known_range(
     declared = table.declared(expression)
     if isinstance(declared, Keys) and any(isinstance(k, str) for k in declared.labels):
         raise QueryError(
-            f"{named!r} is declared as text. Count it by value_counts()."
+            f"the declared keys of {named!r} are texts, and this needs numbers or times. Count "
+            "them by value_counts(); of a frame, choose columns: frame[['x', 'y']]."
             f"{table.list_for_tuple(expression)}"
         )
     if isinstance(bounds, Mapping) and not Bounds.is_named(bounds):

@@ -25,10 +25,10 @@ def refuse_unknown(queries: Iterable[Query]) -> None:
 
 
 def say_assumed(session: Session, queries: Iterable[Query]) -> None:
-    """Say what answers took columns to hold, once for each column of a source."""
+    """Say what answers took columns to hold, once for each column of a source and kind."""
     for query in queries:
         for each in query.assumed:
-            named = query.source.name, each.column
+            named = query.source.name, each.column, each.kind
             if named not in session._said:
                 session._said.add(named)
                 warn_user(expressions.note(each, _protects(query.source)))

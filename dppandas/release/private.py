@@ -103,13 +103,14 @@ def _way_on(source: Source, facts: DeclaredFacts, mends: bool) -> str:
             "correct domain= in dp.protect, which can still change, because nothing about this "
             "source is charged yet. Then go on with the frame that it returns."
         )
-    again = "end the session with dp.reset() and protect the source again. "
+    again = "end the session with dp.reset(), start it again with"
     if store.identity:
-        return again + (
-            "The store keeps all charges and answers: open it again with "
-            f"dp.session(store={str(store.path)!r}). Only the frames are lost."
+        return (
+            f"{again} dp.session(store={str(store.path)!r}), which keeps all charges and answers, "
+            "and protect the source anew. Only the frames are lost."
         )
-    return again + (
+    return (
+        f"{again} dp.session(…), which sets its budget, and protect the source anew. "
         "Without a store, dp.reset() loses the ledger and the answers that could be given again; "
         "what was released stays released, and what is charged later adds to it."
     )

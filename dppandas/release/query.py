@@ -19,7 +19,6 @@ from ..rows.expressions import (
     Expression,
     Facts,
     assumptions,
-    never_counted,
     samples,
 )
 from ..rows.facts.domain import Declaration
@@ -150,10 +149,10 @@ class Query:
     def assumed(self) -> tuple[Assumption, ...]:
         """What it takes for granted of columns whose kind nobody knows, by public facts alone."""
         statistic, facts = self.statistic, self.source.facts
-        found = assumptions(self.where, statistic.expressions(), statistic.needed(), facts)
-        if (keys := statistic.cells.keys) is not None:
-            for place, by in enumerate(statistic.cells.by):
-                found += never_counted(by, keys.column(place), facts)
+        keys, by = statistic.cells.keys, statistic.cells.by
+        counted = [] if keys is None else [(each, keys.column(i)) for i, each in enumerate(by)]
+        asked = statistic.expressions(), statistic.needed()
+        found = assumptions(self.where, *asked, facts, counted)
         return (*self.source.assumed, *found)
 
     @cached_property

@@ -67,7 +67,7 @@ class Session:
         self._asked: dict[str, Query] = {}
         self._answered: deque[Answered] = deque(maxlen=KEPT)
         #: What was said to be assumed, by source and column.
-        self._said: set[tuple[str, Any]] = set()
+        self._said: set[tuple[str, Any, str]] = set()
 
     @property
     def _is_untouched(self) -> bool:

@@ -438,10 +438,10 @@ def test_errors_name_what_to_change(name: str) -> None:
 
 
 SLIPS: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "a number beside text": (lambda p: p.query("age > '30'").count(), "declared as number"),
-    "a mask beside text": (lambda p: p[p["age"] == "30"].count(), "declared as number"),
-    "text beside a number": (lambda p: p.query("city in [1, 2]").count(), "declared as text"),
-    "keys of another kind": (lambda p: p["city"].value_counts(keys=[1]), "declared as text"),
+    "a number beside text": (lambda p: p.query("age > '30'").count(), "declares numbers"),
+    "a mask beside text": (lambda p: p[p["age"] == "30"].count(), "declares numbers"),
+    "text beside a number": (lambda p: p.query("city in [1, 2]").count(), "declares texts"),
+    "keys of another kind": (lambda p: p["city"].value_counts(keys=[1]), "declares texts"),
     "arithmetic on text": (lambda p: (p["city"] + 1).mean(bounds=(0, 1)), "no arithmetic"),
     "a number as a mask": (lambda p: p[p["age"]].count(), "isn't True or False"),
     "a number negated": (lambda p: p.query("not age").count(), "isn't True or False"),

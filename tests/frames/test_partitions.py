@@ -484,7 +484,7 @@ def test_strict_sessions_part_what_is_verified() -> None:
     (lambda p: p.partition("age", keys=[1, np.nan]), QueryError, "missing values"),
     (lambda p: p.partition("age", keys=[]), QueryError, "empty"),
     (lambda p: p.partition("age", keys="f"), QueryError, "list of labels"),
-    (lambda p: p.partition("sex", keys=[1, 2]), QueryError, "declared as text"),
+    (lambda p: p.partition("sex", keys=[1, 2]), QueryError, "declares texts"),
     (lambda p: p.partition("tags"), MissingArgument, "keys= is needed"),
     (lambda p: p.partition("nothing", keys=[1]), UnknownColumn, "nothing"),
     (lambda p: p.partition([], keys=[1]), QueryError, "partition needs at least one"),

@@ -96,6 +96,8 @@ class _Kept:
         self.db = db
 
     def __del__(self) -> None:
+        if self.db.is_closed and self.db.hold is None:
+            return  # as all are when Python ends, which takes away what is needed here
         if self.db.process != os.getpid():
             if not self.db.is_closed:
                 _CARRIED.append(self.db)

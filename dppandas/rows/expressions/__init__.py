@@ -28,7 +28,6 @@ from .checks import (
     family,
     holds_truths,
     need,
-    never_counted,
     note,
     refusal,
     times_once,
@@ -52,6 +51,6 @@ __all__ = [
     "IsMissing", "Joined", "Literal", "Localized", "Lookup", "Mapped", "Measured", "Negative",
     "Not", "OfTwo", "Or", "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart",
     "TimeText", "Truth", "Where", "agree", "assumptions", "both", "by_branch", "check",
-    "family", "holds_truths", "joined", "need", "negated", "never_counted", "note", "places",
+    "family", "holds_truths", "joined", "need", "negated", "note", "places",
     "plain_or_missing", "refusal", "samples", "spanned", "times_once", "undeclared_column",
 ]  # fmt: skip

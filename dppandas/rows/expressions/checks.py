@@ -23,8 +23,10 @@ from ..facts.kinds import Kind, Schema
 from ..values import time_of, vectors
 from .arithmetic import Arithmetic, Negative
 from .base import Column, Domain, Expression, Literal
+from .conditionals import Mapped
 from .logic import And, Compare, Not, Opposite, Or
 from .table_lookups import Element
+from .text import TextMap
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,8 @@ def agree(expression: Expression, facts: Facts, values: Sequence[Any]) -> None:
     for value in values if declared else ():
         if _family(value) not in ("", declared):
             raise QueryError(
-                f"{expression} is declared as {declared}, and {quoted(value)} is not: they are "
-                "never equal."
+                f"the domain of {expression} declares {declared}s, and {quoted(value)} is none: "
+                "they are never equal."
             )
     kind = expression.kind(facts.schema)
     if values and not any(kinds.can_hold(kind, value) for value in values):
@@ -119,7 +121,8 @@ def _advice(expression: Expression, kind: Kind, wanted: Collection[Kind]) -> str
     """How to get a wanted kind, or to declare it if the expression is a column."""
     target = next((each for each in kinds.KINDS if each in wanted), kinds.UNKNOWN)
     said = kinds.advice(kind, target)
-    can_declare = kinds.TEXT in (kind, target) and target in kinds.KINDS and target != kinds.TRUTH
+    may_be_text = kinds.TEXT in (kind, target) and kind != kinds.LIST
+    can_declare = may_be_text and target in kinds.KINDS and target != kinds.TRUTH
     if isinstance(expression, Column) and can_declare:
         said += f", or declare it: dp.protect(df, …, kinds={{{expression.name!r}: {target!r}}})"
     return f"{said}."
@@ -230,11 +233,14 @@ def assumptions(
     expressions: Iterable[Expression],
     needed: Iterable[tuple[Expression, Collection[Kind]]],
     facts: Facts,
+    counted: Iterable[tuple[Expression, Sequence[Any]]] = (),
 ) -> tuple[Assumption, ...]:
     """What a question takes for granted, from public facts alone.
 
     A column that nobody declared may be text: that is said. It isn't taken to hold numbers or times
     to compute with: of a column of text the answer would be about nothing.
+
+    counted : by which values rows are counted, with the labels of the cells.
     """
     found = _Assumptions(facts)
     if where is not None:
@@ -243,19 +249,9 @@ def assumptions(
         found.walk(expression)
     for operand, wanted in needed:
         found.need(operand, wanted)
-    return tuple(found.made)
-
-
-def never_counted(by: Expression, labels: Sequence[Any], facts: Facts) -> tuple[Assumption, ...]:
-    """A refusal, if one of the labels of cells can't equal a value by which rows are counted."""
-    kind = by.kind(facts.schema)
-    each = labels if kind in kinds.TIMES else _one_of_each_type(labels)
-    for label in each:
-        if not kinds.can_hold(kind, label, unsure={kinds.UNKNOWN}):
-            said = f"keys= of {by} has {quoted(label)}, but {by} is of kind {kind}: they are never "
-            return (Assumption(None, kind, True, f"{said}equal. {_way_to(by, kind, label)}"),)
-    found = _Assumptions(facts)
-    found.meet(by, labels)
+    for by, labels in counted:
+        found.count(by, labels)
+    found.refuse_contradictions()
     return tuple(found.made)
 
 
@@ -265,6 +261,7 @@ class _Assumptions:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.made: dict[Assumption, None] = {}
+        self._texts: set[Any] = set()  # columns of which methods of texts are asked
         self._seen: dict[tuple[int, bool], Expression] = {}
 
     def walk(self, expression: Expression, truth: bool = False) -> None:
@@ -291,12 +288,34 @@ class _Assumptions:
             self._refuse(f"{operand} is of kind {kind}, which can't be used here.", kind)
         if kind != kinds.UNKNOWN or kinds.UNKNOWN in wanted:
             return
-        for name, is_list in _undeclared(operand, self.facts):
+        for name, likely in _undeclared(operand, self.facts):
             if kinds.TEXT not in wanted:
-                likely = next((each for each in kinds.KINDS if each in wanted), kinds.UNKNOWN)
-                self._assume(name, kinds.LIST if is_list else likely, is_refused=True)
+                target = next((each for each in kinds.KINDS if each in wanted), kinds.UNKNOWN)
+                self._assume(name, likely or target, is_refused=True)
             elif set(wanted) <= {kinds.TEXT, kinds.LIST}:
+                self._texts.add(name)
                 self._assume(name, kinds.TEXT)
+
+    def count(self, by: Expression, labels: Sequence[Any]) -> None:
+        """Cells of rows: none of their labels may be one that no value can equal."""
+        kind = by.kind(self.facts.schema)
+        for label in labels if kind in kinds.TIMES else _one_of_each_type(labels):
+            if not kinds.can_hold(kind, label, unsure={kinds.UNKNOWN}):
+                said = f"keys= of {by} has {quoted(label)}, but {by} is of kind {kind}: they are "
+                self._refuse(f"{said}never equal. {_way_to(by, kind, label)}", "")
+                return
+        self.meet(by, labels)
+
+    def refuse_contradictions(self) -> None:
+        """What is taken to hold texts, and also compared with what no text equals."""
+        for each in tuple(self.made):
+            if each.column in self._texts and each.kind != kinds.TEXT and not each.is_refused:
+                line = f"kinds={{{each.column!r}: {kinds.TEXT!r}}}"
+                self._refuse(
+                    f"it takes {each.column!r} to hold texts, and compares what it makes of them "
+                    f"with the kind {each.kind}: that may never be equal. Compare it with texts; "
+                    f"or declare what its cells are, {line}, 'list' or 'unknown'.", "",
+                )  # fmt: skip
 
     def meet(self, operand: Expression, values: Sequence[Any]) -> None:
         """A comparison with plain values."""
@@ -307,9 +326,8 @@ class _Assumptions:
                 said = f"{operand} is of kind {kind}, and {quoted(values[0])} is not: they are "
                 self._refuse(f"{said}never equal.", kind)
             return
-        meant = {kinds.of_value(value) for value in _one_of_each_type(values)} - {kinds.UNKNOWN}
-        if len(meant) == 1:
-            self._assume_all(operand, meant.pop())
+        if meant := _kind_of_all(values):
+            self._assume_all(operand, meant)
 
     def _compare(self, expression: Compare) -> None:
         """A comparison of two columns; or with True, as where True is counted."""
@@ -345,20 +363,29 @@ def _one_of_each_type(values: Sequence[Any]) -> list[Any]:
     return [*alike.values(), *(value for value in values if type(value) not in _OF_ONE_KIND)]
 
 
-def _undeclared(expression: Expression, facts: Facts) -> Iterator[tuple[Any, bool]]:
-    """The columns whose unknown kind an expression has, because nobody declared them; and whether
-    it has elements of their lists."""
+def _kind_of_all(values: Sequence[Any]) -> Kind:
+    """The kind of plain values; "" if they are of several."""
+    meant = {kinds.of_value(value) for value in _one_of_each_type(values)} - {kinds.UNKNOWN}
+    return meant.pop() if len(meant) == 1 else ""
+
+
+def _undeclared(expression: Expression, facts: Facts) -> Iterator[tuple[Any, Kind]]:
+    """The columns whose unknown kind an expression has, because nobody declared them; and the kind
+    that they likely are of, by what is done with them: "" if that doesn't say."""
     seen: set[int] = set()
-    waiting = [(expression, False)]
+    waiting = [(expression, "")]
     while waiting:
-        each, is_list = waiting.pop()
+        each, likely = waiting.pop()
         if id(each) in seen or each.kind(facts.schema) != kinds.UNKNOWN:
             continue
         seen.add(id(each))
         if isinstance(each, Column) and each.name in facts.undeclared:
-            yield facts.undeclared[each.name], is_list
-        inside = is_list or isinstance(each, Element)
-        waiting += [(child, inside) for child in each.children()]
+            yield facts.undeclared[each.name], likely
+        if isinstance(each, Element) or (isinstance(each, TextMap) and each.method == "get"):
+            likely = kinds.LIST
+        elif isinstance(each, Mapped):
+            likely = _kind_of_all(each.keys)
+        waiting += [(child, likely) for child in each.children()]
 
 
 def undeclared_column(expression: Expression, facts: Facts) -> Any:
@@ -375,9 +402,11 @@ def refusal(found: Iterable[Assumption], protects: str) -> str:
     declared = {each.column: each.kind for each in reversed(refused)}
     names = ", ".join(repr(name) for name in declared)
     line = ", ".join(f"{name!r}: {kind!r}" for name, kind in declared.items())
+    texts = "" if kinds.TEXT in declared.values() else ", 'text' if they are texts"
     return (
         f"nobody declared what {names} {'holds' if len(declared) == 1 else 'hold'}, and of another "
-        f"kind the answer would be about nothing. Declare it: {protects}(df, …, kinds={{{line}}})."
+        f"kind the answer would be about nothing. Declare what the cells are{texts}: "
+        f"{protects}(df, …, kinds={{{line}}})."
     )
 
 

@@ -291,11 +291,22 @@ class TextMap(_TextMethod):
             return kinds.LIST
         keeps = self.method in OF_LISTS and self.method != "join"
         operand = self.operand.kind(schema) if keeps else kinds.TEXT
-        return kinds.UNKNOWN if (operand, self.method) == (kinds.LIST, "get") else operand
+        if (operand, self.method) != (kinds.LIST, "get"):
+            return operand
+        return kinds.TEXT if _lists_texts(self.operand) else kinds.UNKNOWN
 
     def needs(self, schema: Schema) -> Needs:
         lists = {kinds.LIST} if self.method in OF_LISTS else set()
         yield self.operand, kinds.TEXTS | lists
+
+
+def _lists_texts(expression: Expression) -> bool:
+    """Whether it is known to make lists of texts. With groups, `findall` makes lists of tuples."""
+    while isinstance(expression, TextMap) and expression.method == "slice":
+        expression = expression.operand
+    if not isinstance(expression, TextMap) or expression.method not in _LISTS:
+        return False
+    return expression.method != "findall" or _GROUPS["findall"](*expression.args) <= 1
 
 
 def _in_turn(parts: Callable[[str], Any], of_list: Callable[[Any], Any]) -> Callable[[str], Any]:
