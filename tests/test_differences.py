@@ -99,7 +99,10 @@ def test_comparisons_with_missing_values_mean_what_they_mean_in_plain_columns() 
         for holder in holders
     )  # fmt: skip
     dp.session(epsilon=10_000)
-    private = [dp.protect(frame, name=f"f{i}") for i, frame in enumerate((plain, *nullable))]
+    private = [
+        dp.protect(frame, name=f"f{i}", kinds={} if i else {"v": "truth"})
+        for i, frame in enumerate((plain, *nullable))
+    ]
     for compared in COMPARED:
         for asked in ASKED:
             line = asked.format(compared)

@@ -159,7 +159,7 @@ REFUSALS: dict[str, tuple[Any, ...]] = {
     "a lost unit column": (_lost_unit, r"df\.dp\['income'\]", LineageError),
     "the mean of text": (
         lambda p, df: dp.protect(df, "t", domain={"group": ops.GROUPS})["group"].mean(epsilon=0.1),
-        "declares texts"),
+        "keys of 'group' are texts"),
     "the length": (lambda p, df: len(p), r"\.count\(epsilon=0\.1\)", PrivateValueError),
     "iteration": (lambda p, df: list(p["number"]), "released answer", PrivateValueError),
     "a truth value": (lambda p, df: bool(p["number"] > 1), "released", PrivateValueError),

@@ -114,10 +114,15 @@ ask .release(epsilon=…)>
     if held is None:
         # pandas may have changed the rows of another source's frame in any way
         is_new = token is None or (before is not None and before.fingerprint == facts)
-        source = Source(entropy.identifier(), name, owner, declared, version, is_new, schema=schema)
+        source = Source(
+            entropy.identifier(), name, owner, declared, version, is_new, schema=schema,
+            undeclared=undeclared(schema, meant),
+        )  # fmt: skip
         held = _held(running, source, own, terms, facts, meant)
     _refuse_others(running, held, terms, facts, meant)
     table = replace(_table_of(held, declared, schema, found.levels, meant), times=found.times)
+    _check_kinds(running, held.source, meant)  # which notes them, so nothing may be refused later
+    held.kinds.update(meant)
     return _framed(table, found, meant, running.strict)
 
 
@@ -146,8 +151,6 @@ def _refuse_others(
             "another dataset. For a new version end the session with dp.reset(), because a session "
             "holds one version of a source."
         )
-    _check_kinds(running, held.source, kinds)
-    held.kinds.update(kinds)
 
 
 def _schema(kinds: Schema, declared: Schema, strict: bool = False) -> dict[Any, Kind]:
@@ -170,7 +173,10 @@ def _table_of(
     levels: tuple[Any, ...], meant: Schema,
 ) -> Table:  # fmt: skip
     """The table of a source, with only the facts that are declared now."""
-    source = replace(held.source, domain={}, schema=schema, undeclared=undeclared(schema, meant))
+    known, unsure = held.source, undeclared(schema, meant)
+    if (known.schema, known.undeclared) != (schema, unsure):
+        known = replace(known, schema=schema, undeclared=unsure)
+    source = known if known.domain == declared else replace(known, domain={})
     table = Table(source, held.engine, held.engine, levels=levels, facts=held.facts)
     return table.declaring(declared, mends=True)
 

@@ -336,6 +336,20 @@ def test_a_file_that_is_listed_twice_is_refused_in_words(tmp_path: Path) -> None
     for paths in ([one, other, one], [one, str(link)]):
         twice = dataset.dataset(paths)
         refusal(lambda: dp.protect(twice, name="twice"), "lists .* twice", QueryError)  # noqa: B023
+    union = dataset.dataset([dataset.dataset(one), dataset.dataset(paths)])
+    refusal(lambda: dp.protect(union, name="union"), "lists .* twice", QueryError)
+
+
+def test_row_groups_of_a_file_may_be_listed_one_by_one(tmp_path: Path, exact: None) -> None:
+    whole = people(tmp_path / "rows")
+    first, _ = whole.get_fragments()
+    groups = [first.subset(row_group_ids=[i]) for i in range(2)]
+    for name, chosen in (("apart", groups), ("again", [*groups, groups[0]])):
+        some = dataset.FileSystemDataset(chosen, whole.schema, whole.format, whole.filesystem)
+        if name == "apart":
+            assert dp.protect(some, name=name).count(epsilon=1) == 3
+        else:
+            refusal(lambda: dp.protect(some, name="again"), "lists .* twice")  # noqa: B023
 
 
 def test_a_filtered_dataset_is_refused_in_words(tmp_path: Path, exact: None) -> None:

@@ -219,7 +219,8 @@ HOSTILE = {
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_any_rows_give_centres_of_one_shape_within_the_bounds(kind: str, method: str) -> None:
     dp.session(epsilon=2)
-    p = people(pd.DataFrame(HOSTILE[kind], columns=["a", "b"], dtype=object))
+    rows = pd.DataFrame(HOSTILE[kind], columns=["a", "b"], dtype=object)
+    p = people(rows, kinds={"a": "unknown", "b": "unknown"})
     model = KMeans(5, epsilon=1, method=method).fit(p)
     assert (model.cluster_centers_.shape, model.cluster_centers_.dtype) == ((5, 2), np.float64)
     assert np.isfinite(model.cluster_centers_).all()

@@ -50,7 +50,8 @@ def fitted(model: Any, rows: pd.DataFrame, target: str, epsilon: object = 1) -> 
     anew(epsilon=epsilon)
     fresh = rows.copy()
     fresh.attrs.clear()  # which say whose rows they are
-    people = dp.protect(fresh, name="people")
+    of_objects = dict.fromkeys(fresh.select_dtypes(object), "unknown")
+    people = dp.protect(fresh, name="people", kinds=of_objects)
     return model.fit(people[FEATURES], people[target])
 
 

@@ -215,11 +215,11 @@ def each_once(paths: Sequence[str]) -> list[str]:
     """The files that paths name, each by its first name: a row may count only once."""
     once: dict[Any, str] = {}
     for path in paths:
-        once.setdefault(_identity(path), path)
+        once.setdefault(identity(path), path)
     return list(once.values())
 
 
-def _identity(path: str) -> Any:
+def identity(path: str) -> Any:
     """What is the same for all names of a file."""
     try:
         facts = os.stat(path)

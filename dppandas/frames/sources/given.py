@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...engines.files.parquet import each_once, find
+from ...engines.files.parquet import find, identity
 from ...errors import QueryError, quoted
 from .arrow_tables import ArrowTable, without_words
 from .base import Given
@@ -82,8 +82,6 @@ def _table(data: Any) -> Given:
 def _dataset(data: Any, prune: bool) -> Given:
     """A dataset as its owner gave it. Local Parquet files stay where they are, if their rows are
     all that it has; other datasets are read into memory."""
-    from pyarrow import dataset
-
     try:
         fragments = list(data.get_fragments())
     except ValueError:  # Arrow's, of a dataset that was filtered
@@ -92,8 +90,7 @@ def _dataset(data: Any, prune: bool) -> Given:
             "without it, and write the filter as frame.query(…); or give dataset.to_table(), which "
             "reads the rows that pass into memory."
         ) from None
-    if isinstance(data, dataset.FileSystemDataset):
-        _refuse_twice(data.files)
+    _refuse_twice(fragments)
     if fragments and _is_local_parquet(data, fragments):
         files = Files([os.path.abspath(path) for path in data.files], prune, data.schema.names)
         if files.has_types_of(data.schema):
@@ -101,15 +98,28 @@ def _dataset(data: Any, prune: bool) -> Given:
     return ArrowTable(data.schema, data.to_table)
 
 
-def _refuse_twice(paths: list[str]) -> None:
-    """Refuse files that are listed twice: Arrow would count each row of theirs twice, and so one
-    row would count as two."""
-    if len(each_once(paths)) < len(paths):
-        twice = next(path for i, path in enumerate(paths) if len(each_once(paths[: i + 1])) <= i)
-        raise QueryError(
-            f"the dataset lists {quoted(twice)} twice, so that each of its rows would count twice. "
-            "List each file once."
-        )
+def _refuse_twice(fragments: list[Any]) -> None:
+    """Refuse files that are listed twice, also by two datasets of a union: Arrow would count each
+    row of theirs twice, and so one row would count as two. Other row groups are other rows."""
+    alike: dict[Any, list[Any]] = {}
+    for each in fragments:
+        if path := getattr(each, "path", ""):  # others are in memory
+            alike.setdefault(identity(path), []).append(each)
+    for same in alike.values():
+        groups = [group for each in same for group in _groups(each)] if len(same) > 1 else []
+        if len({*groups}) < len(groups):
+            raise QueryError(
+                f"the dataset lists {quoted(same[0].path)} twice, so that its rows would count "
+                "twice. List each file once."
+            )
+
+
+def _groups(fragment: Any) -> list[Any]:
+    """The row groups of a file that a fragment has; of other files, the whole."""
+    try:
+        return [group.id for group in fragment.row_groups]
+    except (AttributeError, OSError, ValueError):  # no Parquet, or as reading it will tell
+        return [None]
 
 
 def _is_local_parquet(data: Any, fragments: list[Any]) -> bool:

@@ -243,12 +243,13 @@ def assumptions(
     counted : by which values rows are counted, with the labels of the cells.
     """
     found = _Assumptions(facts)
-    if where is not None:
-        found.walk(where, truth=True)
-    for expression in expressions:
-        found.walk(expression)
-    for operand, wanted in needed:
-        found.need(operand, wanted)
+    if not kinds.UNSURE.isdisjoint(facts.schema.values()):  # else `check` has found it all
+        if where is not None:
+            found.walk(where, truth=True)
+        for expression in expressions:
+            found.walk(expression)
+        for operand, wanted in needed:
+            found.need(operand, wanted)
     for by, labels in counted:
         found.count(by, labels)
     found.refuse_contradictions()

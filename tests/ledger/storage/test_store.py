@@ -491,3 +491,15 @@ def test_what_can_be_no_path_is_told(path: str, tmp_path: Path, monkeypatch: Any
 def test_a_store_needs_versions_that_say_something(tmp_path: Path, version: Any) -> None:
     dp.session(epsilon=1, store=tmp_path / "a.ledger")
     refusal(lambda: people(version), "version= is needed", SourceError)
+
+
+def test_nothing_is_said_as_python_ends(tmp_path: Path) -> None:
+    """Not by what outlives the names that it would use."""
+    code = (
+        "import warnings, dppandas as dp\n"
+        "warnings.showwarning = lambda *given, **more: None\n"
+        f"session = dp.session(epsilon=1, store={str(tmp_path / 'a.ledger')!r})"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stderr == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["a.ledger"]

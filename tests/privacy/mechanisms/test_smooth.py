@@ -286,10 +286,11 @@ def test_without_noise_a_trimmed_mean_is_that_of_the_middle(monkeypatch: Any) ->
     frozen(monkeypatch, 1, 1.0)
     dp.session(experimental=True)
     series = pd.Series([1, 2, 3, None, 10, 20, math.inf, "text", -7], dtype=object)
+    by_cell = {"x": "unknown"}
     for found in (
-        series.dp.trimmed_mean(**TRIMMED),
-        series.rename("x").to_frame().dp["x"].trimmed_mean(**TRIMMED),
-        dp.protect(pd.DataFrame({"x": series}), "d")["x"].trimmed_mean(**TRIMMED),
+        dp.private(series, kinds="unknown").trimmed_mean(**TRIMMED),
+        dp.private(series.rename("x").to_frame(), kinds=by_cell)["x"].trimmed_mean(**TRIMMED),
+        dp.protect(pd.DataFrame({"x": series}), "d", kinds=by_cell)["x"].trimmed_mean(**TRIMMED),
     ):
         assert found == (2 + 3 + 10) / 3  # of 0 1 2 3 10 20 64
         assert isinstance(found, float)
@@ -297,7 +298,7 @@ def test_without_noise_a_trimmed_mean_is_that_of_the_middle(monkeypatch: Any) ->
         with pytest.raises(RecordError, match="depends on the rows"):
             found.error()
     for n in (0, 1, 4):
-        assert pd.Series([3.0] * n).dp.trimmed_mean(**TRIMMED) == 32
+        assert pd.Series([3.0] * n, dtype=float).dp.trimmed_mean(**TRIMMED) == 32
     assert pd.Series([3.0] * 5).dp.trimmed_mean(**{**TRIMMED, "trim": np.int8(2)}) == 3
     assert pd.Series([9]).dp.trimmed_mean(**{**TRIMMED, "bounds": (5, 5)}) == 5
     (entry,) = {(e.mechanism, e.scale) for e in dp.ledger()._entries()}

@@ -64,6 +64,6 @@ def test_a_model_lists_its_releases_and_their_errors() -> None:
     assert first == repr(model)
     assert paid == f"fitted by {len(model.releases_)} releases, ε = 1:"
     assert len(each) == len(model.releases_)
-    assert all(" (95 %)" in line and len(line) < 160 for line in each)
+    assert all(" (95 %, noise only)" in line and len(line) < 160 for line in each)
     refusal(lambda: dp.intervals(model), r"\.releases_", RecordError)
     assert len(dp.intervals(model.releases_[0])) == 2

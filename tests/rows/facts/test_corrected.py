@@ -139,7 +139,7 @@ def test_what_the_refusal_advises_works(tmp_path: Path) -> None:
     dp.session(epsilon=9, store=file)
     frame = protected(domain=WRONG)
     count, mean = frame.count(epsilon=1), frame["age"].mean(epsilon=1)
-    said = refusal(lambda: protected(domain=RIGHT), "The store keeps", SourceError)
+    said = refusal(lambda: protected(domain=RIGHT), "keeps all charges and answers", SourceError)
     assert f"dp.session(store={str(file)!r})" in said
     anew(store=file)
     new = protected(domain=RIGHT)
@@ -168,6 +168,17 @@ def test_a_charge_between_the_look_and_the_change_is_right(monkeypatch: Any) -> 
     assert dp.ledger().spent == 1
     assert "in (0, 1000)" in dp.record(new["age"].mean(epsilon=1)).query
     assert dp.ledger().spent == 2
+
+
+def test_a_refusal_notes_no_kinds(tmp_path: Path) -> None:
+    """They would hold for the version as long as the ledger does."""
+    dp.session(epsilon=9, store=tmp_path / "a.ledger")
+    protected(domain=WRONG).count(epsilon=1)
+    refusal(
+        lambda: protected(domain=RIGHT, kinds={"sex": "number"}), "both can't hold", SourceError
+    )
+    protected(domain=WRONG, kinds={"sex": "text"})
+    refusal(lambda: protected(domain=WRONG, kinds={"sex": "number"}), "was text", SourceError)
 
 
 # --- bounds and keys only -------------------------------------------------------------------------

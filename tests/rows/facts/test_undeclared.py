@@ -186,6 +186,60 @@ def test_text_is_assumed_aloud_once_a_column_and_session_whatever_the_rows_are()
         assert not notes(lambda t=told: t["price"].value_counts(keys=["7"], epsilon=1))
 
 
+def test_another_kind_of_a_column_is_said_too() -> None:
+    dp.session(epsilon=99)
+    p = protected()
+    assert len(notes(lambda: p[p["when"] > "2020"].count(epsilon=1))) == 1
+    said = notes(lambda: p[p["when"] > 2020].count(epsilon=1))
+    assert len(said) == 1
+    assert "'when' is taken to hold values of kind number" in said[0]
+    assert not notes(lambda: p[p["when"] > 2021].count(epsilon=1))
+
+
+def test_one_question_takes_no_column_for_two_kinds() -> None:
+    """What is made of texts is never equal to numbers; elements of a list may be."""
+    dp.session(epsilon=99)
+    p = protected()
+    for case, ask in enumerate(
+        (
+            lambda p: p["when"].str[:4].value_counts(keys=[2020], epsilon=1),
+            lambda p: p[p["when"].str[:4] == 2020].count(epsilon=1),
+            lambda p: p["when"].str[0].value_counts(keys=[1, 2], epsilon=1),
+            lambda p: p[p["when"].str[0].isin([1, 2])].count(epsilon=1),
+        )
+    ):
+        with noted(case):
+            said = refusal(lambda ask=ask: ask(p), "takes 'when' to hold texts")
+            assert "kinds={'when': 'text'}" in said
+    assert not dp.ledger()._entries()
+    p["when"].str[:4].value_counts(keys=["2020"], epsilon=1)
+    told = protected(kinds={"tags": "list"})
+    assert told["tags"].str[0].value_counts(keys=[1, 3], epsilon=9) is not None
+
+
+def test_the_kind_to_declare_is_what_is_done_with_the_column() -> None:
+    dp.session(epsilon=99)
+    p = protected()
+    for ask, kind in (
+        (lambda: p["town"].replace({"Rome": 1, "Oslo": 0}), "'town': 'text'"),
+        (lambda: p["tags"].str[0], "'tags': 'list'"),
+        (lambda: p["price"], "'price': 'number'"),
+    ):
+        said = refusal(lambda ask=ask: ask().mean(bounds=(0, 1), epsilon=1), "nobody declared")
+        assert kind in said
+        assert ("'text' if they are texts" in said) == ("'text'}" not in said)
+
+
+def test_elements_of_lists_of_texts_are_texts() -> None:
+    dp.session(epsilon=99)
+    p = protected(kinds={"when": "text"})
+    for parts in (p["when"].str.split("-"), p["when"].str.findall(r"\d+"),
+                  p["when"].str.partition("-", expand=False).str[:2]):  # fmt: skip
+        refusal(lambda parts=parts: parts.str[0].value_counts(keys=[2020], epsilon=1), "never eq")
+    pairs = p["when"].str.findall(r"(\d+)-(\d+)").str[0]
+    assert pairs.value_counts(keys=[("2020", "01")], epsilon=1) is not None
+
+
 def test_a_replay_and_a_preview_say_nothing() -> None:
     dp.session(epsilon=9)
 

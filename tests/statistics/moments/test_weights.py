@@ -111,9 +111,10 @@ def test_the_share_of_a_mask_is_told_by_two_counts() -> None:
 def test_a_column_of_truth_values_takes_bounds(exact: None) -> None:
     frame = pd.DataFrame({"b": [True, False, None, True], "g": [1, 1, 1, 2]})
     refusal(lambda: frame.dp["b"].mean(epsilon=1), error=MissingArgument)
-    assert frame.dp["b"].mean(bounds=(0, 1), epsilon=1) == pytest.approx(2 / 3)
-    assert (frame.dp["b"] == True).mean(epsilon=1) == 0.5  # noqa: E712 (a missing one is not True)
-    by = frame.dp.groupby("g", keys=[1, 2])["b"].mean(bounds=(0, 1), epsilon=1)
+    frame = dp.private(frame, unit="row", kinds={"b": "truth"})
+    assert frame["b"].mean(bounds=(0, 1), epsilon=1) == pytest.approx(2 / 3)
+    assert (frame["b"] == True).mean(epsilon=1) == 0.5  # noqa: E712 (a missing one is not True)
+    by = frame.groupby("g", keys=[1, 2])["b"].mean(bounds=(0, 1), epsilon=1)
     assert by.tolist() == pytest.approx([0.5, 1.0])
 
 
