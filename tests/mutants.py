@@ -1,7 +1,7 @@
 """Mutants: each takes one defence away, and a named test has to notice.
 
-mutants.toml is their table; ``died`` says of each what its source and its test were when it last
-died. ``make mutants`` runs them all, ``python tests/mutants.py --changed`` those whose source or
+mutants.toml is their table; ``died`` says of each what its function and its test were when it last
+died. ``make mutants`` runs them all, ``python tests/mutants.py --changed`` those whose function or
 test is another one now, ``python tests/mutants.py 3 14`` those of some must-pass cases, and
 ``--save`` brings the table up to date.
 """
@@ -9,6 +9,7 @@ test is another one now, ``python tests/mutants.py 3 14`` those of some must-pas
 from __future__ import annotations
 
 import argparse
+import ast
 import hashlib
 import json
 import os
@@ -40,11 +41,13 @@ class Mutant:
     died: str = ""
 
     def fingerprint(self) -> str:
-        """Of what decides whether it dies: the two texts, and the files of source and test."""
-        files = ROOT / "dppandas" / self.file, ROOT / "tests" / self.test.partition("::")[0]
-        text = b"\0".join(file.read_bytes() for file in files)
-        said = "\0".join((self.old, self.new, self.test))
-        return hashlib.sha256(text + said.encode()).hexdigest()[:16]
+        """Of what decides whether it dies, for the most part: the two texts, the function whose
+        text is another one, and the test. All are run at night, whatever has changed."""
+        file, _, names = self.test.partition("::")
+        source = (ROOT / "dppandas" / self.file).read_text("utf-8")
+        tests = (ROOT / "tests" / file).read_text("utf-8")
+        test = names.partition("[")[0].split("::")[-1]
+        return fingerprint(self.old, self.new, self.test, source, tests, test)
 
     def survives(self) -> str:
         """What pytest said if it did not notice; "" where it did."""
@@ -62,6 +65,36 @@ class Mutant:
             env["DPPANDAS_TESTS_WAIT"] = "20"
             ran = subprocess.run(command, cwd=here, env=env, capture_output=True, text=True)
         return "" if ran.returncode == 1 else ran.stdout[-500:] + ran.stderr[-500:]
+
+
+def fingerprint(old: str, new: str, path: str, source: str, tests: str, test: str) -> str:
+    parts = (old, new, path, around(source, old), around(tests, f"def {test}(") if test else tests)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def around(text: str, part: str) -> str:
+    """The function, or the statement beside functions, in which a part of a module begins; the
+    whole class or module if it ends in another one."""
+    if part not in text:
+        return text
+    start = text.index(part)
+    first, last = (text.count("\n", 0, at) + 1 for at in (start, start + len(part.rstrip("\n"))))
+    lines, found = text.splitlines(keepends=True), text
+    node: ast.AST | None = ast.parse(text)
+    while isinstance(node, ast.Module | ast.ClassDef):
+        within = [each for each in node.body if _first(each) <= first and last <= _last(each)]
+        node = within[0] if within else None
+        if node is not None:
+            found = "".join(lines[_first(node) - 1 : _last(node)])
+    return found
+
+
+def _first(node: Any) -> int:
+    return min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
+
+
+def _last(node: Any) -> int:
+    return int(node.end_lineno)
 
 
 def read() -> tuple[dict[str, str], list[Mutant]]:
@@ -94,7 +127,9 @@ def text_of(cases: dict[str, str], mutants: list[Mutant]) -> str:
 def options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("cases", nargs="*", type=int, help="only those of these must-pass cases")
-    parser.add_argument("--changed", action="store_true", help="only if source or test is another")
+    parser.add_argument(
+        "--changed", action="store_true", help="only if function or test is another"
+    )
     parser.add_argument("--save", action="store_true", help="bring the table up to date")
     return parser.parse_args(arguments)
 
