@@ -126,7 +126,7 @@ test-spark: $(SPARK)/test
 	then $(SPARK)/bin/python -m pytest --stage spark $(RECORD) tests/engines/clusters/test_spark.py; \
 	else echo "Spark is left out: it needs a Java runtime (apt-get install default-jre-headless)"; fi
 
-# Those whose source or test is another one now.
+# Those whose function or test is another one now.
 test-mutants: $(VENV)/test
 	$(BIN)/python tests/mutants.py --changed
 

@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 import core
-from mutants import ROOT, TABLE, Mutant, read, text_of
+from mutants import ROOT, TABLE, Mutant, around, read, text_of
 
 CASES, MUTANTS = read()
 
@@ -38,8 +38,18 @@ def test_each_mutant_has_a_test_that_is_there() -> None:
 
 
 def test_each_mutant_has_died_once() -> None:
-    """`make test-deep` runs those again whose source or test has changed since."""
+    """`make test-deep` runs those again whose function or test has changed since."""
     assert [mutant.name for mutant in MUTANTS if not mutant.died] == []
+
+
+def test_what_changes_elsewhere_in_a_file_costs_no_mutant() -> None:
+    """Beside functions it is the statement that counts; across two of them, their class or all."""
+    text = "A = 1\n\nclass C:\n    B = 2\n\n    @f\n    def g(self):\n        return 3\n\nD = 4\n"
+    method = "    @f\n    def g(self):\n        return 3\n"
+    assert [around(text, part) for part in ("return 3", "@f", "def g(self)")] == [method] * 3
+    assert around(text, "B = 2") == "    B = 2\n"
+    assert around(text, "B = 2\n\n    @f") == text[text.index("class") : text.index("\nD")]
+    assert around(text, "1\n\nclass") == around(text, "nowhere") == text
 
 
 def test_names_of_mutants_are_theirs_alone() -> None:
