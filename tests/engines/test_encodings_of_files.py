@@ -113,6 +113,32 @@ def write(rows: Any, path: Path, **how: Any) -> Path:
     return path
 
 
+@UNITS
+@DELTAS
+def test_columns_that_were_dictionaries_in_arrow_are_read_from_any_encoding(
+    encoding: str, terms: dict[str, Any], tmp_path: Path, exact: None
+) -> None:
+    """Of which Arrow makes a dictionary although it isn't asked, and none of these encodings."""
+    rows = table(400, 50).select(["who", "flat"])
+    coded = rows.set_column(1, "flat", rows["flat"].dictionary_encode())
+    delta = {"use_dictionary": False, "column_encoding": {"flat": encoding}}
+    wanted = answers(rows, terms)
+    for how in ({}, {"row_group_size": 90}):
+        assert answers(write(coded, tmp_path / "coded.parquet", **delta, **how), terms) == wanted
+    alone = write(coded.select(["flat"]), tmp_path / "alone.parquet", **delta)
+    assert answers(alone, {}) == answers(rows.select(["flat"]), {})
+    typed = pa.table({
+        "d": coded["flat"], "n": pa.array(range(400), pa.duration("us")),
+        "z": pa.array(range(400), pa.timestamp("us", "Europe/Paris")), "l": [["a"]] * 400,
+    })  # fmt: skip
+    how = {"use_dictionary": ["l.list.element"], "column_encoding": {"d": encoding}}
+    files = ParquetFiles([str(write(typed, tmp_path / "types.parquet", **how))])
+    for most in (7, 400):
+        found = list(files.batches(files.pieces[0], files.names, most))
+        for name in files.names:
+            assert [x for b in found for x in b[name].to_pylist()] == typed[name].to_pylist()
+
+
 @DELTAS
 def test_other_encodings_come_few_at_once_and_whole(
     encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -175,3 +201,16 @@ def test_functions_see_texts_of_whole_units(tmp_path: Path) -> None:
     frame = spilled._Bucket(pa.table({"t": flat, "n": [1, 2, 3]})).plain(["t", "n"], slice(0, 3))
     assert (frame["t"] + "!").dropna().tolist() == ["a!", "b!"]
     assert frame["n"].tolist() == [1, 2, 3]
+
+
+def test_a_part_holds_only_texts_that_its_rows_refer_to() -> None:
+    """Every bucket gets a part of each batch: whole dictionaries would be written so many times."""
+    texts = pa.array([f"{i:09}" * 1000 for i in range(50)])
+    flat = pa.DictionaryArray.from_arrays(pa.array(range(50), pa.int32()), texts)
+    lists = pa.ListArray.from_arrays(pa.array(range(51), pa.int32()), flat)
+    part = spilled._Part(pa.RecordBatch.from_arrays([flat, lists], ["t", "l"]))
+    for rows in (np.array([3]), np.array([7, 9]), np.array([], dtype=np.intp)):
+        some = part.take(rows)
+        assert some["t"].to_pylist() == [texts[i].as_py() for i in rows]
+        assert some["l"].to_pylist() == [[texts[i].as_py()] for i in rows]
+        assert some.nbytes < 20_000 * len(rows) + 1000

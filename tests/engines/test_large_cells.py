@@ -15,8 +15,10 @@ from elements import objects
 from notes import noted
 
 import dppandas as dp
+from dppandas.engines.arrow_types import written_out
 from dppandas.engines.files import spilled
 from dppandas.engines.files.parquet import ParquetFiles
+from dppandas.rows.values.arrow import sizes
 from dppandas.rows.values.families import MOST_CHARACTERS
 
 pa = pytest.importorskip("pyarrow")
@@ -115,6 +117,10 @@ def test_no_batch_of_a_file_writes_out_what_it_shares(kind: str, tmp_path: Path)
             assert sum(each.nbytes for each in parts) < 8 * MOST_CHARACTERS
             wanted = [None if i == 1 else x for i, x in enumerate(rows["l"].to_pylist())]
             assert [x for b in parts for x in b["l"].to_pylist()] == wanted
+            kind = written_out(batches[0]["l"].type)
+            plain = [sizes.converted(each["l"], kind) for each in batches]
+            assert sum(each.nbytes for each in plain) < 8 * MOST_CHARACTERS
+            assert [x for each in plain for x in each.to_pylist()] == wanted
 
 
 def test_texts_in_lists_are_read_as_they_are(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from inspect import signature
+from io import BytesIO
 from itertools import groupby, takewhile
 from pathlib import Path
 from typing import Any
@@ -225,25 +226,69 @@ class ParquetFiles:
 
         path = self.files[piece.file].path
         meta = parquet.read_metadata(path)
-        wanted = {*texts, *inner}
-        places = [(name, i) for name, i in self._of_bytes[piece.file] if name in wanted]
-        some: dict[str, Any] = {"columns": list(names), "use_threads": False}
+        wanted, typed = {*texts, *inner}, {n for n in names if _is_coded(self.types[n])}
+        places = [(name, i) for name, i in self._of_bytes[piece.file] if name in wanted | typed]
 
         def plain(group: int) -> list[int]:
             found = (i for _, i in places)
             return [i for i in found if _encodings(meta, group, i) - _CODED]
 
         for others, groups in groupby(piece.groups, plain):
-            coded = wanted - {name for name, i in places if i in others}
-            how = {"read_dictionary": sorted(coded), "pre_buffer": False, **_wide(others)}
+            odd = {name for name, i in places if i in others}
+            how = {"read_dictionary": sorted(wanted - odd), "pre_buffer": False, **_wide(others)}
+            apart = [name for name in names if name in typed & odd]
+            some: dict[str, Any] = {"columns": [name for name in names if name not in apart]}
             with parquet.ParquetFile(path, metadata=meta, **how) as file:
                 # of a text that a dictionary shares inside lists, Arrow puts together no two groups
                 alone = inner or others
                 for each in [[group] for group in groups] if alone else [list(groups)]:
                     most = min(rows, _rows_at_once(meta, each[0], others)) if others else rows
-                    found = file.iter_batches(most, row_groups=each, **some)
+                    found = file.iter_batches(most, row_groups=each, use_threads=False, **some)
+                    if apart:
+                        found = _beside(found, _untyped(path, apart, most, each))
                     found = (_by_name(batch, names) for batch in found)
                     yield from _together(found, rows) if others else found
+
+
+def _is_coded(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_dictionary(kind))
+
+
+def _untyped(path: str, names: Sequence[str], rows: int, groups: Sequence[int]) -> Iterator[Any]:
+    """Some columns as Parquet types them. Where the types of Arrow are stored, what was a
+    dictionary is read as one, whatever its encoding is."""
+    from pyarrow import parquet
+
+    with open(path, "rb") as file:
+        file.seek(-8, os.SEEK_END)
+        file.seek(-8 - int.from_bytes(file.read(4), "little"), os.SEEK_END)
+        footer = file.read().replace(b"ARROW:schema", b"ARROW:unused")
+    meta = parquet.read_metadata(BytesIO(b"PAR1" + footer))
+    with parquet.ParquetFile(path, metadata=meta, pre_buffer=False, **_wide([0])) as file:
+        some = {"columns": list(names), "use_threads": False}
+        yield from file.iter_batches(rows, row_groups=groups, **some)
+
+
+def _beside(batches: Iterator[Any], others: Iterator[Any]) -> Iterator[Any]:
+    """The columns of two readers of the same rows, wherever each of them ends a batch."""
+    import pyarrow as pa
+
+    rest = None
+    for batch in batches:
+        parts: list[Any] = []
+        missing = batch.num_rows
+        while missing:
+            rest = rest if rest is not None and rest.num_rows else next(others, None)
+            if rest is None:  # a damaged file, whose rows are too few
+                return
+            parts.append(rest.slice(0, missing))
+            rest = rest.slice(parts[-1].num_rows)
+            missing -= parts[-1].num_rows
+        more = [pa.concat_arrays(each) for each in zip(*(p.columns for p in parts), strict=True)]
+        names = [*batch.schema.names, *parts[0].schema.names]
+        yield pa.RecordBatch.from_arrays([*batch.columns, *more], names=names)
 
 
 def _encodings(meta: Any, group: int, column: int) -> set[str]:
