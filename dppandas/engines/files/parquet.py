@@ -198,7 +198,9 @@ class ParquetFiles:
         texts = [name for name in names if _is_text(self.types[name])]
         inner = self._inner_texts(piece.file, names)
         if not piece.groups:
-            yield _by_name(self._no_rows(names, [*texts, *inner]), names)
+            nothing = _by_name(self._no_rows(names, [*texts, *inner]), names)
+            yield nothing
+            yield from _together(iter([nothing, nothing]), rows)  # as others come: types are tried
             return
         number = 0
         try:
