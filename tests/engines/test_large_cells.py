@@ -15,8 +15,10 @@ from elements import objects
 from notes import noted
 
 import dppandas as dp
+from dppandas.engines.arrow_types import written_out
 from dppandas.engines.files import spilled
 from dppandas.engines.files.parquet import ParquetFiles
+from dppandas.rows.values.arrow import sizes
 from dppandas.rows.values.families import MOST_CHARACTERS
 
 pa = pytest.importorskip("pyarrow")
@@ -104,21 +106,21 @@ def test_no_batch_of_a_file_writes_out_what_it_shares(kind: str, tmp_path: Path)
             path = tmp_path / "rows.parquet"
             pq.write_table(rows, path, store_schema=False, **how)
             files = ParquetFiles([str(path)])
-            for coded in (True, False):
-                batches = [
-                    batch
-                    for piece in files.pieces
-                    for batch in files.batches(piece, ["who", "l"], 4, coded)
-                ]
-                assert [x for b in batches for x in b["who"].to_pylist()] == [1, 1, 2, 2, 3, 4]
-                assert [x for b in batches for x in b["l"].to_pylist()] == rows["l"].to_pylist()
-                assert sum(batch.nbytes for batch in batches) < 16 * MOST_CHARACTERS
-                plain = [spilled._plain(batch) for batch in batches]
-                assert len({str(each.schema) for each in plain}) == 1
-                assert "dictionary" not in str(plain[0].schema)
-                assert sum(each.nbytes for each in plain) < 8 * MOST_CHARACTERS
-                wanted = [None if i == 1 else x for i, x in enumerate(rows["l"].to_pylist())]
-                assert [x for b in plain for x in b["l"].to_pylist()] == wanted
+            batches = [
+                batch for piece in files.pieces for batch in files.batches(piece, ["who", "l"], 4)
+            ]
+            assert [x for b in batches for x in b["who"].to_pylist()] == [1, 1, 2, 2, 3, 4]
+            assert [x for b in batches for x in b["l"].to_pylist()] == rows["l"].to_pylist()
+            assert sum(batch.nbytes for batch in batches) < 16 * MOST_CHARACTERS
+            parts = [spilled._Part(each).take(np.arange(len(each))) for each in batches]
+            assert len({str(each.schema) for each in parts}) == 1
+            assert sum(each.nbytes for each in parts) < 8 * MOST_CHARACTERS
+            wanted = [None if i == 1 else x for i, x in enumerate(rows["l"].to_pylist())]
+            assert [x for b in parts for x in b["l"].to_pylist()] == wanted
+            kind = written_out(batches[0]["l"].type)
+            plain = [sizes.converted(each["l"], kind) for each in batches]
+            assert sum(each.nbytes for each in plain) < 8 * MOST_CHARACTERS
+            assert [x for each in plain for x in each.to_pylist()] == wanted
 
 
 def test_texts_in_lists_are_read_as_they_are(tmp_path: Path) -> None:

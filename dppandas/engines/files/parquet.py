@@ -8,17 +8,28 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from itertools import takewhile
+from inspect import signature
+from io import BytesIO
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import Any
 
 from ...errors import QueryError, quoted
 from ...rows.values import hashing
+from ...rows.values.arrow import sizes
 from ..arrow_types import in_known_type, is_nested
 from ..base import ReadError
+from .texts import shared
 
 #: Rows that a thread reads before it takes the next: whole row groups of one file.
 PIECE = 2**20
+
+#: Encodings of which Arrow makes a dictionary.
+_CODED = {"PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "RLE", "BIT_PACKED"}
+#: Bytes of other texts that are written out at once, about.
+_AT_ONCE = 2**25
+#: Rows that are read at once where nothing tells how long their texts are.
+_FEW = 64
 
 _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
 
@@ -99,7 +110,7 @@ class ParquetFiles:
         self.pieces: list[Piece] = []
         self.rows = 0
         self.schema: Any = pa.schema([])
-        self._of_bytes: list[list[str]] = []  # by file, the paths of texts and bytes
+        self._of_bytes: list[list[tuple[str, int]]] = []  # by file: texts and bytes, and where
         for number, state in enumerate(self.files):
             self._add(number, state.path)
         self.types = dict(zip(self.schema.names, self.schema.types, strict=True))
@@ -115,8 +126,8 @@ class ParquetFiles:
                 meta, schema, stored = file.metadata, file.schema_arrow, file.schema
         except (OSError, ArrowException):
             raise QueryError(_no_parquet(path)) from None
-        columns = (stored.column(i) for i in range(len(stored)))
-        self._of_bytes.append([c.path for c in columns if c.physical_type == "BYTE_ARRAY"])
+        columns = [(stored.column(i), i) for i in range(len(stored))]
+        self._of_bytes.append([(c.path, i) for c, i in columns if c.physical_type == "BYTE_ARRAY"])
         if number == 0:
             self.schema = schema
         elif difference := _difference(self.schema, schema):
@@ -174,41 +185,165 @@ class ParquetFiles:
     def _inner_texts(self, file: int, names: Sequence[str]) -> list[str]:
         """The paths in a file of texts and bytes that are parts of cells."""
         nested = tuple(f"{name}." for name in names if is_nested(self.types[name]))
-        return [path for path in self._of_bytes[file] if path.startswith(nested)]
+        return [path for path, _ in self._of_bytes[file] if path.startswith(nested)]
 
-    def batches(
-        self, piece: Piece, names: Sequence[str], rows: int, coded: bool = True
-    ) -> Iterator[Any]:
-        """The named columns of a piece, so many rows at once. With ``coded``, texts come as a
-        dictionary, which is the form that they are read into; inside lists, structs and maps they
-        always do: written out, one cell could be larger than memory."""
-        from pyarrow import ArrowException, parquet
+    def batches(self, piece: Piece, names: Sequence[str], rows: int) -> Iterator[Any]:
+        """The named columns of a piece, so many rows at once, or fewer. Texts come as a dictionary,
+        which is the form that they are read into, and so do those inside lists, structs and maps:
+        written out, one cell could be larger than memory."""
+        from pyarrow import ArrowException
 
         state = self.files[piece.file]
         state.check()
-        texts = [name for name in names if coded and _is_text(self.types[name])]
+        texts = [name for name in names if _is_text(self.types[name])]
         inner = self._inner_texts(piece.file, names)
         if not piece.groups:
-            yield _by_name(self._no_rows(names, [*texts, *inner]), names)
+            nothing = _by_name(self._no_rows(names, [*texts, *inner]), names)
+            yield nothing
+            yield from _together(iter([nothing, nothing]), rows)  # as others come: types are tried
             return
-        # of a text that a dictionary shares inside lists, Arrow puts together no two row groups
-        parts = [[group] for group in piece.groups] if inner else [list(piece.groups)]
         number = 0
         try:
-            with parquet.ParquetFile(
-                state.path, read_dictionary=[*texts, *inner], pre_buffer=False
-            ) as file:
-                some: dict[str, Any] = {"columns": list(names), "use_threads": False}
-                for groups in parts:
-                    for batch in file.iter_batches(rows, row_groups=groups, **some):
-                        number += batch.num_rows
-                        yield _by_name(batch, names)
+            for batch in self._stored(piece, names, rows, texts, inner):
+                number += batch.num_rows
+                yield batch
         except (OSError, ArrowException):
             state.check()
             raise ReadError(_damaged(state.path)) from None
         state.check()
         if number != piece.rows:
             raise ReadError(_damaged(state.path))
+
+    def _stored(
+        self,
+        piece: Piece,
+        names: Sequence[str],
+        rows: int,
+        texts: Collection[str],
+        inner: Collection[str],
+    ) -> Iterator[Any]:
+        """The batches of a piece that has row groups. How a writer encodes a group follows from its
+        rows, so each encoding is read: those of which Arrow makes no dictionary, few at once."""
+        from pyarrow import parquet
+
+        path = self.files[piece.file].path
+        meta = parquet.read_metadata(path)
+        wanted, typed = {*texts, *inner}, {n for n in names if _is_coded(self.types[n])}
+        places = [(name, i) for name, i in self._of_bytes[piece.file] if name in wanted | typed]
+
+        def plain(group: int) -> list[int]:
+            found = (i for _, i in places)
+            return [i for i in found if _encodings(meta, group, i) - _CODED]
+
+        for others, groups in groupby(piece.groups, plain):
+            odd = {name for name, i in places if i in others}
+            how = {"read_dictionary": sorted(wanted - odd), "pre_buffer": False, **_wide(others)}
+            apart = [name for name in names if name in typed & odd]
+            some: dict[str, Any] = {"columns": [name for name in names if name not in apart]}
+            with parquet.ParquetFile(path, metadata=meta, **how) as file:
+                # of a text that a dictionary shares inside lists, Arrow puts together no two groups
+                alone = inner or others
+                for each in [[group] for group in groups] if alone else [list(groups)]:
+                    most = min(rows, _rows_at_once(meta, each[0], others)) if others else rows
+                    found = file.iter_batches(most, row_groups=each, use_threads=False, **some)
+                    if apart:
+                        found = _beside(found, _untyped(path, apart, most, each))
+                    found = (_by_name(batch, names) for batch in found)
+                    yield from _together(found, rows) if others else found
+
+
+def _is_coded(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_dictionary(kind))
+
+
+def _untyped(path: str, names: Sequence[str], rows: int, groups: Sequence[int]) -> Iterator[Any]:
+    """Some columns as Parquet types them. Where the types of Arrow are stored, what was a
+    dictionary is read as one, whatever its encoding is."""
+    from pyarrow import parquet
+
+    with open(path, "rb") as file:
+        file.seek(-8, os.SEEK_END)
+        file.seek(-8 - int.from_bytes(file.read(4), "little"), os.SEEK_END)
+        footer = file.read().replace(b"ARROW:schema", b"ARROW:unused")
+    meta = parquet.read_metadata(BytesIO(b"PAR1" + footer))
+    with parquet.ParquetFile(path, metadata=meta, pre_buffer=False, **_wide([0])) as file:
+        some = {"columns": list(names), "use_threads": False}
+        yield from file.iter_batches(rows, row_groups=groups, **some)
+
+
+def _beside(batches: Iterator[Any], others: Iterator[Any]) -> Iterator[Any]:
+    """The columns of two readers of the same rows, wherever each of them ends a batch."""
+    import pyarrow as pa
+
+    rest = None
+    for batch in batches:
+        parts: list[Any] = []
+        missing = batch.num_rows
+        while missing:
+            rest = rest if rest is not None and rest.num_rows else next(others, None)
+            if rest is None:  # a damaged file, whose rows are too few
+                return
+            parts.append(rest.slice(0, missing))
+            rest = rest.slice(parts[-1].num_rows)
+            missing -= parts[-1].num_rows
+        more = [pa.concat_arrays(each) for each in zip(*(p.columns for p in parts), strict=True)]
+        names = [*batch.schema.names, *parts[0].schema.names]
+        yield pa.RecordBatch.from_arrays([*batch.columns, *more], names=names)
+
+
+def _encodings(meta: Any, group: int, column: int) -> set[str]:
+    return {*meta.row_group(group).column(column).encodings}
+
+
+def _wide(others: Sequence[int]) -> dict[str, Any]:
+    """Read texts that come written out with offsets of 64 bits, where this version of Arrow can."""
+    from pyarrow import large_binary, parquet
+
+    knows = "binary_type" in signature(parquet.ParquetFile.__init__).parameters
+    return {"binary_type": large_binary()} if others and knows else {}
+
+
+def _rows_at_once(meta: Any, group: int, columns: Sequence[int]) -> int:
+    """How many rows of some columns to write out at once. Most encodings hold each text as a whole,
+    so a column tells how much there is; DELTA_BYTE_ARRAY holds a beginning that texts share once,
+    and each may be as long as all that is held."""
+    total = 0
+    for column in columns:
+        stored = meta.row_group(group).column(column)
+        is_whole = _encodings(meta, group, column) <= _CODED | {"DELTA_LENGTH_BYTE_ARRAY"}
+        total += int(stored.total_uncompressed_size) * (1 if is_whole else int(stored.num_values))
+    rows = int(meta.row_group(group).num_rows)
+    return max(_FEW, rows * _AT_ONCE // max(total, 1))
+
+
+def _together(batches: Iterator[Any], rows: int) -> Iterator[Any]:
+    """The same rows in batches of at most so many, or of so many bytes: of few rows each, reading
+    would take long. What they share is held once, and a cell beyond the limits not at all."""
+    import pyarrow as pa
+
+    held: list[Any] = []
+    number = size = 0
+
+    def joined() -> Any:
+        columns = [
+            pa.concat_arrays(parts) for parts in zip(*(each.columns for each in held), strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(columns, names=held[0].schema.names)
+
+    for batch in batches:
+        columns = [
+            shared(sizes.within(each) if is_nested(each.type) else each) for each in batch.columns
+        ]
+        some = pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+        if held and (number + some.num_rows > rows or size + some.nbytes > _AT_ONCE):
+            yield joined()
+            held, number, size = [], 0, 0
+        held.append(some)
+        number, size = number + some.num_rows, size + some.nbytes
+    if held:
+        yield joined()
 
 
 def each_once(paths: Sequence[str]) -> list[str]:

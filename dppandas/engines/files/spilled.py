@@ -8,7 +8,7 @@ bucket fits memory. A name is exact for whole numbers, and 128 bits of keyed has
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -16,15 +16,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ...rows.values import hashing, vectors
 from ...rows.values.arrow import sizes
 from ...rows.values.forms import Numbers, Vector
 from .. import parallel
-from ..arrow_types import is_nested, written_out
+from ..arrow_types import is_nested
 from ..blocks import RowTable
 from ..readers import ArrowColumns
 from .private_files import private_file, private_folder
+from .texts import shared
 
 T = TypeVar("T")
 Words = npt.NDArray[np.uint64]
@@ -192,24 +194,24 @@ def by_unit(
         def deal(tell: parallel.Tell) -> None:
             for piece in pieces:
                 at = piece.first
-                for batch in engine.files.batches(piece, wanted, engine.block, coded=False):
+                for batch in engine.files.batches(piece, wanted, engine.block):
                     picked = None if kept is None else kept.among(at, batch.num_rows)
+                    picked = np.arange(batch.num_rows) if picked is None else picked
                     at += batch.num_rows
                     tell(0.5 * pieces.share)
-                    part = _plain(batch)
-                    part = part if picked is None else part.take(_array(picked))
-                    unit = ArrowColumns(part)[engine.unit.column]
+                    unit = ArrowColumns(batch.select([engine.unit.column]).take(_array(picked)))
                     with np.errstate(all="ignore"):
-                        name, there = _names(unit, engine.key, exact)
+                        name, there = _names(unit[engine.unit.column], engine.key, exact)
                         bucket = _buckets_of(name[there], number)
-                    for b, rows in _dealt(bucket, np.flatnonzero(there), number):
-                        spill.write(b, part.take(_array(rows)))
+                    part = _Part(batch)
+                    for b, rows in _dealt(bucket, picked[there], number):
+                        spill.write(b, part.take(rows))
                     tell(0.5 * pieces.share)
 
         def settle(tell: parallel.Tell) -> list[T]:
             found = []
             for b in buckets:
-                found.append(function(RowTable(ArrowColumns(spill.read(b)), engine.key), tell))
+                found.append(function(RowTable(_Bucket(spill.read(b)), engine.key), tell))
                 tell(0.5 + 0.5 * buckets.share)
             return found
 
@@ -229,17 +231,38 @@ def _array(rows: npt.NDArray[np.intp]) -> Any:
     return pa.array(rows)
 
 
-def _plain(batch: Any) -> Any:
-    """Without dictionaries, which every small part would repeat; and with texts of any length."""
-    import pyarrow as pa
+class _Part:
+    """A batch of which some rows are picked before anything is written out: rows of one unit may
+    share a text, and be larger than memory without it."""
 
-    columns = []
-    for column in batch.columns:
-        whole = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-        kind = written_out(whole.type)
-        is_whole = kind == whole.type or not is_nested(kind)
-        columns.append(whole.cast(kind) if is_whole else sizes.converted(whole, kind))
-    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+    def __init__(self, batch: Any) -> None:
+        self._batch = batch
+        self._beyond = [
+            sizes.is_beyond(column) if is_nested(column.type) else np.zeros(len(column), bool)
+            for column in batch.columns
+        ]
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Any:
+        """Some rows, with null in the place of cells that are surely beyond the limits. Each text
+        is held once, and a dictionary holds only what these rows refer to: every part of a bucket
+        has its own."""
+        import pyarrow as pa
+
+        pairs = zip(self._batch.columns, self._beyond, strict=True)
+        columns = [shared(each.take(pa.array(rows, mask=beyond[rows]))) for each, beyond in pairs]
+        return pa.RecordBatch.from_arrays(columns, names=self._batch.schema.names)
+
+
+class _Bucket(ArrowColumns):
+    """Columns whose texts are in dictionaries here alone: a caller's function sees texts."""
+
+    def plain(self, names: Sequence[Any], rows: Any) -> pd.DataFrame:
+        frame = super().plain(names, rows)
+        for position, dtype in enumerate(frame.dtypes.tolist()):
+            if isinstance(dtype, pd.CategoricalDtype):
+                column: Any = frame.iloc[:, position]
+                frame.isetitem(position, column.astype(dtype.categories.dtype))
+        return frame
 
 
 class _Spill:
