@@ -11,6 +11,9 @@ import pandas as pd
 
 from ..rows.values.arrow import sizes
 
+#: Of objects, those that hold others.
+WITH_PARTS = (list, tuple, set, frozenset, dict, np.ndarray)
+
 
 def known(kind: Any) -> Any:
     """The type of the same values that can be taken; itself, if Arrow has no way there."""
@@ -41,7 +44,8 @@ def _without_views(kind: Any) -> Any:
     if types.is_binary_view(kind):
         return pa.large_binary()
     if types.is_dictionary(kind):
-        return pa.dictionary(kind.index_type, known(kind.value_type), kind.ordered)
+        codes = pa.int64() if is_nested(kind.value_type) else kind.index_type
+        return pa.dictionary(codes, known(kind.value_type), kind.ordered)
     return _with_parts(kind, _without_views)  # views of lists can be taken
 
 
@@ -83,11 +87,25 @@ def in_known_type(column: Any) -> Any:
     import pyarrow as pa
 
     kind = known(column.type)
-    if kind == column.type:
-        return column
-    parts = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    parts = [_converted(part, kind) for part in parts]
-    return pa.chunked_array(parts, kind) if isinstance(column, pa.ChunkedArray) else parts[0]
+    if not isinstance(column, pa.ChunkedArray):
+        return _converted(column, kind)
+    parts = [_converted(part, kind) for part in column.chunks]
+    if len(parts) > 1 and pa.types.is_dictionary(kind) and is_nested(kind):
+        parts = [_joined(parts)]
+    return pa.chunked_array(parts, kind)
+
+
+def _joined(parts: list[Any]) -> Any:
+    """One dictionary, in which levels may be repeated: Arrow compares no lists, and can't pick rows
+    of chunks with two of them. How many chunks there are may depend on a row."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    shifts = np.cumsum([0, *(len(part.dictionary) for part in parts)]).tolist()
+    codes = [pc.add(p.indices, shift) for p, shift in zip(parts, shifts, strict=False)]
+    levels = pa.concat_arrays([part.dictionary for part in parts])
+    whole = pa.concat_arrays(codes)
+    return pa.DictionaryArray.from_arrays(whole, levels, ordered=parts[0].type.ordered)
 
 
 def _converted(array: Any, kind: Any) -> Any:
@@ -105,7 +123,8 @@ def _converted(array: Any, kind: Any) -> Any:
         return pc.run_end_decode(array)
     if types.is_dictionary(array.type):
         levels = _converted(array.dictionary, kind.value_type)
-        return pa.DictionaryArray.from_arrays(array.indices, levels, ordered=kind.ordered)
+        codes = array.indices.cast(kind.index_type)
+        return pa.DictionaryArray.from_arrays(codes, levels, ordered=kind.ordered)
     if isinstance(array, pa.ExtensionArray):
         return _converted(array.storage, kind)
     return sizes.converted(array, kind) if types.is_nested(kind) else array.cast(kind)
@@ -118,6 +137,8 @@ def is_nested(kind: Any) -> bool:
 
     if isinstance(kind, pa.BaseExtensionType):
         return is_nested(kind.storage_type)
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return is_nested(kind.value_type)
     return bool(types.is_nested(kind))
 
 
@@ -140,14 +161,28 @@ def frame_in_known_types(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def frame_without(frame: pd.DataFrame, missing: Mapping[int, Any]) -> pd.DataFrame:
-    """The same frame, with nothing in some places of its columns of Arrow, by position."""
+    """The same frame, with nothing in some places of its columns, by position."""
     found = frame.copy(deep=False) if missing else frame
     for position, places in missing.items():
-        column: Any = frame.iloc[:, position].array
-        array = _in_pandas(column_without(column.__arrow_array__(), places))
-        series: Any = pd.Series(array, index=frame.index)
+        column: Any = frame.iloc[:, position]
+        if isinstance(column.dtype, pd.ArrowDtype):
+            array = _in_pandas(column_without(column.array.__arrow_array__(), places))
+            series: Any = pd.Series(array, index=frame.index)
+        else:
+            series = _without_parts(column, places)
         found.isetitem(position, series)
     return found
+
+
+def _without_parts(column: Any, missing: Any) -> Any:
+    """Objects that are missing are None, but what has no parts stays as it is."""
+    if not isinstance(column.dtype, np.dtype):
+        return column.mask(missing)
+    cells = column.to_numpy().copy()
+    for i in np.flatnonzero(missing).tolist():
+        if issubclass(type(cells[i]), WITH_PARTS):
+            cells[i] = None
+    return pd.Series(cells, index=column.index, dtype=object)
 
 
 def column_without(column: Any, missing: Any) -> Any:

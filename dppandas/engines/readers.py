@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import cached_property
 from threading import RLock
@@ -14,6 +14,7 @@ import pandas as pd
 from ..rows.values import reading, vectors
 from ..rows.values.forms import Vector
 from .arrow_types import (
+    WITH_PARTS,
     column_without,
     frame_in_known_types,
     frame_of_nothing,
@@ -52,8 +53,7 @@ class Columns:
             if not (isinstance(dtype, np.dtype) and dtype.kind == "O"):
                 continue
             cells = self._frame.iloc[:, position].to_numpy()
-            kinds = {id(kind): kind for kind in map(type, cells)}.values()
-            if any(issubclass(kind, _MUTABLE) for kind in kinds):
+            if any(issubclass(kind, _MUTABLE) for kind in _kinds(cells)):
                 array = np.empty(len(cells), dtype=object)
                 # beyond the limits of cells, an array may say that it is larger than any memory:
                 # it is missing, and stays so whatever becomes of it
@@ -69,13 +69,8 @@ class Columns:
     def plain(self, names: Sequence[Any], rows: Any) -> pd.DataFrame:
         """Some rows as they were given, or in types of which Arrow can pick some rows."""
         found: pd.DataFrame = self._pickable.iloc[rows, [self._positions[name] for name in names]]
-        dtypes = enumerate(zip(names, found.dtypes.tolist(), strict=True))
-        nested = {
-            i: self[name].null()[rows]
-            for i, (name, dtype) in dtypes
-            if isinstance(dtype, pd.ArrowDtype) and is_nested(dtype.pyarrow_dtype)
-        }
-        return frame_without(found, nested)
+        with_parts = [i for i in range(len(names)) if _may_have_parts(found.iloc[:, i])]
+        return frame_without(found, {i: self[names[i]].null()[rows] for i in with_parts})
 
     @cached_property
     def _pickable(self) -> pd.DataFrame:
@@ -89,6 +84,22 @@ class Columns:
 
 
 _MUTABLE = (list, set, dict, bytearray, np.ndarray)
+
+
+def _may_have_parts(column: Any) -> bool:
+    """Whether cells may be beyond the limits by what they hold: the caller's function sees none."""
+    dtype = column.dtype
+    if isinstance(dtype, pd.ArrowDtype):
+        return is_nested(dtype.pyarrow_dtype)
+    cells = dtype.categories if isinstance(dtype, pd.CategoricalDtype) else column
+    if cells.dtype.kind != "O":
+        return False
+    return any(issubclass(kind, WITH_PARTS) for kind in _kinds(cells.to_numpy()))
+
+
+def _kinds(cells: Any) -> Collection[type]:
+    """The types of cells, by their ids: a class may override its hash."""
+    return {id(kind): kind for kind in map(type, cells)}.values()
 
 
 def _own(cell: Any) -> Any:
