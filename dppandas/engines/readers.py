@@ -20,6 +20,7 @@ from .arrow_types import (
     frame_of_nothing,
     frame_without,
     is_nested,
+    written,
 )
 
 
@@ -137,8 +138,10 @@ class ComputedColumns(dict[Any, Vector]):
 class ArrowColumns:
     """The columns of a table of Arrow, or of some of its rows."""
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: Any, coded: Collection[Any] = ()) -> None:
         self._table = table
+        #: Columns in a dictionary of ours, which a function of the caller doesn't see.
+        self._coded = coded
         self._made: dict[Any, Vector] = {}
         self._lock = RLock()
         self.rows: int = table.num_rows
@@ -165,11 +168,13 @@ class ArrowColumns:
             if is_nested(some.schema.field(i).type):  # it would be written out, however large
                 column = column_without(some.column(i), self[name].null()[rows])
                 some = some.set_column(i, some.schema.field(i), column)
+            if name in self._coded:
+                some = some.set_column(i, str(name), written(some.column(i)))
         found: pd.DataFrame = some.to_pandas(ignore_metadata=True)
         return found
 
     def of_nothing(self) -> ArrowColumns:
-        return ArrowColumns(self._table.schema.empty_table())
+        return ArrowColumns(self._table.schema.empty_table(), self._coded)
 
     def type_of(self, name: Any) -> Any:
         return self._table.schema.field(name).type
