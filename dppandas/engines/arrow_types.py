@@ -3,6 +3,7 @@ ends, of whole columns or inside lists and structs: rows of such columns can't b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,6 +11,9 @@ import numpy as np
 import pandas as pd
 
 from ..rows.values.arrow import sizes
+
+#: Of objects, those that hold others.
+WITH_PARTS = (list, tuple, set, frozenset, dict, np.ndarray)
 
 
 def known(kind: Any) -> Any:
@@ -41,7 +45,8 @@ def _without_views(kind: Any) -> Any:
     if types.is_binary_view(kind):
         return pa.large_binary()
     if types.is_dictionary(kind):
-        return pa.dictionary(kind.index_type, known(kind.value_type), kind.ordered)
+        codes = pa.int64() if is_nested(kind.value_type) else kind.index_type
+        return pa.dictionary(codes, known(kind.value_type), kind.ordered)
     return _with_parts(kind, _without_views)  # views of lists can be taken
 
 
@@ -83,11 +88,25 @@ def in_known_type(column: Any) -> Any:
     import pyarrow as pa
 
     kind = known(column.type)
-    if kind == column.type:
-        return column
-    parts = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    parts = [_converted(part, kind) for part in parts]
-    return pa.chunked_array(parts, kind) if isinstance(column, pa.ChunkedArray) else parts[0]
+    if not isinstance(column, pa.ChunkedArray):
+        return _converted(column, kind)
+    parts = [_converted(part, kind) for part in column.chunks]
+    if len(parts) > 1 and pa.types.is_dictionary(kind) and is_nested(kind):
+        parts = [_joined(parts)]
+    return pa.chunked_array(parts, kind)
+
+
+def _joined(parts: list[Any]) -> Any:
+    """One dictionary, in which levels may be repeated: Arrow compares no lists, and can't pick rows
+    of chunks with two of them. How many chunks there are may depend on a row."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    shifts = np.cumsum([0, *(len(part.dictionary) for part in parts)]).tolist()
+    codes = [pc.add(p.indices, shift) for p, shift in zip(parts, shifts, strict=False)]
+    levels = pa.concat_arrays([part.dictionary for part in parts])
+    whole = pa.concat_arrays(codes)
+    return pa.DictionaryArray.from_arrays(whole, levels, ordered=parts[0].type.ordered)
 
 
 def _converted(array: Any, kind: Any) -> Any:
@@ -105,10 +124,89 @@ def _converted(array: Any, kind: Any) -> Any:
         return pc.run_end_decode(array)
     if types.is_dictionary(array.type):
         levels = _converted(array.dictionary, kind.value_type)
-        return pa.DictionaryArray.from_arrays(array.indices, levels, ordered=kind.ordered)
+        codes = array.indices.cast(kind.index_type)
+        return pa.DictionaryArray.from_arrays(codes, levels, ordered=kind.ordered)
     if isinstance(array, pa.ExtensionArray):
         return _converted(array.storage, kind)
     return sizes.converted(array, kind) if types.is_nested(kind) else array.cast(kind)
+
+
+def shares(kind: Any) -> bool:
+    """Whether a column of a type may be far smaller than its texts, bytes or lists written out: 600
+    rows may view one text, or be one run."""
+    from pyarrow import types
+
+    if types.is_run_end_encoded(kind):
+        inner = kind.value_type
+        return shares(inner) or is_nested(inner) or bool(_HAS_BYTES.search(str(inner)))
+    return bool(types.is_string_view(kind) or types.is_binary_view(kind))
+
+
+_HAS_BYTES = re.compile("string|binary")
+
+
+def in_shared_type(column: Any) -> Any:
+    """A column in a known type: in a dictionary, if it may share, in which each text is once."""
+    import pyarrow as pa
+
+    if not shares(column.type):
+        return in_known_type(column)
+    parts = [_shared(chunk) for chunk in column.chunks]
+    return pa.chunked_array([_joined(parts)] if len(parts) > 1 else parts, _type_of(column.type))
+
+
+def _type_of(kind: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.dictionary(pa.int64(), known(kind))
+
+
+def _shared(array: Any) -> Any:
+    """An array as a dictionary, whose levels aren't null but may be repeated."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if not types.is_run_end_encoded(array.type):
+        return _of_views(array) if shares(array.type) else _of_levels(in_known_type(array))
+    ends = array.run_ends.to_numpy()
+    places = np.arange(array.offset, array.offset + len(array))
+    values = _shared(array.values)
+    codes = values.indices.take(pa.array(np.searchsorted(ends, places, side="right")))
+    return pa.DictionaryArray.from_arrays(codes, values.dictionary)
+
+
+def _of_levels(levels: Any) -> Any:
+    """Each element as a level of its own."""
+    import pyarrow as pa
+
+    gone = ~np.asarray(levels.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
+    return pa.DictionaryArray.from_arrays(pa.array(np.arange(len(levels)), mask=gone), levels)
+
+
+def _of_views(array: Any) -> Any:
+    import pyarrow as pa
+
+    _, told, *data = array.buffers()
+    views = np.frombuffer(told, np.uint64, 2 * (array.offset + len(array)))
+    views = views.reshape(-1, 2)[array.offset :]
+    there = np.asarray(array.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
+    views = np.where(there[:, None], views, np.uint64(0))  # what a null one says doesn't matter
+    lengths = views.view(np.int32)[:, 0]
+    if lengths.sum(dtype=np.int64) <= 12 * len(array) + sum(each.size for each in data if each):
+        return _of_levels(array.cast(known(array.type)))
+    distinct, codes = np.unique(views, axis=0, return_inverse=True)
+    buffers = [None, pa.py_buffer(distinct.tobytes()), *data]
+    levels = pa.Array.from_buffers(array.type, len(distinct), buffers).cast(known(array.type))
+    found = pa.array(codes.reshape(-1).astype(np.int64), mask=~there)
+    return pa.DictionaryArray.from_arrays(found, levels)
+
+
+def written(column: Any) -> Any:
+    """A column of a dictionary without it: each cell by itself."""
+    import pyarrow as pa
+
+    parts = [chunk.dictionary.take(chunk.indices) for chunk in column.chunks]
+    return pa.chunked_array(parts, column.type.value_type)
 
 
 def is_nested(kind: Any) -> bool:
@@ -118,6 +216,8 @@ def is_nested(kind: Any) -> bool:
 
     if isinstance(kind, pa.BaseExtensionType):
         return is_nested(kind.storage_type)
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return is_nested(kind.value_type)
     return bool(types.is_nested(kind))
 
 
@@ -139,23 +239,71 @@ def frame_in_known_types(frame: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
+def frame_to_deal(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same frame, in types of which rows can be picked. Texts and bytes that are shared become
+    objects, and stay so: dictionaries would be sent with each part."""
+    found = frame
+    for position, dtype in enumerate(frame.dtypes.tolist()):
+        if not isinstance(dtype, pd.ArrowDtype) or not shares(dtype.pyarrow_dtype):
+            continue
+        column: Any = frame.iloc[:, position].array
+        shared = in_shared_type(sizes.within(column.__arrow_array__()))
+        array: Any = _in_pandas(shared) if is_nested(shared.type) else _objects(shared)
+        found = found.copy(deep=False) if found is frame else found
+        # by its dtype: of texts, pandas would infer one that writes them out
+        series: Any = pd.Series(array, index=frame.index, dtype=array.dtype)
+        found.isetitem(position, series)
+    return frame_in_known_types(found)
+
+
+def _objects(column: Any) -> Any:
+    found = [np.empty(0, dtype=object)]
+    for chunk in column.chunks:
+        levels = np.array([*map(_object, chunk.dictionary), None], dtype=object)
+        found.append(levels[chunk.indices.fill_null(len(levels) - 1).to_numpy()])
+    return np.concatenate(found)
+
+
+def _object(scalar: Any) -> Any:
+    try:
+        return scalar.as_py()
+    except Exception:  # text that isn't UTF-8 is missing
+        return None
+
+
 def frame_without(frame: pd.DataFrame, missing: Mapping[int, Any]) -> pd.DataFrame:
-    """The same frame, with nothing in some places of its columns of Arrow, by position."""
+    """The same frame, with nothing in some places of its columns, by position."""
     found = frame.copy(deep=False) if missing else frame
     for position, places in missing.items():
-        column: Any = frame.iloc[:, position].array
-        array = _in_pandas(column_without(column.__arrow_array__(), places))
-        series: Any = pd.Series(array, index=frame.index)
+        column: Any = frame.iloc[:, position]
+        if isinstance(column.dtype, pd.ArrowDtype):
+            array = _in_pandas(column_without(column.array.__arrow_array__(), places))
+            series: Any = pd.Series(array, index=frame.index)
+        else:
+            series = _without_parts(column, places)
         found.isetitem(position, series)
     return found
 
 
+def _without_parts(column: Any, missing: Any) -> Any:
+    """Objects that are missing are None, but what has no parts stays as it is."""
+    if not isinstance(column.dtype, np.dtype):
+        return column.mask(missing)
+    cells = column.to_numpy().copy()
+    for i in np.flatnonzero(missing).tolist():
+        if issubclass(type(cells[i]), WITH_PARTS):
+            cells[i] = None
+    return pd.Series(cells, index=column.index, dtype=object)
+
+
 def column_without(column: Any, missing: Any) -> Any:
-    """The same column in chunks, with null in some places."""
+    """The same column or array, with null in some places."""
     import pyarrow as pa
 
     if not missing.any():
         return column
+    if not isinstance(column, pa.ChunkedArray):
+        return column_without(pa.chunked_array([column]), missing).combine_chunks()
     ends = np.cumsum([len(chunk) for chunk in column.chunks])
     masks = np.split(missing, ends[:-1])
     pairs = zip(column.chunks, masks, strict=True)

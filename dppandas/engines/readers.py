@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import cached_property
 from threading import RLock
@@ -14,11 +14,13 @@ import pandas as pd
 from ..rows.values import reading, vectors
 from ..rows.values.forms import Vector
 from .arrow_types import (
+    WITH_PARTS,
     column_without,
     frame_in_known_types,
     frame_of_nothing,
     frame_without,
     is_nested,
+    written,
 )
 
 
@@ -52,8 +54,7 @@ class Columns:
             if not (isinstance(dtype, np.dtype) and dtype.kind == "O"):
                 continue
             cells = self._frame.iloc[:, position].to_numpy()
-            kinds = {id(kind): kind for kind in map(type, cells)}.values()
-            if any(issubclass(kind, _MUTABLE) for kind in kinds):
+            if any(issubclass(kind, _MUTABLE) for kind in _kinds(cells)):
                 array = np.empty(len(cells), dtype=object)
                 # beyond the limits of cells, an array may say that it is larger than any memory:
                 # it is missing, and stays so whatever becomes of it
@@ -69,13 +70,8 @@ class Columns:
     def plain(self, names: Sequence[Any], rows: Any) -> pd.DataFrame:
         """Some rows as they were given, or in types of which Arrow can pick some rows."""
         found: pd.DataFrame = self._pickable.iloc[rows, [self._positions[name] for name in names]]
-        dtypes = enumerate(zip(names, found.dtypes.tolist(), strict=True))
-        nested = {
-            i: self[name].null()[rows]
-            for i, (name, dtype) in dtypes
-            if isinstance(dtype, pd.ArrowDtype) and is_nested(dtype.pyarrow_dtype)
-        }
-        return frame_without(found, nested)
+        with_parts = [i for i in range(len(names)) if _may_have_parts(found.iloc[:, i])]
+        return frame_without(found, {i: self[names[i]].null()[rows] for i in with_parts})
 
     @cached_property
     def _pickable(self) -> pd.DataFrame:
@@ -89,6 +85,22 @@ class Columns:
 
 
 _MUTABLE = (list, set, dict, bytearray, np.ndarray)
+
+
+def _may_have_parts(column: Any) -> bool:
+    """Whether cells may be beyond the limits by what they hold: the caller's function sees none."""
+    dtype = column.dtype
+    if isinstance(dtype, pd.ArrowDtype):
+        return is_nested(dtype.pyarrow_dtype)
+    cells = dtype.categories if isinstance(dtype, pd.CategoricalDtype) else column
+    if cells.dtype.kind != "O":
+        return False
+    return any(issubclass(kind, WITH_PARTS) for kind in _kinds(cells.to_numpy()))
+
+
+def _kinds(cells: Any) -> Collection[type]:
+    """The types of cells, by their ids: a class may override its hash."""
+    return {id(kind): kind for kind in map(type, cells)}.values()
 
 
 def _own(cell: Any) -> Any:
@@ -126,8 +138,10 @@ class ComputedColumns(dict[Any, Vector]):
 class ArrowColumns:
     """The columns of a table of Arrow, or of some of its rows."""
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: Any, coded: Collection[Any] = ()) -> None:
         self._table = table
+        #: Columns in a dictionary of ours, which a function of the caller doesn't see.
+        self._coded = coded
         self._made: dict[Any, Vector] = {}
         self._lock = RLock()
         self.rows: int = table.num_rows
@@ -154,11 +168,13 @@ class ArrowColumns:
             if is_nested(some.schema.field(i).type):  # it would be written out, however large
                 column = column_without(some.column(i), self[name].null()[rows])
                 some = some.set_column(i, some.schema.field(i), column)
+            if name in self._coded:
+                some = some.set_column(i, str(name), written(some.column(i)))
         found: pd.DataFrame = some.to_pandas(ignore_metadata=True)
         return found
 
     def of_nothing(self) -> ArrowColumns:
-        return ArrowColumns(self._table.schema.empty_table())
+        return ArrowColumns(self._table.schema.empty_table(), self._coded)
 
     def type_of(self, name: Any) -> Any:
         return self._table.schema.field(name).type

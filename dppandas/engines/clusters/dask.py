@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..arrow_types import frame_in_known_types, frame_of_nothing
+from ..arrow_types import frame_of_nothing, frame_to_deal
 from ..base import ReadError
 from ..parallel import Progress
 from ..readers import Columns
@@ -90,7 +90,7 @@ class DaskEngine(ClusterEngine):
         dealt = partial(_dealt, unit=work.unit.column, number=number, keeps_all=self._keeps_all)
         meta = dealt(found._meta)
         shuffled = found.map_partitions(dealt, meta=meta).shuffle(
-            BUCKET, npartitions=number, shuffle_method=_method(found._meta)
+            BUCKET, npartitions=number, shuffle_method=_method(meta)
         )
         return shuffled[names]
 
@@ -101,7 +101,7 @@ def _dealt(frame: pd.DataFrame, unit: Any, number: int, keeps_all: bool = False)
     if keeps_all:
         where[:] = np.maximum(where, 0)
     # a new frame of the same columns: pandas would keep the index, whose values may be private
-    found = frame_in_known_types(frame).assign(**{BUCKET: where}).reset_index(drop=True)
+    found = frame_to_deal(frame).assign(**{BUCKET: where}).reset_index(drop=True)
     return found[found[BUCKET] >= 0]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...engines.arrow_types import in_known_type
+from ...engines.arrow_types import in_shared_type, shares
 from ...engines.readers import ArrowColumns
 from ...errors import QueryError
 from ...rows.facts.kinds import Schema, of_arrow
@@ -26,12 +26,14 @@ class ArrowTable(Given):
         import pyarrow as pa
 
         read = without_words(self.read, "its rows")
-        columns = list(map(in_known_type, read.columns))
+        columns = list(map(in_shared_type, read.columns))
+        pairs = zip(self.names, read.schema.types, strict=True)
+        coded = frozenset(name for name, kind in pairs if shares(kind))
         table = pa.Table.from_arrays(columns, names=self.names)
         copied = pa.BufferOutputStream()
         with pa.ipc.new_stream(copied, table.schema) as writer:
             writer.write_table(table)
-        return InMemory(ArrowColumns(pa.ipc.open_stream(copied.getvalue()).read_all()))
+        return InMemory(ArrowColumns(pa.ipc.open_stream(copied.getvalue()).read_all(), coded))
 
 
 def without_words(read: Callable[[], Any], what: str) -> Any:

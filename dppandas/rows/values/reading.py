@@ -6,7 +6,7 @@ is missing; nothing here raises.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import repeat
 from typing import Any
 
@@ -17,7 +17,7 @@ import pandas as pd
 from . import forms
 from .arrow import sizes
 from .cells import Beyond, Parts, canonical
-from .families import MISSING, MOST_CHARACTERS
+from .families import MISSING, MOST_CHARACTERS, Cell
 from .forms import Array, Coded, Durations, Instants, Vector
 from .instants import zone_of
 
@@ -140,17 +140,18 @@ _LONG = 2**12
 
 def arrow_column(column: Any) -> Vector:
     """The closed form of a column in chunks. Chunks that don't fit together, such as dictionaries
-    that hold a null, are read value by value: no rows make it fail."""
+    that hold a null, are read one after the other: no rows make it fail."""
     try:
         whole = one_array(column)
     except Exception:
-        return _value_by_value(column)
+        return forms.joined([arrow(chunk) for chunk in column.chunks])
     return arrow(whole)
 
 
 def arrow(array: Any) -> Vector:
     """The closed form of an array of Arrow: numbers and times from its memory, other types by a
-    dictionary of their values."""
+    dictionary of their values. What a cell means is the same in each way, so that no cell decides
+    about another one."""
     for read in (_by_arrow_type, _by_values, _value_by_value):
         try:
             return read(array)
@@ -197,8 +198,20 @@ def _extension() -> Any:
 def _of_extension(array: Any) -> Vector:
     """pandas' own types as pandas has them; others by their values, or else as they are stored."""
     if array.type.extension_name.startswith("pandas."):
-        return column(pd.Series(array.to_pandas()))
+        return _of_pandas(array)
     return _by_values(array) if array.type.extension_name == "arrow.uuid" else arrow(array.storage)
+
+
+def _of_pandas(array: Any) -> Vector:
+    """An interval whose ends are the wrong way round fails with all others: so by halves, until it
+    is alone."""
+    try:
+        return column(pd.Series(array.to_pandas()))
+    except Exception:
+        if len(array) <= 1:
+            return forms.of_objects([None] * len(array))
+        half = len(array) // 2
+        return forms.joined([_of_pandas(array.slice(0, half)), _of_pandas(array.slice(half))])
 
 
 def _of_runs(array: Any) -> Vector:
@@ -262,37 +275,50 @@ def _of_texts(distinct: Any) -> Vector:
 
 
 def _by_values(array: Any) -> Vector:
-    def cells() -> Any:
+    def cells() -> Iterator[Cell]:
         for beyond, part in sizes.parts(array):
             yield from repeat(MISSING, beyond)
-            yield from map(canonical, part.to_pylist())
+            yield from _cells(part)
 
     return forms.of_cells(cells())
 
 
 def _value_by_value(array: Any) -> Vector:
-    def cells() -> Any:
-        for scalar in array:
-            try:
-                yield canonical(_plain(scalar))
-            except Exception:
-                yield canonical(None)
+    return forms.of_cells(map(_cell, array))
 
-    return forms.of_cells(cells())
+
+def _cells(part: Any) -> Iterator[Cell]:
+    try:
+        found = part.to_pylist()
+    except Exception:  # one of them isn't UTF-8, or a time beyond Python's: the others are read
+        return map(_cell, part)
+    return map(canonical, found)
+
+
+def _cell(scalar: Any) -> Cell:
+    try:
+        return canonical(_plain(scalar))
+    except Exception:
+        return MISSING
 
 
 def _plain(scalar: Any) -> Any:
-    """What a scalar of Arrow holds, as `as_py` has it; but of a list the elements are made when
+    """What a scalar of Arrow holds, which means the same as `as_py` wherever that works: one cell
+    for which it doesn't must not change what others mean. But of a list the elements are made when
     they are counted, and no text beyond the limits is made at all."""
     import pyarrow as pa
     from pyarrow import types
 
     kind = scalar.type
+    if (
+        isinstance(scalar, pa.ExtensionScalar)
+        and type(scalar).as_py is not pa.ExtensionScalar.as_py
+    ):
+        return scalar.as_py()  # a type may have its own
     if not scalar.is_valid:
         return None
-    if isinstance(scalar, pa.DictionaryScalar | pa.RunEndEncodedScalar):
-        return _plain(scalar.value)
-    if isinstance(scalar, pa.ExtensionScalar) and types.is_nested(kind.storage_type):
+    around = (pa.DictionaryScalar, pa.RunEndEncodedScalar, pa.UnionScalar, pa.ExtensionScalar)
+    if isinstance(scalar, around):
         return _plain(scalar.value)
     if types.is_map(kind):
         pairs = zip(scalar.values.field(0), scalar.values.field(1), strict=True)

@@ -41,36 +41,177 @@ def within(column: Any) -> Any:
     if isinstance(column, pa.ChunkedArray):
         chunks = [part for chunk in column.chunks for part in without(chunk, is_beyond(chunk))]
         return pa.chunked_array(chunks, column.type)
-    beyond = is_beyond(column)
-    return pa.concat_arrays(without(column, beyond)) if beyond.any() else column
+    return _masked(column, is_beyond(column))
 
 
 def converted(array: Any, kind: Any) -> Any:
     """The same array in a type that writes out what views and dictionaries share, with null in the
-    place of cells that are surely beyond."""
-    import pyarrow as pa
+    place of cells that are surely beyond, and of those that can't be converted: no cell makes it
+    fail. Types do, and so with no cell at all."""
+    _converted(array.slice(0, 0), kind, np.zeros(0, dtype=np.bool_))
+    gone = is_beyond(array)
+    try:
+        return _converted(array, kind, gone)
+    except Exception:
+        return _converted(array, kind, gone | _inconvertible(array, kind, gone))
 
-    beyond = is_beyond(array)
-    # a cast writes out what null covers, too, and more than a slice refers to
-    covered = _Sizes(array, covered=True).beyond & ~beyond
-    parts = [pa.array([], kind)]
-    for part in without(array, beyond | covered):
-        parts.append(pa.concat_arrays([part, part.slice(0, 0)]).cast(kind))
-    found = pa.concat_arrays(parts)
-    for i in np.flatnonzero(covered).tolist():
-        one = pa.array(array.slice(i, 1).to_pylist(), kind)
-        found = pa.concat_arrays([found.slice(0, i), one, found.slice(i + 1)])
-    return found
+
+def _inconvertible(array: Any, kind: Any, gone: Mask) -> Mask:
+    """Which cells fail, found by halves."""
+    try:
+        _converted(array, kind, gone)
+    except Exception:
+        if len(array) <= 1:
+            return np.ones(len(array), dtype=np.bool_)
+        half = len(array) // 2
+        parts = (array.slice(0, half), gone[:half]), (array.slice(half), gone[half:])
+        return np.concatenate([_inconvertible(part, kind, mask) for part, mask in parts])
+    return np.zeros(len(array), dtype=np.bool_)
 
 
 def without(array: Any, missing: Mask) -> list[Any]:
-    """Slices of an array, and null in the place of some cells: their memory stays as it is."""
+    """Slices of an array, and null in the place of some cells: their memory stays as it is. All
+    keep its dictionaries, for Arrow can't join those of lists."""
     import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import types
 
+    kind = array.type
+    if not missing.any():
+        return [array]
+    if types.is_dictionary(kind):
+        codes = pc.if_else(pa.array(missing), pa.scalar(None, kind.index_type), array.indices)
+        return [pa.DictionaryArray.from_arrays(codes, array.dictionary, ordered=kind.ordered)]
+    if isinstance(kind, pa.BaseExtensionType):
+        stored = without(array.storage, missing)
+        return [pa.ExtensionArray.from_storage(kind, part) for part in stored]
     return [
-        pa.nulls(stop - start, array.type) if missing[start] else array.slice(start, stop - start)
+        _nothing(array, stop - start) if missing[start] else array.slice(start, stop - start)
         for start, stop in _runs(missing)
     ]
+
+
+def _masked(array: Any, missing: Mask) -> Any:
+    import pyarrow as pa
+
+    parts = without(array, missing)
+    return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+
+
+def _nothing(array: Any, size: int) -> Any:
+    """So many null cells, with the dictionaries of an array."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    kind = array.type
+    if types.is_dictionary(kind):
+        codes = pa.nulls(size, kind.index_type)
+        return pa.DictionaryArray.from_arrays(codes, array.dictionary, ordered=kind.ordered)
+    if isinstance(kind, pa.BaseExtensionType):
+        return pa.ExtensionArray.from_storage(kind, _nothing(array.storage, size))
+    if types.is_run_end_encoded(kind):
+        ends = pa.array([size], kind.run_end_type)
+        return pa.RunEndEncodedArray.from_arrays(ends, _nothing(array.values, 1))
+    if not types.is_nested(kind):
+        return pa.nulls(size, kind)
+    if types.is_union(kind):
+        return _nothing_of_union(array, size)
+    if types.is_struct(kind):
+        return _made(kind, size, [], [_nothing(array.field(i), size) for i in _fields(kind)])
+    if types.is_fixed_size_list(kind):
+        return _made(kind, size, [], [_nothing(array.values, size * kind.list_size)])
+    zeros = np.zeros(size + 1, dtype=np.int64)  # of 32 or 64 bits
+    buffers = [zeros, zeros] if hasattr(array, "sizes") else [zeros]
+    return _made(kind, size, buffers, [array.values.slice(0, 0)])
+
+
+def _nothing_of_union(array: Any, size: int) -> Any:
+    import pyarrow as pa
+
+    kind = array.type
+    is_dense = kind.mode == "dense"
+    codes = np.full(size, kind.type_codes[0], dtype=np.int8)
+    buffers = [codes, np.arange(size, dtype=np.int32)] if is_dense else [codes]
+    inner = [
+        array.field(i).slice(0, 0) if is_dense and i else _nothing(array.field(i), size)
+        for i in _fields(kind)
+    ]
+    found = [None, *map(pa.py_buffer, buffers)]
+    return pa.Array.from_buffers(kind, size, found, 0, children=inner)
+
+
+def _converted(array: Any, kind: Any, missing: Mask) -> Any:
+    """The array with null in some places, in another type. Arrow's own cast of lists and structs
+    writes out what null covers, too, and more than a slice refers to. Nothing becomes an object of
+    Python: some times and texts can't."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    given = array.type
+    if given == kind:
+        return _masked(array, missing)
+    if isinstance(given, pa.BaseExtensionType):
+        return _converted(array.storage, kind, missing)
+    if types.is_dictionary(given):
+        codes, levels = _masked(array, missing).indices, array.dictionary
+        whole = np.zeros(len(levels), dtype=np.bool_)
+        if types.is_dictionary(kind):
+            levels = _converted(levels, kind.value_type, whole)
+            codes = codes.cast(kind.index_type)
+            return pa.DictionaryArray.from_arrays(codes, levels, ordered=kind.ordered)
+        return _converted(levels, kind, whole).take(codes)
+    if not types.is_nested(given):
+        return _masked(array, missing).cast(kind)
+    gone = missing | ~_there(array)
+    if types.is_struct(given):
+        inner = [_converted(array.field(i), kind.field(i).type, gone) for i in _fields(kind)]
+        return _made(kind, len(array), [], inner, gone)
+    inner_kind = pa.struct([kind.key_field, kind.item_field]) if types.is_map(kind) else None
+    inner_kind = inner_kind or kind.value_type
+    starts, sizes = _ranges(array, np.arange(len(array), dtype=np.int64))
+    if types.is_fixed_size_list(given):
+        first = int(starts[0]) if len(array) else 0
+        held = array.values.slice(first, len(array) * kind.list_size)
+        return _made(kind, len(array), [], [_converted(held, inner_kind, np.repeat(gone, sizes))],
+                     gone)  # fmt: skip
+    sizes = np.where(gone, 0, sizes)
+    held = _gathered(array.values, starts, sizes, gone)  # of maps, their pairs
+    ends = np.cumsum([0, *sizes], dtype=np.int64 if types.is_large_list(kind) else np.int32)
+    inner = [_converted(held, inner_kind, np.zeros(len(held), dtype=np.bool_))]
+    return _made(kind, len(array), [ends], inner, gone)
+
+
+def _gathered(held: Any, starts: Positions, sizes: Positions, gone: Mask) -> Any:
+    """The elements of those lists that are there, one after the other."""
+    import pyarrow as pa
+
+    slices = [
+        held.slice(int(starts[first]), int(starts[last - 1] + sizes[last - 1] - starts[first]))
+        for first, last in _runs(gone)
+        if not gone[first]
+    ]
+    return slices[0] if len(slices) == 1 else pa.concat_arrays([held.slice(0, 0), *slices])
+
+
+def _made(
+    kind: Any, size: int, buffers: list[Any], children: list[Any], gone: Mask | None = None
+) -> Any:
+    """An array of lists or structs, with null in some places or in all."""
+    import pyarrow as pa
+
+    there = np.zeros(size, dtype=np.bool_) if gone is None else ~gone
+    valid = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little"))
+    found = [valid, *map(pa.py_buffer, buffers)]
+    return pa.Array.from_buffers(kind, size, found, children=children)
+
+
+def _fields(kind: Any) -> range:
+    return range(kind.num_fields)
+
+
+def _there(array: Any) -> Mask:
+    """Which cells aren't null."""
+    return np.asarray(array.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def parts(array: Any) -> Iterator[tuple[int, Any]]:
@@ -107,13 +248,9 @@ def _groups(ends: Positions, most: int) -> Iterator[tuple[int, int]]:
 
 class _Sizes:
     """The elements of each cell, and its bytes of text; another byte counts as a whole character,
-    and so four times. What is beyond is not looked into any further.
+    and so four times. What is beyond is not looked into any further."""
 
-    covered : whether what null covers counts, too.
-    """
-
-    def __init__(self, array: Any, covered: bool = False) -> None:
-        self._covered = covered
+    def __init__(self, array: Any) -> None:
         self.elements = np.zeros(len(array), dtype=np.int64)
         self.bytes = np.zeros(len(array), dtype=np.int64)
         if _is_counted(array.type):
@@ -140,8 +277,7 @@ class _Sizes:
         elif types.is_union(kind):
             self._count_union(array, rows, at)
         else:
-            is_index = types.is_dictionary(kind)
-            there = slice(None) if self._covered and not is_index else _valid(array, at)
+            there = _valid(array, at)
             self._count_valid(array, rows[there], at[there])
 
     def _count_valid(self, array: Any, rows: Positions, at: Positions) -> None:
@@ -158,7 +294,7 @@ class _Sizes:
             characters = MOST_BYTES * sum(map(len, names))
             # a dict of pairs
             self._add(rows, np.full(len(rows), 3 * len(names)), np.full(len(rows), characters))
-            for i in range(kind.num_fields if len(names) == kind.num_fields else 0):
+            for i in _fields(kind):
                 self._count(array.field(i), rows, at)
         elif types.is_nested(kind):
             self._count_lists(array, rows, *_ranges(array, at))
