@@ -21,7 +21,7 @@ from ..rows.expressions import (
     Where,
     joined,
 )  # fmt: skip
-from ..rows.expressions.text import MAPS, TESTS
+from ..rows.expressions.text.functions import MAPS, TESTS
 from . import refusals
 from .operators import ColumnOperators
 from .rowwise import flagged, pattern, separator, text, texts, whole, width_of

@@ -27,7 +27,7 @@ from ..release.session import (
 from ..rows.expressions import Column, Declared, Expression
 from ..rows.facts.domain import Declaration, parse_domain
 from ..rows.facts.keys import SOURCE_ATTR, lasting_names
-from ..rows.facts.kinds import UNKNOWN, Kind, Schema, of_dtype, undeclared
+from ..rows.facts.kinds import UNKNOWN, Schema, of_dtype, undeclared
 from ..rows.facts.kinds import parse as parse_kinds
 from ..rows.facts.units import Unit
 from ..rows.values import hashing
@@ -107,31 +107,30 @@ ask .release(epsilon=…)>
     before = identities.get(str(token))
     _check_owner(owner, unit, token, before, running)
     terms: Terms = {"unit": owner, "version": version}
-    schema = _schema(found.kinds, meant, running.strict)
+    known = _known(found.kinds, meant, running.strict)
     own = found.own()
     facts = own.fingerprint(_KEY)
     held = running._sources.get(name)
     if held is None:
         # pandas may have changed the rows of another source's frame in any way
         is_new = token is None or (before is not None and before.fingerprint == facts)
-        source = Source(
-            entropy.identifier(), name, owner, declared, version, is_new, schema=schema,
-            undeclared=undeclared(schema, meant),
-        )  # fmt: skip
+        source = Source(entropy.identifier(), name, owner, declared, version, is_new, **known)
         held = _held(running, source, own, terms, facts, meant)
     _refuse_others(running, held, terms, facts, meant)
-    table = replace(_table_of(held, declared, schema, found.levels, meant), times=found.times)
-    _check_kinds(running, held.source, meant)  # which notes them, so nothing may be refused later
-    held.kinds.update(meant)
-    return _framed(table, found, meant, running.strict)
+    return _framed(running, held, _table_of(held, found, declared, known), found, meant)
 
 
-def _framed(table: Table, found: Given, declared: Schema, strict: bool) -> PrivateFrame:
-    """The private frame of a source, whose token the plain one keeps."""
+def _framed(
+    running: Session, held: ProtectedSource, table: Table, found: Given, declared: Schema
+) -> PrivateFrame:
+    """The private frame of a source, whose token the plain one keeps. Nothing is refused after kinds
+    are noted, for they can't change again."""
+    _check_kinds(running, held.source, declared)
+    held.kinds.update(declared)
     warn_of_keys(table.source.domain, table.source.schema)
     if not is_scratch():
         found.attrs[SOURCE_ATTR] = Token(table.source.id)
-    ordered = frozenset() if strict else found.ordered
+    ordered = frozenset() if running.strict else found.ordered
     return PrivateFrame(table, _columns(found.names, ordered, declared))
 
 
@@ -153,9 +152,11 @@ def _refuse_others(
         )
 
 
-def _schema(kinds: Schema, declared: Schema, strict: bool = False) -> dict[Any, Kind]:
-    """The declared kinds; else those of the types, or in a strict session none."""
-    return {**(dict.fromkeys(kinds, UNKNOWN) if strict else kinds), **declared}
+def _known(kinds: Schema, declared: Schema, strict: bool = False) -> dict[str, Any]:
+    """What a source knows of kinds: the declared ones, else those of the types, or in a strict
+    session none; and which columns of unknown kind nobody declared."""
+    schema = {**(dict.fromkeys(kinds, UNKNOWN) if strict else kinds), **declared}
+    return {"schema": schema, "undeclared": undeclared(schema, declared)}
 
 
 def _columns(names: list[Any], ordered: frozenset[Any], declared: Schema) -> dict[Any, Expression]:
@@ -169,15 +170,16 @@ def _columns(names: list[Any], ordered: frozenset[Any], declared: Schema) -> dic
 
 
 def _table_of(
-    held: ProtectedSource, declared: dict[Any, Declaration], schema: Schema,
-    levels: tuple[Any, ...], meant: Schema,
-) -> Table:  # fmt: skip
+    held: ProtectedSource, found: Given, declared: dict[Any, Declaration], known: dict[str, Any]
+) -> Table:
     """The table of a source, with only the facts that are declared now."""
-    known, unsure = held.source, undeclared(schema, meant)
-    if (known.schema, known.undeclared) != (schema, unsure):
-        known = replace(known, schema=schema, undeclared=unsure)
-    source = known if known.domain == declared else replace(known, domain={})
-    table = Table(source, held.engine, held.engine, levels=levels, facts=held.facts)
+    source = held.source
+    if known != {name: getattr(source, name) for name in known}:
+        source = replace(source, **known)
+    source = source if source.domain == declared else replace(source, domain={})
+    table = Table(
+        source, held.engine, held.engine, levels=found.levels, times=found.times, facts=held.facts
+    )
     return table.declaring(declared, mends=True)
 
 
@@ -352,8 +354,7 @@ def _frame(df: Any, unit: Any, max_rows: int | None, kinds: Any) -> PrivateFrame
                 f"unit={quoted(unit)} can't change that. Leave unit= out."
             )
     engine = found.shared().engine(source.unit, entropy.key())
-    schema = _schema(found.kinds, declared)
-    source = replace(source, schema=schema, undeclared=undeclared(schema, declared))
+    source = replace(source, **_known(found.kinds, declared))
     table = Table(source, engine, df, row_level, refusal, found.levels, found.times)
     return PrivateFrame(table, _columns(columns, found.ordered, declared))
 
@@ -363,8 +364,7 @@ def _series(series: pd.Series, row_level: bool, kinds: Any) -> PrivateSeries:
     lasting_names([series.name])
     name = "values" if series.name is None else series.name
     declared = parse_kinds({name: kinds} if isinstance(kinds, str) else kinds, [name])
-    schema = {name: of_dtype(series.dtype), **declared}
-    source = replace(source, schema=schema, undeclared=undeclared(schema, declared))
+    source = replace(source, **_known({name: of_dtype(series.dtype)}, declared))
     whole = series.to_frame(name)
     engine = PandasEngine(whole, source.unit, entropy.key())
     table = Table(source, engine, series, row_level, refusal)

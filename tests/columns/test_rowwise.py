@@ -33,7 +33,7 @@ from dppandas.errors import LineageError, PrivateValueError, QueryError, Unsuppo
 from dppandas.privacy.accounting.losses import Epsilon
 from dppandas.release.query import Query
 from dppandas.rows import expressions, values
-from dppandas.rows.expressions.text import MAPS, TESTS
+from dppandas.rows.expressions.text.functions import MAPS, TESTS
 from dppandas.rows.expressions.times import DURATIONS, ISO, PARTS
 from dppandas.rows.values import MISSING, hashing, vectors
 

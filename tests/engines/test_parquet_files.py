@@ -251,7 +251,8 @@ def test_a_file_that_is_touched_while_it_is_read_fails_the_release(
     by_name = parquet._by_name
 
     def touching(batch: Any, names: Any) -> Any:
-        os.utime(visits / "0.parquet", ns=(5, 5))
+        if batch.num_rows:  # types are tried without rows, before the charge
+            os.utime(visits / "0.parquet", ns=(5, 5))
         return by_name(batch, names)
 
     monkeypatch.setattr(parquet, "_by_name", touching)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...engines.files.parquet import find, identity
+from ...engines.files.paths import find, identity
 from ...errors import QueryError, quoted
 from .arrow_tables import ArrowTable, without_words
 from .base import Given

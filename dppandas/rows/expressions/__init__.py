@@ -18,21 +18,9 @@ from .arithmetic import (
     OfTwo,
     Outside,
 )  # fmt: skip
+from .assumptions import Assumption, assumptions, note, refusal, undeclared_column
 from .base import ByBranch, Chunk, Column, Domain, Expression, Literal, Truth, by_branch, spanned
-from .checks import (
-    Assumption,
-    Facts,
-    agree,
-    assumptions,
-    check,
-    family,
-    holds_truths,
-    need,
-    note,
-    refusal,
-    times_once,
-    undeclared_column,
-)  # fmt: skip
+from .checks import Facts, agree, check, family, holds_truths, need, times_once
 from .conditionals import Cast, Declared, Mapped, Where, plain_or_missing
 from .elapsed import KINDS, ClipSpan, Measured
 from .formats import TimeText

@@ -206,7 +206,7 @@ def test_what_is_large_is_not_copied_by_protect() -> None:
     shrinks = [0] * (MOST_ELEMENTS + 1)
     large = [wide((2**40,)), wide((MOST_ELEMENTS + 1,)), [wide((MOST_ELEMENTS + 1,))], shrinks]
     people = dp.protect(pd.DataFrame({"x": objects([*large, [1]])}), name="large")
-    own = people._table.engine.read.plain(["x"], slice(None))["x"].tolist()
+    own = people._table.engine.read._frame["x"].tolist()
     assert own == [None] * 4 + [[1]]
     shrinks.clear()
     assert ops.integers(people["x"].count(), people._table.engine) == [1]

@@ -1,0 +1,226 @@
+"""What a question takes for granted of columns whose kind nobody declared.
+
+It decides whether the question may be charged, from public facts alone. What was answered before
+replays, so nothing is refused when a question is made: see `checks` for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ...errors import quoted
+from ..facts import kinds
+from ..facts.kinds import Kind
+from .base import Column, Expression, Literal
+from .checks import PREPARED, Facts, way_to
+from .conditionals import Mapped
+from .logic import And, Compare, Not, Opposite, Or
+from .table_lookups import Element
+from .text import TextMap
+
+
+class Assumption(NamedTuple):
+    """What a question takes a column to hold, if nobody declared its kind; or why it is refused."""
+
+    column: Any  # as its source names it; None if a declaration wouldn't help
+    kind: Kind
+    is_refused: bool
+    reason: str = ""
+
+
+#: Types whose values are all of one kind.
+_OF_ONE_KIND = {bool, int, float, str}
+
+
+def assumptions(
+    where: Expression | None,
+    expressions: Iterable[Expression],
+    needed: Iterable[tuple[Expression, Collection[Kind]]],
+    facts: Facts,
+    counted: Iterable[tuple[Expression, Sequence[Any]]] = (),
+) -> tuple[Assumption, ...]:
+    """What a question takes for granted, from public facts alone.
+
+    A column that nobody declared may be text: that is said. It isn't taken to hold numbers or times
+    to compute with: of a column of text the answer would be about nothing.
+
+    counted : by which values rows are counted, with the labels of the cells.
+    """
+    found = _Assumptions(facts)
+    if not kinds.UNSURE.isdisjoint(facts.schema.values()):  # else `check` has found it all
+        if where is not None:
+            found.walk(where, truth=True)
+        for expression in expressions:
+            found.walk(expression)
+        for operand, wanted in needed:
+            found.need(operand, wanted)
+    for by, labels in counted:
+        found.count(by, labels)
+    found.refuse_contradictions()
+    return tuple(found.made)
+
+
+class _Assumptions:
+    """What is found on the way through expressions."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.made: dict[Assumption, None] = {}
+        self._texts: set[Any] = set()  # columns of which methods of texts are asked
+        self._seen: dict[tuple[int, bool], Expression] = {}
+
+    def walk(self, expression: Expression, truth: bool = False) -> None:
+        """What an expression takes for granted of its operands: see `check`."""
+        if (id(expression), truth) in self._seen:
+            return
+        self._seen[id(expression), truth] = expression
+        if truth and not expression.is_truth:
+            self.need(expression, kinds.TRUTHS)
+        for operand, values in expression.meets():
+            if not isinstance(operand, Literal):
+                self.meet(operand, values)
+        if isinstance(expression, Compare):
+            self._compare(expression)
+        for operand, wanted in expression.needs(self.facts.schema):
+            self.need(operand, wanted)
+        for child in expression.children():
+            self.walk(child, isinstance(expression, And | Or | Not | Opposite))
+
+    def need(self, operand: Expression, wanted: Collection[Kind]) -> None:
+        """An operation on an operand that should be of one of these kinds."""
+        kind = operand.kind(self.facts.schema)
+        if kind in PREPARED and kind not in wanted:
+            self._refuse(f"{operand} is of kind {kind}, which can't be used here.", kind)
+        if kind != kinds.UNKNOWN or kinds.UNKNOWN in wanted:
+            return
+        for name, likely in _undeclared(operand, self.facts):
+            if kinds.TEXT not in wanted:
+                target = next((each for each in kinds.KINDS if each in wanted), kinds.UNKNOWN)
+                self._assume(name, likely or target, is_refused=True)
+            elif set(wanted) <= {kinds.TEXT, kinds.LIST}:
+                self._texts.add(name)
+                self._assume(name, kinds.TEXT)
+
+    def count(self, by: Expression, labels: Sequence[Any]) -> None:
+        """Cells of rows: none of their labels may be one that no value can equal."""
+        kind = by.kind(self.facts.schema)
+        for label in labels if kind in kinds.TIMES else _one_of_each_type(labels):
+            if not kinds.can_hold(kind, label, unsure={kinds.UNKNOWN}):
+                said = f"keys= of {by} has {quoted(label)}, but {by} is of kind {kind}: they are "
+                self._refuse(f"{said}never equal. {way_to(by, kind, label)}", "")
+                return
+        self.meet(by, labels)
+
+    def refuse_contradictions(self) -> None:
+        """What is taken to hold texts, and also compared with what no text equals."""
+        for each in tuple(self.made):
+            if each.column in self._texts and each.kind != kinds.TEXT and not each.is_refused:
+                line = f"kinds={{{each.column!r}: {kinds.TEXT!r}}}"
+                self._refuse(
+                    f"it takes {each.column!r} to hold texts, and compares what it makes of them "
+                    f"with the kind {each.kind}: that may never be equal. Compare it with texts; "
+                    f"or declare what its cells are, {line}, 'list' or 'unknown'.", "",
+                )  # fmt: skip
+
+    def meet(self, operand: Expression, values: Sequence[Any]) -> None:
+        """A comparison with plain values."""
+        kind = operand.kind(self.facts.schema)
+        if kind != kinds.UNKNOWN:
+            sure = (kinds.can_hold(kind, value, unsure={kinds.UNKNOWN}) for value in values)
+            if values and not any(sure):
+                said = f"{operand} is of kind {kind}, and {quoted(values[0])} is not: they are "
+                self._refuse(f"{said}never equal.", kind)
+            return
+        if meant := _kind_of_all(values):
+            self._assume_all(operand, meant)
+
+    def _compare(self, expression: Compare) -> None:
+        """A comparison of two columns; or with True, as where True is counted."""
+        sides = expression.left, expression.right
+        plain = [side.value for side in sides if isinstance(side, Literal)]
+        if expression.operation == "==" and any(value is True for value in plain):
+            for side in sides:
+                self.need(side, kinds.TRUTHS)
+        if plain:
+            return
+        left, right = (side.kind(self.facts.schema) for side in sides)
+        if not kinds.can_equal(left, right, unsure={kinds.UNKNOWN}):
+            kind = left if left in PREPARED else right
+            self._refuse(f"{expression}: sides of kinds {left} and {right} are never equal.", kind)
+        for side, other in ((expression.left, right), (expression.right, left)):
+            self._assume_all(side, other)
+
+    def _assume_all(self, operand: Expression, kind: Kind) -> None:
+        for name, _ in _undeclared(operand, self.facts) if kind in kinds.KINDS[:-1] else ():
+            self._assume(name, kind)
+
+    def _assume(self, name: Any, kind: Kind, is_refused: bool = False) -> None:
+        self.made[Assumption(name, kind, is_refused)] = None
+
+    def _refuse(self, said: str, kind: Kind) -> None:
+        more = f" {PREPARED[kind]}" if kind in PREPARED else ""
+        self.made[Assumption(None, kind, True, f"{said}{more}")] = None
+
+
+def _one_of_each_type(values: Sequence[Any]) -> list[Any]:
+    """Values enough to know the kinds of all."""
+    alike = {type(value): value for value in values if type(value) in _OF_ONE_KIND}
+    return [*alike.values(), *(value for value in values if type(value) not in _OF_ONE_KIND)]
+
+
+def _kind_of_all(values: Sequence[Any]) -> Kind:
+    """The kind of plain values; "" if they are of several."""
+    meant = {kinds.of_value(value) for value in _one_of_each_type(values)} - {kinds.UNKNOWN}
+    return meant.pop() if len(meant) == 1 else ""
+
+
+def _undeclared(expression: Expression, facts: Facts) -> Iterator[tuple[Any, Kind]]:
+    """The columns whose unknown kind an expression has, because nobody declared them; and the kind
+    that they likely are of, by what is done with them: "" if that doesn't say."""
+    seen: set[int] = set()
+    waiting = [(expression, "")]
+    while waiting:
+        each, likely = waiting.pop()
+        if id(each) in seen or each.kind(facts.schema) != kinds.UNKNOWN:
+            continue
+        seen.add(id(each))
+        if isinstance(each, Column) and each.name in facts.undeclared:
+            yield facts.undeclared[each.name], likely
+        if isinstance(each, Element) or (isinstance(each, TextMap) and each.method == "get"):
+            likely = kinds.LIST
+        elif isinstance(each, Mapped):
+            likely = _kind_of_all(each.keys)
+        waiting += [(child, likely) for child in each.children()]
+
+
+def undeclared_column(expression: Expression, facts: Facts) -> Any:
+    """A column to declare, so that the kind of an expression is known; None if there is none."""
+    return next((name for name, _ in _undeclared(expression, facts)), None)
+
+
+def refusal(found: Iterable[Assumption], protects: str) -> str:
+    """Why a question isn't charged, by all that it takes for granted; "" if it may be."""
+    refused = [each for each in found if each.is_refused]
+    told = next((each.reason for each in refused if each.reason), "")
+    if told or not refused:
+        return told
+    declared = {each.column: each.kind for each in reversed(refused)}
+    names = ", ".join(repr(name) for name in declared)
+    line = ", ".join(f"{name!r}: {kind!r}" for name, kind in declared.items())
+    texts = "" if kinds.TEXT in declared.values() else ", 'text' if they are texts"
+    return (
+        f"nobody declared what {names} {'holds' if len(declared) == 1 else 'hold'}, and of another "
+        f"kind the answer would be about nothing. Declare what the cells are{texts}: "
+        f"{protects}(df, …, kinds={{{line}}})."
+    )
+
+
+def note(each: Assumption, protects: str) -> str:
+    """What is said of a column that is taken to be of a kind."""
+    return (
+        f"{each.column!r} is taken to hold values of kind {each.kind}, because nobody declared its "
+        "kind: cells of other kinds match nothing, or count as missing. To declare it: "
+        f"{protects}(df, …, kinds={{{each.column!r}: {each.kind!r}}}). Questions about a declared "
+        "column are new ones."
+    )
