@@ -123,8 +123,8 @@ ask .release(epsilon=…)>
 def _framed(
     running: Session, held: ProtectedSource, table: Table, found: Given, declared: Schema
 ) -> PrivateFrame:
-    """The private frame of a source, whose token the plain one keeps. Nothing is refused after kinds
-    are noted, for they can't change again."""
+    """The private frame of a source, whose token the plain one keeps. After kinds are noted nothing
+    is refused, for they can't change again."""
     _check_kinds(running, held.source, declared)
     held.kinds.update(declared)
     warn_of_keys(table.source.domain, table.source.schema)
