@@ -30,6 +30,7 @@ NUMBERS: dict[str, Verb] = {
     "x.gt(y)": lambda f: f["x"].gt(f["y"]),
     "(f[[x, y]] / 2)": lambda f: (f[["x", "y"]] / 2)["x"],
     "f[[x, y]].where(f > 30)": lambda f: f[["x", "y"]].where(f[["x", "y"]] > 30, 0)["x"],
+    "x.where(x > 30)": lambda f: f["x"].where(f["x"] > 30),
     "f[[x, y]].isna()": lambda f: f[["x", "y"]].isna()["x"],
     "f[[x, y]].clip(0, 60)": lambda f: f[["x", "y"]].clip(0, 60)["x"],
     "sum(axis=1)": lambda f: f[["x", "y", "z"]].sum(axis=1),
@@ -64,6 +65,7 @@ OTHERS: dict[str, Verb] = {
     "str.slice_replace": lambda f: f["t"].str.slice_replace(0, 2, "x"),
     "str.pad": lambda f: f["t"].str.pad(20),
     "str.contains(na=False)": lambda f: f["t"].str.contains("9", na=False),
+    "t.where(x > 30), 10^4 texts": lambda f: f["t"].where(f["x"] > 30),
     "np.where of texts": lambda f: np.where(f["x"] > 30, "rich", "poor"),
     "cut with labels": lambda f: (pd if isinstance(f, pd.DataFrame) else dp).cut(
         f["x"], [-100, 0, 30, 200], labels=["s", "m", "l"]

@@ -98,9 +98,9 @@ def _parsed(text: str) -> float:
 
 def choose(keep: Mask, yes: Vector, no: Vector) -> Vector:
     """Elements of ``yes`` where a mask holds, else of ``no``, exactly as they were."""
-    if _is_gone(no) and not isinstance(yes, Coded):
+    if _is_gone(no):
         return yes.without(~keep)
-    if _is_gone(yes) and not isinstance(no, Coded):
+    if _is_gone(yes):
         return no.without(keep)
     yes, no = _beside(yes, no), _beside(no, yes)
     if isinstance(yes, Truths) and isinstance(no, Truths):
@@ -114,8 +114,8 @@ def choose(keep: Mask, yes: Vector, no: Vector) -> Vector:
 
 
 def _is_gone(v: Vector) -> bool:
-    """Whether it is the constant that is missing."""
-    return isinstance(v, Coded) and not len(v.levels)
+    """Whether nothing of it is there, by its levels: the constant that is missing has one."""
+    return isinstance(v, Coded) and len(v.levels) < 2 and {*v.levels.cells} <= {MISSING}
 
 
 def _beside(v: Vector, other: Vector) -> Vector:

@@ -326,3 +326,27 @@ def test_codes_of_few_bits_compute_as_whole_numbers() -> None:
     chosen = [a if k else b for k, a, b in zip(keep, texts, texts[::-1], strict=True)]
     assert vectors.as_objects(vectors.choose(keep, one, other)).tolist() == chosen
     assert vectors.as_objects(forms.joined([one, other])).tolist() == texts + texts[::-1]
+
+
+def test_what_goes_missing_costs_no_look_at_what_stays() -> None:
+    """As in `.where(mask)` without another value; whatever holds the elements."""
+    keep = np.arange(6) % 2 == 0
+    for values in (
+        [1, 2, 3, 4, 5, 6], [0.5] * 6, list("abcabc"), [True, False] * 3, [None] * 6,
+        [1, "a", None, 2.5, True, "b"], pd.date_range("2020", periods=6).tolist(), [[1], [2]] * 3,
+    ):  # fmt: skip
+        for own in (column(pd.Series(values)), column(pd.Series(values, dtype=object))):
+            cells = vectors.as_objects(own).tolist()
+            for gone in (vectors.constant(None, 6), vectors.constant(float("nan"), 6)):
+                stays = vectors.as_objects(vectors.choose(keep, own, gone)).tolist()
+                goes = vectors.as_objects(vectors.choose(keep, gone, own)).tolist()
+                assert list(map(repr, stays)) == [
+                    repr(cell) if k else "None" for k, cell in zip(keep, cells, strict=True)
+                ]
+                assert list(map(repr, goes)) == [
+                    "None" if k else repr(cell) for k, cell in zip(keep, cells, strict=True)
+                ]
+    texts = forms.Levels(texts=np.array(["a", "b"], dtype=object))
+    own = forms.Coded(np.array([0, 1, 1]), texts)
+    vectors.choose(np.array([True, False, True]), own, vectors.constant(None, 3))
+    assert texts._cells is None
