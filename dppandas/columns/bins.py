@@ -129,7 +129,7 @@ def cut_up(
         edges = breaks = edges_of(bins)
         if all(isinstance(edge, int | np.integer) for edge in bins):
             breaks = list(map(int, edges))
-    named = _named(labels, breaks, right, lowest and is_number and span is None)
+    named = _named(labels, breaks, right, lowest and not (is_number and span is not None))
     highest = is_number and not right
     is_ordered = ordered and labels is not False
     return Cut(expression, edges, named, right, lowest, highest, ordered=is_ordered)
@@ -158,7 +158,8 @@ def _named(labels: Any, breaks: Any, right: bool, is_lowered: bool) -> tuple[Any
         return tuple(range(number))
     if labels is None:
         if is_lowered:
-            return tuple(pd.cut([], list(breaks), include_lowest=True).categories)
+            cut: Any = pd.cut(pd.Index(breaks)[:0], list(breaks), include_lowest=True)
+            return tuple(cut.categories)
         return tuple(pd.IntervalIndex.from_breaks(breaks, closed="right" if right else "left"))
     named = Keys.parse(labels, ["cut"]).labels
     if len(named) != number:

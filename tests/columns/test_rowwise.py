@@ -576,14 +576,24 @@ class TestAsPandas:
         values = pd.Series([0, 0.5, 1, 2, 5, 5.5, -1, None, math.inf, 1e-9])
         edges, how = [0, 1, 2, 5], {"include_lowest": include_lowest, "labels": labels}
         wanted = pd.cut(values, edges, right=right, **how).astype(object)
-        if labels is None:  # pandas moves the edge that it includes, as in (-0.001, 1.0]
-            first = pd.Interval(0, 1, "right" if right else "left")
-            wanted = wanted.map(lambda x: first if 0.5 in x else x, na_action="ignore")
         p = private(table(c=values))
         agrees(p["c"].cut(edges, labels, right, include_lowest), wanted)
         agrees(dp.cut(p["c"], np.array(edges), labels, right, include_lowest), wanted)
         cut = p["c"].cut(edges, labels, right, include_lowest)
         assert len(cut.value_counts(sort=False, epsilon=EPSILON)) == 3
+
+    def test_cut_names_the_edge_that_it_includes_as_pandas_does(self) -> None:
+        days = pd.Series(pd.date_range("2020-01-01", periods=60))
+        edges = [pd.Timestamp("2020-01-01"), pd.Timestamp("2020-02-01"), pd.Timestamp("2020-03-01")]
+        for values, bins in (
+            (pd.Series([0, 9, 18, 65]), [0, 18, 65]), (pd.Series([0.25, 9]), [0.25, 1, 9]),
+            (days, edges), (days.dt.tz_localize("UTC"), [e.tz_localize("UTC") for e in edges]),
+            (days - edges[0], [e - edges[0] for e in edges]),
+        ):  # fmt: skip
+            cut = private(table(c=values))["c"].cut(bins, include_lowest=True)
+            found = cut.value_counts(sort=False, epsilon=EPSILON).index
+            wanted = pd.cut(values, bins, include_lowest=True).cat.categories
+            assert list(map(str, found)) == list(map(str, wanted))
 
     def test_assign(self) -> None:
         df = table(c=[1.0, 2.0, None, 4.0], d=["a", "b", None, "d"])

@@ -16,7 +16,7 @@ from ...release.blocks.bundle import Name
 from ...release.request import Request
 from ...release.unreleased import Unreleased, UnreleasedKeys
 from ...rows import query_string
-from ...rows.expressions import Expression
+from ...rows.expressions import Column, Expression
 from ...rows.facts import kinds
 from ...rows.facts.bounds import Bounds
 from ...rows.facts.keys import Keys
@@ -95,10 +95,13 @@ class Queryable(PrivateTable):
         return value
 
     def _numeric(self) -> list[Any]:
-        """The columns that are known to hold numbers, by their kinds, which are public."""
-        schema = self._table.source.facts.schema
+        """The columns that are known to hold numbers, by their kinds, which are public. A unit's
+        number is its name, and measures nothing."""
+        source = self._table.source
+        unit = None if source.unit.column is None else Column(source.unit.column)
         each = self._each._operands().items()
-        names = [name for name, e in each if e.kind(schema) in kinds.NUMBERS]
+        kind_of = {name: e.kind(source.facts.schema) for name, e in each if e != unit}
+        names = [name for name, kind in kind_of.items() if kind in kinds.NUMBERS]
         if not names:
             raise QueryError(
                 "numeric_only=True: no column is known to hold numbers. Select some by their "
