@@ -13,7 +13,6 @@ from ..columns.rowwise import true
 from ..errors import QueryError, is_one_of
 from ..privacy.accounting.losses import AskOptions, TargetAskOptions
 from ..release.asking import release_method
-from ..release.blocks import split
 from ..release.blocks.bundle import Name, ReleaseBundle, by_row
 from ..release.unreleased import UnreleasedLabel
 from ..release.ways import UNSAID, Ways
@@ -224,11 +223,9 @@ class FrameAggregations(Naming, PivotMethods):
     ) -> Any:
         """The name of the column with the largest sum (without bounds, the most True values).
 
-        Report noisy max over counting queries: the same as ``sum(…).idxmax(epsilon=…)``. Without a
-        loss it asks for these sums: write ``.idxmax().idxmax(epsilon=…)`` later, because
-        ``.release(epsilon=…)`` would release all of them. With axis=1 the result is a private
-        column, and nothing is released: the name of the column with the largest value of each row
-        (see `idxmin`).
+        Report noisy max over counting queries: the same as ``sum(…).idxmax(epsilon=…)``. With
+        axis=1 the result is a private column, and nothing is released: the name of the column with
+        the largest value of each row (see `idxmin`).
 
         *Guarantee*: epsilon-differential privacy of the unit, for any number of columns
         (docs/proofs/permute_and_flip.md).
@@ -236,6 +233,8 @@ class FrameAggregations(Naming, PivotMethods):
         >>> import pandas as pd
         >>> likes = pd.DataFrame({"cats": [True] * 90, "dogs": [False] * 90})
         >>> print(likes.dp.idxmax(epsilon=1))
+        cats
+        >>> print(likes.dp.idxmax().release(epsilon=1))
         cats
         """
         if is_along_rows(axis):
@@ -245,10 +244,7 @@ class FrameAggregations(Naming, PivotMethods):
                     ".idxmax(axis=1).value_counts(epsilon=…)."
                 )
             return self._name_of(largest=True)
-        scores = self.sum(bounds=bounds)
-        if not (said.give_loss or split.answers_now(depth=1)):
-            return scores
-        return replace(scores._selecting(1, "idxmax"), kind=UnreleasedLabel)
+        return replace(self.sum(bounds=bounds)._selecting(1, "idxmax"), kind=UnreleasedLabel)
 
     @release_method
     def value_counts(

@@ -290,7 +290,7 @@ class UnreleasedMode(Unreleased):
 
 
 class UnreleasedLabel(UnreleasedMode):
-    """A label that isn't selected yet. `PrivateFrame.idxmax` with a loss selects it at once."""
+    """A label that isn't selected yet: of `PrivateFrame.idxmax`."""
 
     @staticmethod
     def _shaped(record: Record) -> Any:
