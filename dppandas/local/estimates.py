@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..errors import QueryError, hide_internals, is_one_of, quoted
-from ..release.accuracy.expected import CONFIDENCE, parse_confidence, with_error
+from ..release.accuracy.expected import CONFIDENCE, HELD, parse_confidence, with_error
 from . import tails
 from .designs import Design, Rate
 
@@ -160,7 +160,7 @@ class EstimatedFloat(float):
         return mean_of, (self._estimated,)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(with_error(float(self), self.error()))
+        printer.text(f"{with_error(float(self), self.error())} ({HELD})")
 
 
 def table_of(estimated: Estimated, shares: bool, name: object) -> EstimatedSeries:

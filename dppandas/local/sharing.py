@@ -16,7 +16,7 @@ from ..errors import MissingArgument, QueryError, hide_internals
 from ..privacy.accounting.losses import Epsilon, parse_epsilon
 from ..privacy.mechanisms.noise import DiscreteLaplace
 from ..privacy.sampling.entropy import SYSTEM
-from ..release.accuracy.expected import CONFIDENCE, parse_confidence, with_error
+from ..release.accuracy.expected import CONFIDENCE, HELD, parse_confidence, with_error
 from ..rows.facts.bounds import Bounds, Grid
 from ..rows.facts.units import whole_number
 from ..rows.values.reading import column
@@ -51,7 +51,7 @@ class SimulatedSum:
         return self._law.half_width_of_sum(risk, len(self.parties)) * self._grid.step
 
     def __repr__(self) -> str:
-        said = with_error(self.value, self.error())
+        said = f"{with_error(self.value, self.error())} ({HELD})"
         return f"<SIMULATION, not secure: sum {said} of the shares of {len(self.parties)} parties>"
 
 

@@ -585,14 +585,14 @@ class TestAsPandas:
     def test_cut_names_the_edge_that_it_includes_as_pandas_does(self) -> None:
         days = pd.Series(pd.date_range("2020-01-01", periods=60))
         edges = [pd.Timestamp("2020-01-01"), pd.Timestamp("2020-02-01"), pd.Timestamp("2020-03-01")]
-        for values, bins in (
+        for plain, bins in (
             (pd.Series([0, 9, 18, 65]), [0, 18, 65]), (pd.Series([0.25, 9]), [0.25, 1, 9]),
             (days, edges), (days.dt.tz_localize("UTC"), [e.tz_localize("UTC") for e in edges]),
             (days - edges[0], [e - edges[0] for e in edges]),
         ):  # fmt: skip
-            cut = private(table(c=values))["c"].cut(bins, include_lowest=True)
+            cut = private(table(c=plain))["c"].cut(bins, include_lowest=True)
             found = cut.value_counts(sort=False, epsilon=EPSILON).index
-            wanted = pd.cut(values, bins, include_lowest=True).cat.categories
+            wanted = pd.cut(plain, bins, include_lowest=True).cat.categories
             assert list(map(str, found)) == list(map(str, wanted))
 
     def test_assign(self) -> None:

@@ -354,7 +354,8 @@ UNRELEASED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "mode": (lambda p: p["city"].mode(keys=["Rome", "Oslo"]), "mode of city (2 keys)"),
     "sum of True": (lambda p: p[["likes_a", "likes_b"]].sum(), "sum of True of likes_a, likes_b"),
     "idxmax": (
-        lambda p: p[["likes_a", "likes_b"]].idxmax(), "idxmax of sum of True of likes_a, likes_b"
+        lambda p: p[["likes_a", "likes_b"]].idxmax(),
+        "idxmax of sum of True of likes_a, likes_b",
     ),
     "group mean": (
         lambda p: p.groupby("city", keys=["Rome"])["age"].mean(bounds=(0, 99)),

@@ -80,8 +80,8 @@ def answered_error(
 def with_error(value: Any, error: Any) -> str:
     """A value and its error, rounded to two digits of the error."""
     if isinstance(error, pd.Timedelta):
-        return f"{value} ± {error} ({HELD})"
+        return f"{value} ± {error}"
     if isinstance(value, int) and isinstance(error, int):
-        return f"{value:,} ± {error:,} ({HELD})"
+        return f"{value:,} ± {error:,}"
     digits = max(0, min(12, 1 - math.floor(math.log10(error)))) if error > 0 else 12
-    return f"{value:,.{digits}f} ± {error:,.{digits}f} ({HELD})"
+    return f"{value:,.{digits}f} ± {error:,.{digits}f}"

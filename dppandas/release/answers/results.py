@@ -74,15 +74,27 @@ class _Released:
         return type(self), (self._plainly(), self._record)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        said = self._with_error()
         if self._record.preview:
-            printer.text(f"preview, no answer ({self._record.expected or 'error unknown'})")
+            printer.text(said)
         elif self._record._statistic.no_interval:
             answered = self._record._answered
             error = f" ({answered}, {HELD}{self._noise_note()})" if answered else ""
-            printer.text(format_value(self._plainly()) + error)
+            printer.text(said + error)
         else:
-            said = with_error(self._plainly(), self._record.errors())
-            printer.text(f"{said.removesuffix(')')}{self._noise_note()})")
+            printer.text(f"{said} ({HELD}{self._noise_note()})")
+
+    def _with_error(self) -> str:
+        """The value beside its error, or alone where that isn't known, or isn't about it."""
+        if self._record.preview:
+            return f"preview, no answer ({self._record.expected or 'error unknown'})"
+        if self._record._statistic.no_interval:
+            return format_value(self._plainly())
+        return with_error(self._plainly(), self._record.errors())
+
+    def __format__(self, spec: str) -> str:
+        """As the plain value; ``f"{n:±}"`` writes the error beside it."""
+        return self._with_error() if spec == "±" else format(self._plainly(), spec)
 
     def _display_(self) -> str:
         """What marimo shows."""
@@ -96,6 +108,15 @@ class _Released:
 
 class _ReleasedNumber(_Released):
     """A number with the methods that pandas' own have, which give plain numbers."""
+
+    #: IPython looks for it in the class that has a `__repr__`, and no further.
+    _repr_pretty_ = _Released._repr_pretty_
+
+    def __repr__(self) -> str:
+        return self._with_error()
+
+    def __str__(self) -> str:
+        return str(self._plainly())  # which programs read
 
     @hide_internals
     def item(self) -> Any:
@@ -132,7 +153,10 @@ class ReleasedDuration(_ReleasedSpan, pd.Timedelta):
 
 
 class _ReleasedLabel(_Released):
-    """A selected label."""
+    """A selected label. It has no error to write beside it."""
+
+    def _with_error(self) -> str:
+        return str(self._plainly())
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         said = "preview, no answer" if self._record.preview else repr(self._plainly())

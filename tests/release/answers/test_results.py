@@ -2,8 +2,10 @@
 
 import copy
 import io
+import json
 import math
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -200,8 +202,9 @@ def test_scalars_print_like_numbers_and_compute_like_numbers() -> None:
     m = rows().dp["number"].mean(bounds=(0, 10), epsilon=1)
     assert isinstance(n, ReleasedInt)
     assert isinstance(m, ReleasedFloat)
-    assert (str(n), repr(n), f"{n:,}") == (str(int(n)), repr(int(n)), f"{int(n):,}")
-    assert (str(m), repr(m), f"{m:.2f}") == (str(float(m)), repr(float(m)), f"{float(m):.2f}")
+    assert (str(n), f"{n}", f"{n:,}") == (str(int(n)), f"{int(n)}", f"{int(n):,}")
+    assert (str(m), f"{m}", f"{m:.2f}") == (str(float(m)), f"{float(m)}", f"{float(m):.2f}")
+    assert json.dumps([n, m]) == json.dumps([int(n), float(m)])
     for plain in (n + 1, n * 2, n - n, -n, abs(n), n // 2, 1 + n, sum([n, n])):
         assert type(plain) is int
     for plain in (m + 1, m * 2, m / 3, -m, abs(m), n / 2, n * m, round(m, 2)):
@@ -211,16 +214,32 @@ def test_scalars_print_like_numbers_and_compute_like_numbers() -> None:
     assert pd.Series([n]).dtype == "int64"
 
 
+def test_repr_and_a_format_of_its_own_write_the_error_beside_a_number(
+    frozen: Callable[[int], None],
+) -> None:
+    frozen(4)
+    p = dp.protect(rows(), "d", domain={"number": (0, 10)})
+    n, mean, median = p.count(epsilon=1), p["number"].mean(epsilon=1), p["number"].median(epsilon=1)
+    assert repr(n) == f"{n:±}" == f"{n:,} ± {dp.record(n).error():.0f}"
+    assert repr(mean) == f"{mean:±}"
+    assert re.fullmatch(r"[\d.]+ ± [\d.]+", repr(mean))
+    assert "±" not in repr(median)  # its error is known in ranks
+    label = p[["number"]].idxmax(epsilon=1)
+    assert f"{label:±}" == f"{label}" == "number"
+    with dp.preview():
+        assert repr(p.count(epsilon=2)).startswith("preview, no answer (± ")
+
+
 def pretty(value: Any) -> str:
     return pytest.importorskip("IPython.core.formatters").PlainTextFormatter()(value)
 
 
 @pytest.mark.parametrize(("value", "error", "shown"), [
-    (1004, 30, "1,004 ± 30 (95 %, noise only)"), (-3, 30, "-3 ± 30 (95 %, noise only)"),
-    (1234567, 3, "1,234,567 ± 3 (95 %, noise only)"),
-    (12.3456, 0.0123, "12.346 ± 0.012 (95 %, noise only)"),
-    (12.3456, 3.0, "12.3 ± 3.0 (95 %, noise only)"),
-    (1234.5, 678.9, "1,234 ± 679 (95 %, noise only)"),
+    (1004, 30, "1,004 ± 30"), (-3, 30, "-3 ± 30"),
+    (1234567, 3, "1,234,567 ± 3"),
+    (12.3456, 0.0123, "12.346 ± 0.012"),
+    (12.3456, 3.0, "12.3 ± 3.0"),
+    (1234.5, 678.9, "1,234 ± 679"),
 ])  # fmt: skip
 def test_a_number_with_its_error(value: float, error: float, shown: str) -> None:
     from dppandas.release.accuracy.expected import with_error
@@ -353,6 +372,7 @@ def test_classes_of_later_modules_are_registered() -> None:
 #: A caller's own law, of the name of ours, before anything was asked.
 FOREIGN = """
 import pickle
+import re
 import pandas as pd
 import dppandas as dp
 from dppandas.privacy.mechanisms import noise
