@@ -12,7 +12,7 @@ from notes import noted
 from refusals import refusal
 
 import dppandas as dp
-from dppandas.errors import DPError
+from dppandas.errors import DPError, UnsupportedVerb
 from dppandas.release import foreign
 
 ROWS = pd.DataFrame({
@@ -40,6 +40,15 @@ def of_library(module: str, function: str) -> Callable[[Any], Any]:
 
 def assigned(frame: Any, key: Any, value: Any) -> None:
     frame[key] = value
+
+
+def test_a_library_that_asks_for_a_dtype_gets_none() -> None:
+    """It would take the kind for the dtype of an array; a caller's own code may have it."""
+    column = dp.protect(ROWS.copy(), name="d")["x"]
+    assert (column.dtype, (column > 1).dtypes) == ("number", "truth")
+    made = types.ModuleType("scipy.stats._x")
+    exec("def asks(data):\n    return data.dtype", made.__dict__)
+    refusal(lambda: made.asks(column), "no 'dtype'", UnsupportedVerb)
 
 
 #: What is written, and how the message begins or what it has to say.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NoReturn, Unpack
@@ -14,6 +15,7 @@ from ..columns.ranges import bounds_of
 from ..columns.spellings.selection import Locator
 from ..errors import QueryError, hide_internals, is_one_of, quoted
 from ..privacy.accounting.losses import AskOptions
+from ..release import foreign
 from ..release.asking import release_method
 from ..release.blocks.bundle import Name, ReleaseBundle
 from ..rows.expressions import Column, Expression, Outside
@@ -54,6 +56,24 @@ class PrivateSeries(Frequencies):
         """The values in the rows of a private mask: ``p["age"].loc[p["sex"] == "f"]``.
         *Stability*: 1, row by row."""
         return Locator(self, has_columns=False)
+
+    @property
+    def dtype(self) -> builtins.str:
+        """The public kind of its values: number, truth, text, time, zoned time, duration, list or
+        unknown. Not its dtype, which may tell of a single value.
+
+        >>> import pandas as pd
+        >>> pd.DataFrame({"age": [31, 64]}).dp["age"].dtype
+        'number'
+        """
+        if foreign.is_library(sys._getframe()):  # which would take it for that of an array
+            raise AttributeError("dtype")
+        return self._expression.kind(self._table.source.facts.schema)
+
+    @property
+    def dtypes(self) -> builtins.str:
+        """The same as `dtype`, as in pandas."""
+        return self.dtype
 
     def _operands(self) -> dict[Any, Expression]:
         return {self.name: self._expression}

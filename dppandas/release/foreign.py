@@ -61,6 +61,18 @@ def caller(frame: FrameType) -> tuple[str, str]:
     return found
 
 
+def is_library(frame: FrameType) -> bool:
+    """Whether another library asks, and no code of the caller's own."""
+    own = __name__.partition(".")[0]
+    outer: FrameType | None = frame
+    while outer is not None:
+        library = str(outer.f_globals.get("__name__")).partition(".")[0]
+        if library != own:
+            return library in INSTEAD or library == "numpy"
+        outer = outer.f_back
+    return False
+
+
 def _is_public(name: str) -> bool:
     """Whether a caller would know it by this name: not a helper, nor what wraps a function."""
     return not name.startswith(("_", "<")) and "wrap" not in name
