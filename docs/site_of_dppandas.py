@@ -39,6 +39,7 @@ CONTENTS = """
 :caption: Guide
 docs/how_it_works
 docs/how_do_i
+docs/glossary
 docs/asking
 docs/ledger
 docs/verbs
