@@ -176,10 +176,17 @@ def _division(grouper: Any) -> Calendar:
         anchor = getattr(offset, attribute) if attribute else 1
         if anchor is not None:
             return Calendar(name, offset.freqstr, anchor)
+    several = ""
+    if _OFFSETS.get(kind, ("",))[0].startswith("Y") and offset.n > 1:
+        key, n = quoted(grouper.key or "when"), offset.n
+        several = (
+            f" For {n} years each: frame.assign(since=frame[{key}].dt.year // {n} * {n})"
+            f".groupby('since', keys=range({2000 // n * n}, {2000 // n * n + 3 * n}, {n}))."
+        )
     raise QueryError(
         f"freq={offset.freqstr!r} isn't supported: pandas reads from the first row where such "
         "periods start, or they don't consist of whole days. Use D, W, MS, ME, QS, QE, YS, YE, or "
-        "hours, minutes or seconds that divide a day."
+        f"hours, minutes or seconds that divide a day.{several}"
     )
 
 

@@ -353,6 +353,12 @@ PrivateSeries._frame = PrivateFrame  # which methods such as .str.split make
 
 
 @with_options_named
+def _column_of(given: object, otherwise: str) -> str:
+    """How a side of a table is written as a column."""
+    name = given.name if isinstance(given, PrivateSeries) else given
+    return f"frame[{name!r}]" if isinstance(name, str) else f"frame[{otherwise!r}]"
+
+
 @hide_internals
 def crosstab(
     index: Any,
@@ -380,8 +386,8 @@ charged; ask .release(epsilon=…)>
         side = given if isinstance(given, list | tuple) else [given]
         if not side or not all(isinstance(each, PrivateSeries) for each in side):
             raise QueryError(
-                "dp.crosstab takes private columns, or lists of them. Write dp.crosstab(p['a'], "
-                "p['b'])."
+                "dp.crosstab takes private columns, or lists of them. Write dp.crosstab("
+                f"{_column_of(index, 'a')}, {_column_of(columns, 'b')})."
             )
         sides.append([(f"{name}_{i}" if s.name is None else s.name, s) for i, s in enumerate(side)])
     named = [pair for side in sides for pair in side]

@@ -120,6 +120,13 @@ class Asked(NamedTuple):
     heads: tuple[Any, ...]
 
 
+def _written(item: Any) -> str:
+    """What a call names, as a caller writes it."""
+    if is_grouper(item):
+        return f"pd.Grouper(key={quoted(item.key)}, freq={item.freq.freqstr.partition('-')[0]!r})"
+    return quoted(item.name if isinstance(item, ColumnOperators) else item)
+
+
 def _with_sides(
     frame: Any, index: Any, columns: Any, values: Any
 ) -> tuple[Any, tuple[list[Any], list[Any]]]:
@@ -131,9 +138,12 @@ def _with_sides(
     ]
     each = [item for side in items for item in side]
     if any(map(is_grouper, each)):
+        by = ", ".join(_written(item) for item in each)
+        by = f"[{by}], " if len(each) > 1 else f"{by}, "
         raise QueryError(
-            "pivot_table takes no Grouper. Give the periods as a column, such as "
-            "frame['when'].dt.to_period('M'), or use groupby([…]) and .unstack()."
+            f"pivot_table takes no Grouper. Write frame.groupby({by}range=(start, end))"
+            f"[{_written('x' if values is None else values)}].mean(epsilon=…)"
+            f"{', and .unstack() the answer' if len(each) > 1 else ''}."
         )
     given = [item for item in each if isinstance(item, ColumnOperators) and item.name is not None]
     added = {}
