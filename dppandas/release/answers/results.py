@@ -113,6 +113,8 @@ class _ReleasedNumber(_Released):
     _repr_pretty_ = _Released._repr_pretty_
 
     def __repr__(self) -> str:
+        if self._record._statistic.no_interval and not self._record.preview:
+            return repr(self._plainly())
         return self._with_error()
 
     def __str__(self) -> str:
