@@ -72,7 +72,12 @@ class PrivateSeries(Frequencies):
 
     @property
     def dtypes(self) -> builtins.str:
-        """The same as `dtype`, as in pandas."""
+        """The same as `dtype`, as in pandas.
+
+        >>> import pandas as pd
+        >>> (pd.DataFrame({"age": [31, 64]}).dp["age"] > 40).dtypes
+        'truth'
+        """
         return self.dtype
 
     def _operands(self) -> dict[Any, Expression]:

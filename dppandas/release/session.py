@@ -307,9 +307,9 @@ def _started(
         running.ledger._limit(terms)
     elif terms is not None and running._terms != terms:
         raise SessionError(
-            f"a session with a budget of {running._terms} is running, not {terms}. To go on with "
-            "it, call dp.session(…) with its own budget. Or end it for good with dp.reset(); what "
-            "it released stays released."
+            f"a session with a budget of {running._terms} is running, not {terms}. Go on with it by "
+            f"{running._terms.call}. Or end it for good by dp.reset(), and start the other "
+            "one: what the first one released stays released, and the losses add up."
         )
     if experimental is not None:
         running.experimental = experimental
@@ -321,13 +321,19 @@ def releasing() -> Session:
     slot = here().slot
     found: Session = slot.session or session()
     if slot.refused:
-        runs = "" if found.budget is None else f", such as the running one's ({found._terms})"
-        raise SessionError(
-            "the last dp.session(…) was refused, and answers in another session than you asked for "
-            f"are refused too. Call dp.session(…) with terms that can be met{runs}, or dp.reset() "
-            f"to start without a budget. The refusal was: {slot.refused}"
-        )
+        raise _still_refused(slot)
     return found
+
+
+def _still_refused(slot: Slot) -> SessionError:
+    """What is said until a session is asked for that can be had."""
+    running = slot.session
+    runs = "" if running is None or running.budget is None else f", such as {running._terms.call}"
+    return SessionError(
+        "the last dp.session(…) was refused, and answers in another session than you asked for "
+        f"are refused too. Call dp.session(…) with terms that can be met{runs}, or dp.reset() "
+        f"to start without a budget. The refusal was: {slot.refused}"
+    )
 
 
 def current() -> Session:

@@ -169,6 +169,14 @@ class PrivacyBudget:
             return str(self.limit)
         return f"ρ = {self.limit.rho}, δ = {self.all_delta}"
 
+    @property
+    def call(self) -> str:
+        """How a session of this budget is asked for."""
+        if self.limit is None or self.measure is Measure.ZCDP:
+            return "dp.session(…) with its own budget"
+        delta = "" if self.measure is Measure.PURE else f", delta={self.limit.delta}"
+        return f"dp.session(epsilon={self.limit.epsilon}{delta})"
+
     def asked(
         self,
         epsilon: object = None,
