@@ -307,7 +307,7 @@ def _started(
         running.ledger._limit(terms)
     elif terms is not None and running._terms != terms:
         raise SessionError(
-            f"a session with a budget of {running._terms} is running, not {terms}. Go on with it by "
+            f"a session with a budget of {running._terms} is running, not {terms}. Go on by "
             f"{running._terms.call}. Or end it for good by dp.reset(), and start the other "
             "one: what the first one released stays released, and the losses add up."
         )
