@@ -158,7 +158,8 @@ def _run(
         warnings.simplefilter("always")
         try:
             people = protect(frame, "audited", unit.column, unit.max_rows, **terms)
-            # the kinds that are public, whatever dtypes pandas inferred from these cells
+            warned.clear()  # of what it says of dtypes, which pandas inferred from these cells:
+            # the kinds that follow are public
             unknown = undeclared(schema, terms["kinds"] or ())
             source = replace(people._table.source, schema=schema, undeclared=unknown)
             people = PrivateFrame(replace(people._table, source=source), people._columns)
