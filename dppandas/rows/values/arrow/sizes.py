@@ -162,7 +162,7 @@ def _converted(array: Any, kind: Any, missing: Mask) -> Any:
         return _converted(levels, kind, whole).take(codes)
     if not types.is_nested(given):
         return _masked(array, missing).cast(kind)
-    gone = missing | ~_there(array)
+    gone = missing | ~there(array)
     if types.is_struct(given):
         inner = [_converted(array.field(i), kind.field(i).type, gone) for i in _fields(kind)]
         return _made(kind, len(array), [], inner, gone)
@@ -209,7 +209,7 @@ def _fields(kind: Any) -> range:
     return range(kind.num_fields)
 
 
-def _there(array: Any) -> Mask:
+def there(array: Any) -> Mask:
     """Which cells aren't null."""
     return np.asarray(array.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
 
