@@ -46,6 +46,9 @@ def _without_views(kind: Any) -> Any:
     if types.is_dictionary(kind):
         codes = pa.int64() if is_nested(kind.value_type) else kind.index_type
         return pa.dictionary(codes, known(kind.value_type), kind.ordered)
+    if types.is_fixed_size_list(kind) and types.is_fixed_size_list(kind.value_type):
+        # `take` forgets where a slice of the inner lists starts, and reads beyond its memory
+        return pa.list_(kind.value_field.with_type(_without_views(kind.value_type)))
     return _with_parts(kind, _without_views)  # views of lists can be taken
 
 
@@ -110,17 +113,14 @@ def joined(parts: list[Any]) -> Any:
 
 def _converted(array: Any, kind: Any) -> Any:
     import pyarrow as pa
-    import pyarrow.compute as pc
     from pyarrow import types
 
     if array.type == kind:
         return array
     if types.is_run_end_encoded(array.type):
-        if known(array.type.value_type) != array.type.value_type:  # decoding knows no views
-            values = in_known_type(array.values)
-            whole = pa.RunEndEncodedArray.from_arrays(array.run_ends, values)
-            array = whole.slice(array.offset, len(array))
-        return pc.run_end_decode(array)
+        # Arrow's own decoding knows no views, and refers to levels that aren't there under nulls
+        places = pa.array(sizes.runs(array, np.arange(len(array))))
+        return in_known_type(array.values).take(places)
     if types.is_dictionary(array.type):
         levels = _converted(array.dictionary, kind.value_type)
         codes = array.indices.cast(kind.index_type)

@@ -45,10 +45,8 @@ def _shared(array: Any) -> Any:
 
     if not types.is_run_end_encoded(array.type):
         return _of_views(array) if shares(array.type) else _of_levels(in_known_type(array))
-    ends = array.run_ends.to_numpy()
-    places = np.arange(array.offset, array.offset + len(array))
     values = _shared(array.values)
-    codes = values.indices.take(pa.array(np.searchsorted(ends, places, side="right")))
+    codes = values.indices.take(pa.array(sizes.runs(array, np.arange(len(array)))))
     return pa.DictionaryArray.from_arrays(codes, values.dictionary)
 
 
