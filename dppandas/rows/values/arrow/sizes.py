@@ -216,7 +216,8 @@ def there(array: Any) -> Mask:
 
 def runs(array: Any, at: Positions) -> Positions:
     """In which run the elements in some places of an array are."""
-    return np.searchsorted(array.run_ends.to_numpy(), at + array.offset, side="right")
+    found = np.searchsorted(array.run_ends.to_numpy(), at + array.offset, side="right")
+    return np.asarray(found, dtype=np.int64)
 
 
 def parts(array: Any) -> Iterator[tuple[int, Any]]:
