@@ -157,9 +157,10 @@ def _run(
     with warnings.catch_warnings(record=True) as warned, scratch() as session, watching(watch):
         warnings.simplefilter("always")
         try:
-            people = protect(frame, "audited", unit.column, unit.max_rows, **terms)
-            warned.clear()  # of what it says of dtypes, which pandas inferred from these cells:
-            # the kinds that follow are public
+            with warnings.catch_warnings():
+                # by dtypes, which pandas inferred from these cells; the kinds below are public
+                warnings.filterwarnings("ignore", "of the keys of ")
+                people = protect(frame, "audited", unit.column, unit.max_rows, **terms)
             unknown = undeclared(schema, terms["kinds"] or ())
             source = replace(people._table.source, schema=schema, undeclared=unknown)
             people = PrivateFrame(replace(people._table, source=source), people._columns)

@@ -3,7 +3,6 @@ ends, of whole columns or inside lists and structs: rows of such columns can't b
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -47,6 +46,9 @@ def _without_views(kind: Any) -> Any:
     if types.is_dictionary(kind):
         codes = pa.int64() if is_nested(kind.value_type) else kind.index_type
         return pa.dictionary(codes, known(kind.value_type), kind.ordered)
+    if types.is_fixed_size_list(kind) and types.is_fixed_size_list(kind.value_type):
+        # `take` forgets where a slice of the inner lists starts, and reads beyond its memory
+        return pa.list_(kind.value_field.with_type(_without_views(kind.value_type)))
     return _with_parts(kind, _without_views)  # views of lists can be taken
 
 
@@ -92,11 +94,11 @@ def in_known_type(column: Any) -> Any:
         return _converted(column, kind)
     parts = [_converted(part, kind) for part in column.chunks]
     if len(parts) > 1 and pa.types.is_dictionary(kind) and is_nested(kind):
-        parts = [_joined(parts)]
+        parts = [joined(parts)]
     return pa.chunked_array(parts, kind)
 
 
-def _joined(parts: list[Any]) -> Any:
+def joined(parts: list[Any]) -> Any:
     """One dictionary, in which levels may be repeated: Arrow compares no lists, and can't pick rows
     of chunks with two of them. How many chunks there are may depend on a row."""
     import pyarrow as pa
@@ -111,17 +113,14 @@ def _joined(parts: list[Any]) -> Any:
 
 def _converted(array: Any, kind: Any) -> Any:
     import pyarrow as pa
-    import pyarrow.compute as pc
     from pyarrow import types
 
     if array.type == kind:
         return array
     if types.is_run_end_encoded(array.type):
-        if known(array.type.value_type) != array.type.value_type:  # decoding knows no views
-            values = in_known_type(array.values)
-            whole = pa.RunEndEncodedArray.from_arrays(array.run_ends, values)
-            array = whole.slice(array.offset, len(array))
-        return pc.run_end_decode(array)
+        # Arrow's own decoding knows no views, and refers to levels that aren't there under nulls
+        places = pa.array(sizes.runs(array, np.arange(len(array))))
+        return in_known_type(array.values).take(places)
     if types.is_dictionary(array.type):
         levels = _converted(array.dictionary, kind.value_type)
         codes = array.indices.cast(kind.index_type)
@@ -129,84 +128,6 @@ def _converted(array: Any, kind: Any) -> Any:
     if isinstance(array, pa.ExtensionArray):
         return _converted(array.storage, kind)
     return sizes.converted(array, kind) if types.is_nested(kind) else array.cast(kind)
-
-
-def shares(kind: Any) -> bool:
-    """Whether a column of a type may be far smaller than its texts, bytes or lists written out: 600
-    rows may view one text, or be one run."""
-    from pyarrow import types
-
-    if types.is_run_end_encoded(kind):
-        inner = kind.value_type
-        return shares(inner) or is_nested(inner) or bool(_HAS_BYTES.search(str(inner)))
-    return bool(types.is_string_view(kind) or types.is_binary_view(kind))
-
-
-_HAS_BYTES = re.compile("string|binary")
-
-
-def in_shared_type(column: Any) -> Any:
-    """A column in a known type: in a dictionary, if it may share, in which each text is once."""
-    import pyarrow as pa
-
-    if not shares(column.type):
-        return in_known_type(column)
-    parts = [_shared(chunk) for chunk in column.chunks]
-    return pa.chunked_array([_joined(parts)] if len(parts) > 1 else parts, _type_of(column.type))
-
-
-def _type_of(kind: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.dictionary(pa.int64(), known(kind))
-
-
-def _shared(array: Any) -> Any:
-    """An array as a dictionary, whose levels aren't null but may be repeated."""
-    import pyarrow as pa
-    from pyarrow import types
-
-    if not types.is_run_end_encoded(array.type):
-        return _of_views(array) if shares(array.type) else _of_levels(in_known_type(array))
-    ends = array.run_ends.to_numpy()
-    places = np.arange(array.offset, array.offset + len(array))
-    values = _shared(array.values)
-    codes = values.indices.take(pa.array(np.searchsorted(ends, places, side="right")))
-    return pa.DictionaryArray.from_arrays(codes, values.dictionary)
-
-
-def _of_levels(levels: Any) -> Any:
-    """Each element as a level of its own."""
-    import pyarrow as pa
-
-    gone = ~np.asarray(levels.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
-    return pa.DictionaryArray.from_arrays(pa.array(np.arange(len(levels)), mask=gone), levels)
-
-
-def _of_views(array: Any) -> Any:
-    import pyarrow as pa
-
-    _, told, *data = array.buffers()
-    views = np.frombuffer(told, np.uint64, 2 * (array.offset + len(array)))
-    views = views.reshape(-1, 2)[array.offset :]
-    there = np.asarray(array.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
-    views = np.where(there[:, None], views, np.uint64(0))  # what a null one says doesn't matter
-    lengths = views.view(np.int32)[:, 0]
-    if lengths.sum(dtype=np.int64) <= 12 * len(array) + sum(each.size for each in data if each):
-        return _of_levels(array.cast(known(array.type)))
-    distinct, codes = np.unique(views, axis=0, return_inverse=True)
-    buffers = [None, pa.py_buffer(distinct.tobytes()), *data]
-    levels = pa.Array.from_buffers(array.type, len(distinct), buffers).cast(known(array.type))
-    found = pa.array(codes.reshape(-1).astype(np.int64), mask=~there)
-    return pa.DictionaryArray.from_arrays(found, levels)
-
-
-def written(column: Any) -> Any:
-    """A column of a dictionary without it: each cell by itself."""
-    import pyarrow as pa
-
-    parts = [chunk.dictionary.take(chunk.indices) for chunk in column.chunks]
-    return pa.chunked_array(parts, column.type.value_type)
 
 
 def is_nested(kind: Any) -> bool:
@@ -232,43 +153,11 @@ def frame_in_known_types(frame: pd.DataFrame) -> pd.DataFrame:
         if known(kind) == kind and not is_nested(kind):
             continue
         column: Any = frame.iloc[:, position].array
-        array = _in_pandas(in_known_type(sizes.within(column.__arrow_array__())))
+        array = in_pandas(in_known_type(sizes.within(column.__arrow_array__())))
         series: Any = pd.Series(array, index=frame.index)
         found = found.copy(deep=False) if found is frame else found
         found.isetitem(position, series)
     return found
-
-
-def frame_to_deal(frame: pd.DataFrame) -> pd.DataFrame:
-    """The same frame, in types of which rows can be picked. Texts and bytes that are shared become
-    objects, and stay so: dictionaries would be sent with each part."""
-    found = frame
-    for position, dtype in enumerate(frame.dtypes.tolist()):
-        if not isinstance(dtype, pd.ArrowDtype) or not shares(dtype.pyarrow_dtype):
-            continue
-        column: Any = frame.iloc[:, position].array
-        shared = in_shared_type(sizes.within(column.__arrow_array__()))
-        array: Any = _in_pandas(shared) if is_nested(shared.type) else _objects(shared)
-        found = found.copy(deep=False) if found is frame else found
-        # by its dtype: of texts, pandas would infer one that writes them out
-        series: Any = pd.Series(array, index=frame.index, dtype=array.dtype)
-        found.isetitem(position, series)
-    return frame_in_known_types(found)
-
-
-def _objects(column: Any) -> Any:
-    found = [np.empty(0, dtype=object)]
-    for chunk in column.chunks:
-        levels = np.array([*map(_object, chunk.dictionary), None], dtype=object)
-        found.append(levels[chunk.indices.fill_null(len(levels) - 1).to_numpy()])
-    return np.concatenate(found)
-
-
-def _object(scalar: Any) -> Any:
-    try:
-        return scalar.as_py()
-    except Exception:  # text that isn't UTF-8 is missing
-        return None
 
 
 def frame_without(frame: pd.DataFrame, missing: Mapping[int, Any]) -> pd.DataFrame:
@@ -277,7 +166,7 @@ def frame_without(frame: pd.DataFrame, missing: Mapping[int, Any]) -> pd.DataFra
     for position, places in missing.items():
         column: Any = frame.iloc[:, position]
         if isinstance(column.dtype, pd.ArrowDtype):
-            array = _in_pandas(column_without(column.array.__arrow_array__(), places))
+            array = in_pandas(column_without(column.array.__arrow_array__(), places))
             series: Any = pd.Series(array, index=frame.index)
         else:
             series = _without_parts(column, places)
@@ -311,7 +200,7 @@ def column_without(column: Any, missing: Any) -> Any:
     return pa.chunked_array(parts, column.type)
 
 
-def _in_pandas(column: Any) -> Any:
+def in_pandas(column: Any) -> Any:
     arrays: Any = pd.arrays
     return arrays.ArrowExtensionArray(column)
 
@@ -330,7 +219,7 @@ def _of_nothing(dtype: Any) -> Any:
     if isinstance(dtype, pd.ArrowDtype):
         import pyarrow as pa
 
-        return _in_pandas(pa.chunked_array([pa.nulls(2, dtype.pyarrow_dtype)]))
+        return in_pandas(pa.chunked_array([pa.nulls(2, dtype.pyarrow_dtype)]))
     if isinstance(dtype, np.dtype):
         nothing: list[Any] = [None] * 2 if dtype.kind == "O" else [0] * 2
         return np.array(nothing, dtype)

@@ -20,8 +20,8 @@ from .arrow_types import (
     frame_of_nothing,
     frame_without,
     is_nested,
-    written,
 )
+from .sharing import written
 
 
 class Columns:

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..arrow_types import frame_of_nothing, frame_to_deal
+from ..arrow_types import frame_of_nothing
 from ..base import ReadError
 from ..parallel import Progress
 from ..readers import Columns
+from ..sharing import frame_to_deal
 from .cluster import ClusterEngine
 from .work import Failed, Work, bucket, joined, unlogged, version
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...engines.arrow_types import in_shared_type, shares
 from ...engines.readers import ArrowColumns
+from ...engines.sharing import in_shared_type, shares
 from ...errors import QueryError
 from ...rows.facts.kinds import Schema, of_arrow
 from .base import Given, InMemory, Own

@@ -216,9 +216,7 @@ def _of_pandas(array: Any) -> Vector:
 
 def _of_runs(array: Any) -> Vector:
     """Each run is read once, however long it is."""
-    ends = np.asarray(array.run_ends.to_numpy(zero_copy_only=False))
-    elements = np.arange(array.offset, array.offset + len(array))
-    return arrow(array.values).take(np.searchsorted(ends, elements, side="right"))
+    return arrow(array.values).take(sizes.runs(array, np.arange(len(array))))
 
 
 def _viewed(array: Any) -> int:

@@ -47,8 +47,8 @@ def within(column: Any) -> Any:
 def converted(array: Any, kind: Any) -> Any:
     """The same array in a type that writes out what views and dictionaries share, with null in the
     place of cells that are surely beyond, and of those that can't be converted: no cell makes it
-    fail. Types do, and so with no cell at all."""
-    _converted(array.slice(0, 0), kind, np.zeros(0, dtype=np.bool_))
+    fail. Types do, and so with two that are null."""
+    _converted(_nothing(array, 2), kind, np.array([True, False]))
     gone = is_beyond(array)
     try:
         return _converted(array, kind, gone)
@@ -162,7 +162,7 @@ def _converted(array: Any, kind: Any, missing: Mask) -> Any:
         return _converted(levels, kind, whole).take(codes)
     if not types.is_nested(given):
         return _masked(array, missing).cast(kind)
-    gone = missing | ~_there(array)
+    gone = missing | ~there(array)
     if types.is_struct(given):
         inner = [_converted(array.field(i), kind.field(i).type, gone) for i in _fields(kind)]
         return _made(kind, len(array), [], inner, gone)
@@ -209,9 +209,15 @@ def _fields(kind: Any) -> range:
     return range(kind.num_fields)
 
 
-def _there(array: Any) -> Mask:
+def there(array: Any) -> Mask:
     """Which cells aren't null."""
     return np.asarray(array.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def runs(array: Any, at: Positions) -> Positions:
+    """In which run the elements in some places of an array are."""
+    found = np.searchsorted(array.run_ends.to_numpy(), at + array.offset, side="right")
+    return np.asarray(found, dtype=np.int64)
 
 
 def parts(array: Any) -> Iterator[tuple[int, Any]]:
@@ -272,8 +278,7 @@ class _Sizes:
         if isinstance(kind, pa.BaseExtensionType):
             self._count(array.storage, rows, at)
         elif types.is_run_end_encoded(kind):
-            ends = array.run_ends.to_numpy()
-            self._count(array.values, rows, np.searchsorted(ends, at + array.offset, side="right"))
+            self._count(array.values, rows, runs(array, at))
         elif types.is_union(kind):
             self._count_union(array, rows, at)
         else:

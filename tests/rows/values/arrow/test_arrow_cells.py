@@ -18,15 +18,9 @@ from notes import noted
 from test_arrow_sizes import LONG, some_array, views
 
 import dppandas as dp
-from dppandas.engines.arrow_types import (
-    frame_in_known_types,
-    frame_to_deal,
-    in_known_type,
-    in_shared_type,
-    known,
-    written,
-)
+from dppandas.engines.arrow_types import frame_in_known_types, in_known_type, known
 from dppandas.engines.readers import ArrowColumns, Columns
+from dppandas.engines.sharing import frame_to_deal, in_shared_type, written
 from dppandas.rows.values import MISSING, canonical, reading
 from dppandas.rows.values.arrow import sizes
 from dppandas.rows.values.families import MOST_ELEMENTS

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from elements import meanings, objects
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from notes import noted
 
@@ -66,6 +66,11 @@ def leaf(rng: Any, size: int) -> Any:
     return pa.array([None] * size if kind == pa.null() else texts, kind)
 
 
+def is_safe(kind: Any) -> bool:
+    """Arrow itself aborts at some dictionaries of dictionaries."""
+    return "values=dictionary" not in str(kind)
+
+
 def some_array(rng: Any, size: int, depth: int) -> Any:
     """An array of a random type; its parts are slices of others, shared where the type can."""
     if depth == 0:
@@ -108,6 +113,7 @@ def some_array(rng: Any, size: int, depth: int) -> Any:
 def test_a_cell_is_missing_in_arrow_as_in_pandas(seed: int) -> None:
     rng = np.random.default_rng(seed)
     array = some_array(rng, 6, 3)
+    assume(is_safe(array.type))
     for part in (array, array.slice(1), array.slice(2, 2)):
         plain = part.to_pylist()
         wanted = [canonical(each) for each in plain]
@@ -123,18 +129,22 @@ def test_a_cell_is_missing_in_arrow_as_in_pandas(seed: int) -> None:
 
 @few()
 @given(seed=st.integers(0, 2**32))
+@example(seed=10015619)  # decoding by Arrow referred to a level that isn't there
 def test_null_in_the_place_of_what_is_beyond_can_be_taken(seed: int) -> None:
     """Also in dictionaries, whose chunks Arrow can't join if their levels are lists; and whatever
     is converted means the same."""
     array = some_array(np.random.default_rng(seed), 6, 3)
-    if "values=dictionary" in str(array.type):  # Arrow itself aborts at some of these
-        return
+    assume(is_safe(array.type))
     for part in (array, array.slice(1), array.slice(2, 2)):
         pairs = zip(part.to_pylist(), sizes.is_beyond(part), strict=True)
         wanted = [None if gone else cell for cell, gone in pairs]
-        whole, chunks = sizes.within(part), sizes.within(pa.chunked_array([part]))
-        whole.validate(full=True)
-        assert whole.to_pylist() == chunks.to_pylist() == wanted
+        chunks = sizes.within(pa.chunked_array([part]))
+        chunks.validate(full=True)
+        assert chunks.to_pylist() == wanted
+        if can(lambda part=part: pa.concat_arrays([sizes._nothing(part, 2), part])):
+            whole = sizes.within(part)
+            whole.validate(full=True)
+            assert whole.to_pylist() == wanted
         if not can(lambda part=part: in_known_type(part.slice(0, 0))):  # by its type alone
             continue
         found = in_known_type(part)
@@ -159,6 +169,7 @@ def can(do: Callable[[], Any]) -> bool:
 def test_what_is_not_beyond_is_small(seed: int) -> None:
     """Small enough to be made and counted exactly."""
     array = some_array(np.random.default_rng(seed), 6, 3)
+    assume(is_safe(array.type))
     found = sizes._Sizes(array)
     for value, beyond, elements, size in zip(
         array.to_pylist(), found.beyond, found.elements, found.bytes, strict=True
