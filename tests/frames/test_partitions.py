@@ -301,7 +301,8 @@ def test_a_group_is_found_by_what_its_key_means(exact: None) -> None:
     for wrong in (3, "1", None, [1], ("a",) * 2):
         refusal(partial(groups.get_group, wrong), "isn't among the declared keys")
     copied = pickle.loads(pickle.dumps(groups._groups.keys))
-    assert copied == groups._groups.keys and "places" not in vars(copied)
+    assert copied == groups._groups.keys
+    assert "places" not in vars(copied)
 
 
 class Name:
