@@ -1,6 +1,7 @@
 """The same query of the same version is answered once, and given again for nothing."""
 
 import datetime
+import json
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -321,5 +322,19 @@ def test_masks_that_differ_in_a_unit_of_time_alone_are_two_partitions() -> None:
     assert dp.ledger().spent == 20
 
 
-def test_a_lone_surrogate_is_not_kept() -> None:
-    refusal(lambda: canonical.to_json(["\ud83d"]), error=canonical.NoCanonicalText)
+def test_a_label_with_a_lone_surrogate_is_kept_and_replayed(tmp_path: Path) -> None:
+    for text in ("\ud83d", "\ud83d\ude00", "a\udc80\x00"):
+        said = json.dumps(canonical.to_json([text, "😀"]))
+        assert canonical.from_json(json.loads(said)) == (text, "😀")
+    halves = pd.DataFrame({"x": pd.Series(["\ud800", "\ud83d\ude00", "😀"] * 99, dtype=object)})
+    answers = []
+    for _ in range(2):  # the second time as after a restart
+        dp.reset()
+        dp.session(epsilon=9, delta="1e-3", store=tmp_path / "ledger")
+        p = dp.protect(halves, name="halves", version="1")
+        answers.append(p["x"].value_counts(epsilon=2, delta="1e-4"))
+    assert set(answers[0].index) == {"\ud800", "\ud83d\ude00", "😀"}
+    pd.testing.assert_series_equal(*answers)
+    assert dp.ledger().spent == 2
+    assert ops.statuses() == ["released", "replayed"]
+    assert dp.ledger().verify().is_sound
