@@ -20,7 +20,9 @@ from refusals import refusal
 import dppandas as dp
 from dppandas.errors import ReleaseFailed
 from dppandas.ledger import canonical
+from dppandas.ledger.ledger import Ledger
 from dppandas.privacy.accounting.losses import Epsilon
+from dppandas.release import release
 from dppandas.release.context import watching
 from dppandas.release.query import Query
 from dppandas.rows.expressions import And, Column, Compare, Literal, Or
@@ -320,6 +322,64 @@ def test_masks_that_differ_in_a_unit_of_time_alone_are_two_partitions() -> None:
     one[False].count(epsilon=10)
     other[True].count(epsilon=10)
     assert dp.ledger().spent == 20
+
+
+def interrupted(*args: Any, **more: Any) -> Any:
+    raise KeyboardInterrupt("rows")
+
+
+@pytest.mark.parametrize("when", ["drawn", "before it is stored", "after it is stored"])
+def test_an_interrupt_says_what_stays_charged_and_what_asking_again_costs(
+    when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle = Ledger._settle
+
+    def settled(*args: Any, **more: Any) -> Any:
+        settle(*args, **more)
+        interrupted()
+
+    p = ops.people()
+    with monkeypatch.context() as patched:
+        if when == "drawn":
+            patched.setattr(release, "_drawn", interrupted)
+        else:
+            is_after = when.startswith("after")
+            patched.setattr(Ledger, "_settle", settled if is_after else interrupted)
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            p.count(epsilon=1)
+    said = str(stopped.value)
+    is_stored = when == "after it is stored"
+    assert "was charged ε = 1, which stays. " in said
+    assert said.endswith("asking again is free." if is_stored else "asking again costs again.")
+    assert "rows'" not in said
+    p.count(epsilon=1)
+    assert dp.ledger().spent == (1 if is_stored else 2)
+
+
+def test_an_interrupt_of_several_says_how_many_answers_are_stored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn, p, numbers = release._drawn, ops.people(), iter(range(9))
+
+    def second(*args: Any) -> Any:
+        return drawn(*args) if next(numbers) < 1 else interrupted()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(release, "_drawn", second)
+        with pytest.raises(KeyboardInterrupt, match=r"2 releases were charged ε = 2 in all, which "
+                           r"stays\. 1 of them are answered"):  # fmt: skip
+            p["a"].agg(["count", "mean"], epsilon=2)
+    p["a"].agg(["count", "mean"], epsilon=2)
+    assert dp.ledger().spent == 3
+
+
+def test_an_interrupt_before_the_charge_says_nothing_of_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Ledger, "_charge", interrupted)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        ops.people().count(epsilon=1)
+    assert str(stopped.value) == "rows"
 
 
 def test_a_label_with_a_lone_surrogate_is_kept_and_replayed(tmp_path: Path) -> None:

@@ -339,7 +339,8 @@ def _crossed(levels: Sequence[pd.Index]) -> pd.MultiIndex:
     index = pd.MultiIndex.from_arrays(levels)
     if not any(type(label) is tuple for level in levels for label in level):
         return index
-    firsts, codes = [], []
+    firsts: list[Any] = []
+    codes: list[list[int]] = []
     for level in levels:
         names = [cast(labels.Named, labels.named(label))[0] for label in level]
         own = dict(zip(names, level, strict=True))
