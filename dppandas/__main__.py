@@ -23,6 +23,15 @@ from .ledger.words import text as in_text
 #: What the process returns: nothing deviates; something does; it couldn't be looked at.
 SOUND, DEVIATES, REFUSED = 0, 1, 2
 
+#: What only the publisher knows, by the names that `Ledger.export` takes.
+_FACTS = {
+    "name": "what the answers are called",
+    "curator": "who holds the data",
+    "purpose": "what the answers are for",
+    "description": "what was published",
+    "justification": "why at this loss",
+}
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, and return what the process should."""
@@ -73,6 +82,8 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("file", metavar="FILE", help="the ledger")
     export.add_argument("report", metavar="REPORT", help="what: .html, .json, .csv or .yaml")
     export.add_argument("--replace", action="store_true", help="write over a .yaml that is there")
+    for name, said in _FACTS.items():
+        export.add_argument(f"--{name}", metavar="TEXT", help=f"in .yaml and .json: {said}")
     export.set_defaults(command=_export)
     copy = commands.add_parser("copy", help="copy the ledger, also while it is in use")
     copy.add_argument("file", metavar="FILE", help="the ledger")
@@ -106,7 +117,8 @@ def _show(asked: argparse.Namespace) -> tuple[str, int]:
 
 
 def _export(asked: argparse.Namespace) -> tuple[str, int]:
-    _opened(asked.file).export(asked.report, replace=asked.replace or None)
+    facts = {name: getattr(asked, name) for name in _FACTS}
+    _opened(asked.file).export(asked.report, replace=asked.replace or None, **facts)
     return f"wrote {_plain(asked.report)}", SOUND
 
 

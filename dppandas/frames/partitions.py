@@ -16,7 +16,7 @@ from ..privacy.accounting.composition import Part
 from ..privacy.sampling import entropy
 from ..release.private import Table
 from ..release.query import lists_as_read
-from ..rows import expressions, values
+from ..rows import expressions
 from ..rows.facts.keys import Keys
 from .grouping import Grouping, grouping
 from .series import PrivateSeries
@@ -75,7 +75,7 @@ class GroupsOneByOne:
         keys = self._keys("get_group")
         parts = name if isinstance(name, tuple) and len(name) == keys.width else (name,)
         try:
-            found = _meant(keys).get(tuple(map(_meaning, parts)))
+            found = keys.place(parts)
         except TypeError:  # a list, say
             found = None
         if found is None:
@@ -101,7 +101,7 @@ class GroupsOneByOne:
 
     def _filtered(self, frame: Any, keys: Keys, place: int) -> Any:
         """The rows of one key, by masks."""
-        labels = [keys.column(i)[place] for i in range(keys.width)]
+        labels = keys.labels[place] if keys.width > 1 else (keys.labels[place],)
         each = zip(self._by.names, self._by.cells.by, labels, strict=True)
         masks = [PrivateSeries(self._table, n, e, self._where) == label for n, e, label in each]
         return frame[functools.reduce(operator.and_, masks)]
@@ -109,16 +109,6 @@ class GroupsOneByOne:
     def _chosen(self, frame: Any) -> Any:
         """What the groups select of a frame."""
         return frame if self._selected is None else frame[self._selected]
-
-
-def _meaning(label: Any) -> Any:
-    return values.key(values.canonical(label))
-
-
-def _meant(keys: Keys) -> dict[tuple[Any, ...], int]:
-    """The places of keys by what their labels mean."""
-    columns = [map(_meaning, keys.column(i)) for i in range(keys.width)]
-    return {parts: place for place, parts in enumerate(zip(*columns, strict=True))}
 
 
 def parts_of(frame: V, by: Any, keys: object, ranges: object) -> dict[Any, V]:

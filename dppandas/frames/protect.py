@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -309,7 +310,7 @@ def _is_row(unit: Any, columns: list[Any]) -> bool:
 
 def _named_once(names: list[Any]) -> None:
     lasting_names(names)
-    twice = sorted({str(name) for name in names if names.count(name) > 1})
+    twice = sorted({str(name) for name, times in Counter(names).items() if times > 1})
     if twice:
         raise QueryError(f"several columns have the same name: {twice}. Rename them first.")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -168,18 +169,42 @@ def _planned(
 
 def _bought(ledger: Ledger, due: Mapping[object, Plan]) -> dict[object, StoredRelease | None]:
     """Charge the plans and answer them; None for one that another process has taken over."""
+    process, entries = os.getpid(), list[Entry]()
     with Claim([plan.query.asked.draw for plan in due.values()]) as claim:
-        process = os.getpid()
         drafts = [plan.draft for plan in due.values()]
         if len(drafts) > 1:
             program = program_of("")
             drafts = [draft._replace(program=program) for draft in drafts]
         _check_engines(due.values())
-        entries = ledger._charge(*drafts, claim=claim)
-        return {
-            name: _answered(ledger, plan, entries[i:], process)
-            for i, (name, plan) in enumerate(due.items())
-        }
+        try:
+            entries = ledger._charge(*drafts, claim=claim)
+            return {
+                name: _answered(ledger, plan, entries[i:], process)
+                for i, (name, plan) in enumerate(due.items())
+            }
+        except (KeyboardInterrupt, SystemExit) as stop:
+            if not entries:
+                raise
+            stopped = type(stop)
+    # a new one: the first one's traceback holds rows or exact integers
+    raise stopped(_left_by(ledger, list(due.values()), process))
+
+
+def _left_by(ledger: Ledger, plans: Sequence[Plan], process: int) -> str:
+    """What an interrupt after the charge leaves: which of the answers were stored before it."""
+    kept, charged = 0, sum((plan.draft.loss for plan in plans), Loss())
+    with suppress(StoreError):
+        for plan in plans if os.getpid() == process else ():
+            kept += ledger._stored(plan.draft.key, plan.query.asked.draw) is not None
+    if len(plans) > 1:
+        return (
+            f"{len(plans)} releases were charged {charged} in all, which stays. {kept} of them are "
+            "answered and stored: asking these again is free. Asking the others again costs again."
+        )
+    what = f"'{plans[0].query}' was charged {charged}, which stays."
+    if kept:
+        return f"{what} Its answer is stored: asking again is free."
+    return f"{what} No answer of it is stored: asking again costs again."
 
 
 def _check_engines(plans: Iterable[Plan]) -> None:
@@ -201,18 +226,15 @@ def _answered(
     ledger: Ledger, plan: Plan, entries: Sequence[Entry], process: int
 ) -> StoredRelease | None:
     """The answer to the first of some charges, stored before anybody sees it."""
-    noisy, stopped, cause = None, None, _HIDDEN
+    noisy, cause = None, _HIDDEN
     try:
         noisy = _drawn(plan, process)
-    except (KeyboardInterrupt, SystemExit) as stop:
-        stopped = type(stop)
+    except (KeyboardInterrupt, SystemExit):
+        raise  # `_bought` says what is left
     except ReadError as failed:
         cause = str(failed)
     except BaseException:
         pass
-    if stopped is not None:
-        # a new one: the first one's traceback holds rows or exact integers
-        raise stopped(f"'{plan.query}' was charged {entries[0].loss}, which stays.")
     _refuse_fork(process)  # before anything is stored
     statistic, entry = plan.query.statistic, entries[0]
     if noisy is None:

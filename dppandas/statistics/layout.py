@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -96,8 +97,8 @@ class GroupLabels:
         if not self.as_columns:
             return None
         labels = [f"level_{i}" if name is None else name for i, name in enumerate(levels)]
-        each = [*labels, *columns]
-        return next((name for name in each if each.count(name) > 1 and name in labels), None)
+        times = Counter([*labels, *columns])
+        return next((name for name in labels if times[name] > 1), None)
 
 
 @dataclass(frozen=True)

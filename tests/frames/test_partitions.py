@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,6 +24,8 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.errors import LineageError, MissingArgument, QueryError, UnknownColumn
+from dppandas.frames.answers.several import Figure, _checked
+from dppandas.frames.protect import _named_once
 from dppandas.ledger.ledger import Ledger
 from dppandas.ledger.storage import schema
 from dppandas.ledger.storage.sqlite import SqliteStore
@@ -34,6 +37,7 @@ from dppandas.privacy.accounting.measures import PrivacyBudget
 from dppandas.privacy.sampling import entropy
 from dppandas.release import query
 from dppandas.release.context import watching
+from dppandas.statistics.layout import GroupLabels
 
 # --- what a unit pays, against all ways in which its rows can lie ---------------------------------
 #
@@ -271,6 +275,61 @@ def test_parts_of_several_columns(people: Any, exact: None) -> None:
     by_list = people.partition(["sex", "age"], keys=[("f", 7)])
     assert list(by_list) == [("f", 7)]
     assert "(sex, age) == ('f', 7)" in repr(by_list["f", 7])
+
+
+@pytest.mark.parametrize("by", ["n", "name", ["name", "n"]])
+def test_a_group_among_many_keys_is_found_as_fast_as_among_few(by: Any) -> None:
+    """Each key that is looked at is a call: of a hundred times as many none more."""
+    rows = pd.DataFrame({"n": [1, 2], "name": ["1", "2"]})
+    made = []
+    for keys in (range(10), range(1000)):
+        several = [(str(i), i) for i in keys]
+        known = list(keys) if by == "n" else list(map(str, keys)) if by == "name" else several
+        groups = dp.private(rows, unit="row").groupby(by, keys=known)
+        made.append(calls(partial(groups.get_group, known[7])))
+    assert abs(made[1] - made[0]) < 100  # a call for each key would be 1,000 and more
+
+
+def test_a_group_is_found_by_what_its_key_means(exact: None) -> None:
+    cells = {"k": [1, 2.5, "a", pd.Timestamp("2026-01-01")], "s": ["x", "y", "x", "y"]}
+    p = dp.private(pd.DataFrame({n: pd.Series(c, dtype=object) for n, c in cells.items()}))
+    groups = p.groupby("k", keys=[2.5, 1, "a"])
+    assert [groups.get_group(k).count(epsilon=9) for k in (True, 1.0, 2.5, "a")] == [1] * 4
+    assert "'a'" in repr(groups.get_group("a"))
+    both = p.groupby(["k", "s"], keys=[(1, "x"), (2, "y")])
+    assert both.get_group((1.0, "x")).count(epsilon=9) == 1
+    for wrong in (3, "1", None, [1], ("a",) * 2):
+        refusal(partial(groups.get_group, wrong), "isn't among the declared keys")
+    copied = pickle.loads(pickle.dumps(groups._groups.keys))
+    assert copied == groups._groups.keys
+    assert "places" not in vars(copied)
+
+
+class Name:
+    """A name that is compared by a call."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Name) and self.number == other.number
+
+    def __hash__(self) -> int:
+        return hash(self.number)
+
+
+def test_names_of_columns_are_compared_in_linear_time() -> None:
+    names = [Name(i) for i in range(500)]
+    figures = [Figure(name, "mean", "mean") for name in names]
+    columns = GroupLabels(as_columns=True)
+    for action in (
+        partial(_named_once, names), partial(_checked, figures),
+        partial(columns.clash, names, [Name(-1 - i) for i in range(500)]),
+    ):  # fmt: skip
+        assert calls(action) < 20 * 500  # pair by pair they are 125,000 and more
+    refusal(lambda: _named_once([*names, names[3]]), "several columns have the same name")
+    refusal(lambda: _checked([*figures, figures[3]]), "agg names 'mean' twice")
+    assert columns.clash(names, [names[3]]) is names[3]
 
 
 def test_parts_by_periods(exact: None) -> None:

@@ -1,6 +1,7 @@
 """The same query of the same version is answered once, and given again for nothing."""
 
 import datetime
+import json
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -19,7 +20,9 @@ from refusals import refusal
 import dppandas as dp
 from dppandas.errors import ReleaseFailed
 from dppandas.ledger import canonical
+from dppandas.ledger.ledger import Ledger
 from dppandas.privacy.accounting.losses import Epsilon
+from dppandas.release import release
 from dppandas.release.context import watching
 from dppandas.release.query import Query
 from dppandas.rows.expressions import And, Column, Compare, Literal, Or
@@ -321,5 +324,77 @@ def test_masks_that_differ_in_a_unit_of_time_alone_are_two_partitions() -> None:
     assert dp.ledger().spent == 20
 
 
-def test_a_lone_surrogate_is_not_kept() -> None:
-    refusal(lambda: canonical.to_json(["\ud83d"]), error=canonical.NoCanonicalText)
+def interrupted(*args: Any, **more: Any) -> Any:
+    raise KeyboardInterrupt("rows")
+
+
+@pytest.mark.parametrize("when", ["drawn", "before it is stored", "after it is stored"])
+def test_an_interrupt_says_what_stays_charged_and_what_asking_again_costs(
+    when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle = Ledger._settle
+
+    def settled(*args: Any, **more: Any) -> Any:
+        settle(*args, **more)
+        interrupted()
+
+    p = ops.people()
+    with monkeypatch.context() as patched:
+        if when == "drawn":
+            patched.setattr(release, "_drawn", interrupted)
+        else:
+            is_after = when.startswith("after")
+            patched.setattr(Ledger, "_settle", settled if is_after else interrupted)
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            p.count(epsilon=1)
+    said = str(stopped.value)
+    is_stored = when == "after it is stored"
+    assert "was charged ε = 1, which stays. " in said
+    assert said.endswith("asking again is free." if is_stored else "asking again costs again.")
+    assert "rows'" not in said
+    p.count(epsilon=1)
+    assert dp.ledger().spent == (1 if is_stored else 2)
+
+
+def test_an_interrupt_of_several_says_how_many_answers_are_stored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn, p, numbers = release._drawn, ops.people(), iter(range(9))
+
+    def second(*args: Any) -> Any:
+        return drawn(*args) if next(numbers) < 1 else interrupted()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(release, "_drawn", second)
+        with pytest.raises(KeyboardInterrupt, match=r"2 releases were charged ε = 2 in all, which "
+                           r"stays\. 1 of them are answered"):  # fmt: skip
+            p["a"].agg(["count", "mean"], epsilon=2)
+    p["a"].agg(["count", "mean"], epsilon=2)
+    assert dp.ledger().spent == 3
+
+
+def test_an_interrupt_before_the_charge_says_nothing_of_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Ledger, "_charge", interrupted)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        ops.people().count(epsilon=1)
+    assert str(stopped.value) == "rows"
+
+
+def test_a_label_with_a_lone_surrogate_is_kept_and_replayed(tmp_path: Path) -> None:
+    for text in ("\ud83d", "\ud83d\ude00", "a\udc80\x00"):
+        said = json.dumps(canonical.to_json([text, "😀"]))
+        assert canonical.from_json(json.loads(said)) == (text, "😀")
+    halves = pd.DataFrame({"x": pd.Series(["\ud800", "\ud83d\ude00", "😀"] * 99, dtype=object)})
+    answers = []
+    for _ in range(2):  # the second time as after a restart
+        dp.reset()
+        dp.session(epsilon=9, delta="1e-3", store=tmp_path / "ledger")
+        p = dp.protect(halves, name="halves", version="1")
+        answers.append(p["x"].value_counts(epsilon=2, delta="1e-4"))
+    assert set(answers[0].index) == {"\ud800", "\ud83d\ude00", "😀"}
+    pd.testing.assert_series_equal(*answers)
+    assert dp.ledger().spent == 2
+    assert ops.statuses() == ["released", "replayed"]
+    assert dp.ledger().verify().is_sound

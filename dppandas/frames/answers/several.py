@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -160,8 +161,10 @@ def _checked(figures: Iterable[Figure]) -> list[Figure]:
     found = list(figures)
     if not found:
         raise QueryError(f"agg needs at least one statistic: {_EXAMPLE}.")
-    names = [(f.column, f.label) for f in found]
-    twice = next((label for i, (c, label) in enumerate(names) if (c, label) in names[:i]), None)
-    if twice is not None:
-        raise QueryError(f"agg names {quoted(twice)} twice. Name each statistic once: {_EXAMPLE}.")
+    times = Counter((f.column, f.label) for f in found)
+    twice = [label for (_, label), number in times.items() if number > 1]
+    if twice:
+        raise QueryError(
+            f"agg names {quoted(twice[0])} twice. Name each statistic once: {_EXAMPLE}."
+        )
     return found

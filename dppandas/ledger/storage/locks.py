@@ -26,7 +26,7 @@ from hashlib import sha256
 from pathlib import Path as File
 from typing import TypeVar
 
-from ...errors import StoreError
+from ...errors import StoreError, warn_user
 from .leases import Claim
 from .log import Log, is_missing, mark_of, needs_no_log, refuse_missing
 from .paths import Identity
@@ -45,6 +45,8 @@ MAPPED = (128, 1)
 GATE = (2**60, 1)
 #: Locked to read the file, together with other readers, or to write it, alone.
 TURN = (2**60 + 1, 1)
+#: Seconds after which who waits for a turn is told so.
+NOTICE = 2.0
 #: Seconds that the last to close waits for its turn before it leaves the log as it is.
 CLOSING = 1.0
 #: One byte for each name, and one for each answer that is being computed.
@@ -159,13 +161,26 @@ class Hold:
         self._turn = descriptor
         if descriptor is None:
             return True
-        end, pause = time.monotonic() + patience, 0.0002
+        begun, pause, is_said = time.monotonic(), 0.0002, False
         while not _is_locked_at_once(descriptor, *TURN, alone):
-            if time.monotonic() > end:
+            if (waited := time.monotonic() - begun) > patience:
                 return False
+            if waited > NOTICE and not is_said:
+                is_said = True
+                self._say_waiting(descriptor, patience)
             time.sleep(pause)
             pause = min(2 * pause, 0.01)
         return True
+
+    def _say_waiting(self, descriptor: int, patience: float) -> None:
+        """Say that it waits. Who shows warnings may look at the ledger: that takes a turn of its
+        own, because this one has not begun."""
+        self._turn = None
+        warn_user(
+            f"the ledger {str(self.path)!r} is busy: another process holds it. Waiting for up to "
+            f"{patience:g} seconds in all; you can interrupt this."
+        )
+        self._turn = descriptor
 
     def _end_turn(self) -> None:
         if self._turn is not None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from itertools import islice
 from typing import Any, ClassVar
 from uuid import UUID
@@ -109,6 +110,21 @@ class Keys:
         """The label of one column in each cell."""
         return self.labels if self.width == 1 else tuple(label[position] for label in self.labels)
 
+    @cached_property
+    def places(self) -> dict[tuple[Any, ...], int]:
+        """The place of each label, by what it means column by column: made once, for all groups."""
+        columns: Any = zip(*self.labels, strict=True) if self.width > 1 else [self.labels]
+        meant = (_meanings(column) for column in columns)
+        return dict(zip(zip(*meant, strict=True), range(len(self)), strict=True))
+
+    def place(self, label: tuple[Any, ...]) -> int | None:
+        """The place of a label, given as a tuple; None if it isn't among these."""
+        return self.places.get(tuple(key(canonical(part)) for part in label))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process needs, without `places`."""
+        return {name: held for name, held in self.__dict__.items() if name != "places"}
+
     def index(self, names: Sequence[str]) -> pd.Index:
         """The labels as a pandas index: of objects, if a text has a lone surrogate, which Arrow's
         texts can't hold."""
@@ -145,6 +161,14 @@ class Keys:
             return pd.MultiIndex.from_arrays(each, names=list(names))
         flat: pd.Index = each[0].rename(names[0])
         return flat
+
+
+def _meanings(labels: Collection[Any]) -> Iterable[Any]:
+    """What labels of one column mean, without a call for each where they mean themselves."""
+    if are_simple(labels):
+        family = "text" if isinstance(next(iter(labels)), str) else "number"
+        return zip([family] * len(labels), labels, strict=True)
+    return (key(canonical(label)) for label in labels)
 
 
 def _product(parts: Sequence[tuple[Any, ...]]) -> tuple[tuple[Any, ...], ...]:

@@ -102,7 +102,7 @@ class Sparse(Statistic, registered=False):
         columns = list(zip(*(label for label, _ in noisy), strict=True))
         columns = columns or [()] * len(self.names)
         levels = [_objects(c, name) for c, name in zip(columns, self.names, strict=True)]
-        index = levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
+        index = levels[0] if len(levels) == 1 else _crossed(levels)
         return replace(self.layout, index=index)
 
     def _found(self, chunk: Chunk, keep: Mask | None) -> tuple[Mask, Codes, NumberedLabels]:
@@ -331,6 +331,26 @@ def _objects(values: Sequence[Any], name: Any) -> pd.Index:
     array = np.array([*values, None], dtype=object)[:-1]  # without None, tuples make a matrix
     index: pd.Index = pd.Index(array, dtype=object, name=name, tupleize_cols=False)
     return index
+
+
+def _crossed(levels: Sequence[pd.Index]) -> pd.MultiIndex:
+    """An index of several levels, in which (1,) and (True,) are two labels, as they are when they
+    are counted: pandas would show the first of the two for both."""
+    index = pd.MultiIndex.from_arrays(levels)
+    if not any(type(label) is tuple for level in levels for label in level):
+        return index
+    firsts: list[Any] = []
+    codes: list[list[int]] = []
+    for level in levels:
+        names = [cast(labels.Named, labels.named(label))[0] for label in level]
+        own = dict(zip(names, level, strict=True))
+        places = {name: place for place, name in enumerate(own)}
+        firsts.append(_objects(list(own.values()), level.name))
+        codes.append([places[name] for name in names])
+    return pd.MultiIndex(
+        levels=firsts, codes=codes, names=index.names,
+        verify_integrity=False,  # it refuses labels of one level that are equal in Python
+    )  # fmt: skip
 
 
 def _of_all_rows(there: Mask, codes: Codes, size: int) -> Codes:

@@ -397,6 +397,19 @@ def test_a_terminal_writes_it_too(tmp_path: Path, capsys: Any) -> None:
     assert (tmp_path / "d.yaml").read_bytes() == first
 
 
+def test_a_terminal_takes_what_only_the_publisher_knows(tmp_path: Path, capsys: Any) -> None:
+    asked("pure", tmp_path / "a.ledger")
+    facts = {name: f"our {name}" for name in PublisherFacts._fields}
+    dp.reset()
+    options = [word for name, said in facts.items() for word in (f"--{name}", said)]
+    command = ["export", str(tmp_path / "a.ledger")]
+    assert __main__.main([*command, str(tmp_path / "other.yaml"), *options]) == 0
+    written = (tmp_path / "other.yaml").read_text(encoding="utf-8")
+    assert [said for said in facts.values() if said not in written] == []
+    assert __main__.main([*command, str(tmp_path / "a.csv"), "--purpose", "this"]) == 2
+    assert "purpose= has no place in a .csv file" in capsys.readouterr().err
+
+
 # --- YAML -----------------------------------------------------------------------------------------
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.text() | st.floats(

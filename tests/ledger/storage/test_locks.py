@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import warnings
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -479,6 +480,34 @@ def test_who_only_reads_waits_for_who_writes(file: Path, monkeypatch: pytest.Mon
         refusal(lambda: look.count(), "another process holds it", StoreError)
         assert other.told() == "out"
         assert look.count() == 1
+
+
+@linux
+def test_who_waits_for_a_ledger_is_told_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = """
+        store.between_charges(lambda spent: (say("in"), heard()))
+        say("out")
+        heard()
+    """
+    store, heard = SqliteStore(file), []
+    with kernel(file, body) as other:
+        assert other.says() == "in"
+        monkeypatch.setattr(locks, "NOTICE", 0.01)
+
+        def shown(message: Any, *args: object, **more: object) -> None:
+            heard.append(str(message))
+            if len(heard) == 1:  # who shows warnings may ask the ledger: he waits for a turn, too
+                assert store.count() == 0
+            elif len(heard) == 2:
+                assert other.told() == "out"
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            monkeypatch.setattr(warnings, "showwarning", shown)
+            store.add([DRAFT], agreed)
+    assert len(heard) == 2, "one for each who waits"
+    assert "is busy: another process holds it. Waiting for up to 60 seconds" in heard[0]
+    assert store.count() == 1
 
 
 @linux

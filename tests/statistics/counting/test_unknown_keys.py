@@ -271,6 +271,21 @@ def test_unique_counts_units_and_not_rows(approximate: None) -> None:
     assert dp.unique(column, epsilon=1, delta="1e-5").tolist() == expected
 
 
+def test_lists_that_are_equal_in_python_alone_are_two_labels_of_an_index(exact: None) -> None:
+    dp.session(epsilon=1000, delta="0.01")
+    cells = {"pair": [(1, "a"), (True, "a"), (1.0, "a"), "q"] * 99, "b": ["b"] * 396}
+    p = dp.protect(pd.DataFrame({n: pd.Series(c, dtype=object) for n, c in cells.items()}), "two")
+    counted = p.value_counts(["pair", "b"], epsilon=9, delta="1e-5")
+    sizes = p.groupby(["pair", "b"], delta="1e-5").size(epsilon=9)
+    for answer in (counted, sizes, dp.record(counted).intervals()["lower"]):
+        shown = {repr(label): n for label, n in zip(answer.index, answer, strict=True)}
+        assert shown == {
+            "((1, 'a'), 'b')": 198, "((True, 'a'), 'b')": 99, "('q', 'b')": 99,
+        }  # fmt: skip
+    assert counted.index.names == ["pair", "b"]
+    assert counted.reset_index()["pair"].map(repr).nunique() == 3
+
+
 # --- labels ---------------------------------------------------------------------------------------
 
 HOSTILE: list[Any] = [
