@@ -113,6 +113,8 @@ RIGHT: dict[str, Case] = {
     **far_off(pd.DataFrame({"t": FAR_OFF}).astype("M8[s]")),
     "opendp#2944": Case(
         LAST_FIRST, lambda p: p["x"].cut([0, 1, 3], labels=False).sum(epsilon=1), 1),
+    "opendp#2944, one bin": Case(
+        LAST_FIRST[:1], lambda p: p["x"].cut([0, 1, 3], labels=False).sum(epsilon=1), 1),
     "opendp#2945": Case(
         PAIR, lambda p: scale(p.groupby("g", keys=["a"])["x"].sum(bounds=(-10, 10), epsilon=1)),
         3 * 10, {"unit": "u", "max_rows": 3}),
@@ -369,6 +371,7 @@ def test_the_accessor_sees_rows_and_columns_that_were_added(exact: None) -> None
     """pandas#18827. What was kept of it before, and what was protected, is as it was."""
     dp.session(epsilon=10)
     rows = pd.DataFrame({"x": [1.0] * 10})
+    assert "x" in rows.dp.columns  # the first use in a process imports what makes the others
     before: Any = rows.dp
     p = dp.protect(rows, name="s")
     rows.loc[10] = 1.0
