@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from . import types as types
     from .audit.privacy_loss import privacy_loss
     from .display.plots.plot import plot
-    from .frames.frame import crosstab
+    from .frames.crosstab import crosstab
     from .frames.groupby import unique
     from .frames.protect import private, protect
     from .frames.series import cut
@@ -62,7 +62,7 @@ _HOMES = {
     "batch": "release.blocks.batch",
     "combine": "release.combining.combine",
     "concat": "frames.tables",
-    "crosstab": "frames.frame",
+    "crosstab": "frames.crosstab",
     "cut": "frames.series",
     "distance_to_property": "models.propose_test_release",
     "intervals": "release.answers.intervals",

@@ -37,8 +37,8 @@ from .release.answers.results import (
     ReleasedText,
     ReleasedTime,
     ReleasedTimeLabel,
-    TestedValue,
 )
+from .release.answers.tested_value import TestedValue
 from .release.blocks.batch import Batch, PendingRelease
 from .release.blocks.bundle import ReleaseBundle
 from .release.blocks.preview import Preview

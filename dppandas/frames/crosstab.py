@@ -7,12 +7,13 @@ from typing import Any, Unpack
 import pandas as pd
 
 from ..columns.private_rows import listed
-from ..errors import QueryError, is_one_of, quoted
-from ..privacy.accounting.losses import AskOptions
+from ..errors import QueryError, hide_internals, is_one_of, quoted
+from ..privacy.accounting.losses import AskOptions, ReleaseOptions, with_options_named
 from ..release.asking import release_method
 from ..statistics import Contingency, Layout
 from .answers.summaries import Covariances
 from .grouping import names_of
+from .series import PrivateSeries
 
 
 class CrosstabMethods(Covariances):
@@ -88,3 +89,55 @@ def with_margin(labels: pd.Index, name: object) -> pd.Index:
         return pd.MultiIndex.from_tuples(both, names=labels.names)
     summed: pd.Index = pd.Index(both, name=labels.name, tupleize_cols=False)
     return summed
+
+
+def _column_of(given: object, otherwise: str) -> str:
+    """How a side of a table is written as a column."""
+    name = given.name if isinstance(given, PrivateSeries) else given
+    return f"frame[{name!r}]" if isinstance(name, str) else f"frame[{otherwise!r}]"
+
+
+@with_options_named
+@hide_internals
+def crosstab(
+    index: Any,
+    columns: Any,
+    *,
+    keys: object = None,
+    normalize: bool | str = False,
+    margins: bool = False,
+    margins_name: str = "All",
+    epsilon: object = None,
+    **more: Unpack[ReleaseOptions],
+) -> Any:
+    """`PrivateFrame.crosstab`, spelled like `pandas.crosstab`: of private columns or lists of them.
+
+    *Guarantee*: as for `PrivateFrame.crosstab` (docs/proofs/tables.md).
+
+    >>> import pandas as pd, dppandas as dp
+    >>> p = dp.private(pd.DataFrame({"a": [1, 2], "b": [3, 3]}), unit="row")
+    >>> dp.crosstab(p["a"], p["b"], keys={"a": [1, 2], "b": [3, 4]})
+    <unreleased crosstab of a by b (4 keys), from unnamed (asserted): nothing computed or \
+charged; ask .release(epsilon=…)>
+    """
+    sides = []
+    for given, name in ((index, "row"), (columns, "col")):
+        side = given if isinstance(given, list | tuple) else [given]
+        if not side or not all(isinstance(each, PrivateSeries) for each in side):
+            raise QueryError(
+                "dp.crosstab takes private columns, or lists of them. Write dp.crosstab("
+                f"{_column_of(index, 'a')}, {_column_of(columns, 'b')})."
+            )
+        sides.append([(f"{name}_{i}" if s.name is None else s.name, s) for i, s in enumerate(side)])
+    named = [pair for side in sides for pair in side]
+    if len({name for name, _ in named}) < len(named):
+        raise QueryError("two of these columns have the same name. Rename one.")
+    first = named[0][1]
+    found = {name: first._other(column) for name, column in named}
+    known = first._table.joining(each._table for _, each in named)
+    table = first._frame(known, found, first._where)
+    return table.crosstab(
+        [name for name, _ in sides[0]], [name for name, _ in sides[1]],
+        keys=keys, normalize=normalize, margins=margins, margins_name=margins_name,
+        epsilon=epsilon, **more,
+    )  # fmt: skip

@@ -58,6 +58,7 @@ class PrivateSeries(Frequencies):
         return Locator(self, has_columns=False)
 
     @property
+    @hide_internals
     def dtype(self) -> builtins.str:
         """The public kind of its values: number, truth, text, time, zoned time, duration, list or
         unknown. Not its dtype, which may tell of a single value.
@@ -71,6 +72,7 @@ class PrivateSeries(Frequencies):
         return self._expression.kind(self._table.source.facts.schema)
 
     @property
+    @hide_internals
     def dtypes(self) -> builtins.str:
         """The same as `dtype`, as in pandas.
 

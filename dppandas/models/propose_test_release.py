@@ -9,9 +9,8 @@ import pandas as pd
 
 from ..errors import hide_internals
 from ..privacy.accounting.losses import ReleaseOptions, parse_delta, with_options_named
-from ..release.answers import results
 from ..release.answers.records import Record
-from ..release.answers.results import TestedValue
+from ..release.answers.tested_value import TestedValue, tested
 from ..release.unreleased import Unreleased
 from ..release.ways import Ways
 from ..statistics import Cells, Distance, Layout, Proposed
@@ -38,7 +37,7 @@ class UnreleasedProposal(Unreleased):
 
     @staticmethod
     def _shaped(record: Record) -> TestedValue:
-        return results.tested(record)
+        return tested(record)
 
 
 @with_options_named

@@ -26,6 +26,7 @@ from .matching import located, with_labels_as_index
 from .record_bundle import RecordBundle
 from .records import Record, by_id
 from .shown import DROWNED
+from .tested_value import TestedValue
 
 #: The keys of tokens in pandas' `attrs`. Saved frames hold them: never rename them.
 _ATTR = "dppandas.release"
@@ -189,35 +190,6 @@ class ReleasedDurationLabel(_ReleasedLabel, ReleasedDuration):
     """A released label that is a duration."""
 
 
-class TestedValue:
-    """The outcome of a test: ``released`` says whether the value was released, and ``value`` is the
-    value, or None. The outcome is true if the value was released.
-    """
-
-    released: bool
-    value: Any
-    _record: Record
-
-    def __init__(self, released: bool, value: Any) -> None:
-        self.released, self.value = released, value
-
-    def __bool__(self) -> bool:
-        return self.released
-
-    def __repr__(self) -> str:
-        return f"TestedValue(released={self.released}, value={self.value!r})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._record,)
-
-
-def tested(record: Record) -> TestedValue:
-    """The outcome of a test, with its record."""
-    value = TestedValue(bool(record._noisy), record.estimate())
-    value._record = record
-    return value
-
-
 def _carrying(kind: Any, value: Any, record: Record) -> Any:
     if issubclass(kind, _ReleasedSpan):
         result = value_of(canonical(value))
@@ -237,7 +209,6 @@ _LABELS: tuple[tuple[type, type], ...] = (
 
 for _kind in (ReleasedInt, ReleasedFloat, ReleasedTime, ReleasedDuration, *dict(_LABELS).values()):
     register(_kind, partial(_carrying, _kind))
-register(TestedValue, tested)
 
 
 def released_value(record: Record) -> Any:
