@@ -91,6 +91,13 @@ COUNTS: dict[str, Operation] = {
         lambda p, by: p.groupby("yes", keys=[False, True])["label"].nunique(**KEYS, **by),
         to(lambda d: d.groupby("yes")["label"].nunique()),
     ),
+    "nunique": Operation(
+        lambda p, by: p["label"].nunique(**by), to(lambda d: d["label"].nunique())
+    ),
+    "groupby nunique": Operation(
+        lambda p, by: p.groupby("yes", keys=[False, True])["label"].nunique(**by),
+        to(lambda d: d.groupby("yes")["label"].nunique()),
+    ),
     "nunique of units": Operation(
         lambda p, by: p["owner"].nunique(**by), to(lambda d: d["owner"].nunique()), owned
     ),

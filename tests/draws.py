@@ -35,6 +35,7 @@ from dppandas.release.query import Query
 from dppandas.statistics import Count, Mean, NormedSum, Statistic, Sum, Variance, WeightedMean
 from dppandas.statistics.counting.contingency import Contingency
 from dppandas.statistics.counting.distinct import Distinct
+from dppandas.statistics.counting.distinct_values import DistinctValues
 from dppandas.statistics.counting.occurring_keys import OccurringKeys
 from dppandas.statistics.counting.unknown_keys import Sparse, UndeclaredKeys, Unique
 from dppandas.statistics.distances import Distance
@@ -227,6 +228,7 @@ PANDAS: dict[str, Callable[[pd.DataFrame], list[float]]] = {
     "hist": lambda d: _flat(np.histogram(d["number"].dropna(), 3, (0, 10))[0]),
     "popularity": lambda d: sorted(PANDAS["value_counts"](d), reverse=True),
     "nunique of keys": lambda d: [d.loc[d["group"].isin(ops.GROUPS), "group"].nunique()],
+    "nunique of values": lambda d: [d["number"].nunique()],
     "cov of three": lambda d: _flat(_three(d).cov(ddof=0)) if len(d) > 2 else [math.nan] * 9,
     "cov": lambda d: _flat(_three(d)[["number", "code"]].cov()),
     "cov of complete rows": lambda d: _of_complete(d, ["number", "code", "yes", "no"]),
@@ -296,7 +298,9 @@ class Held:
 
 
 #: Answers of which each number is one integer, whose interval hangs on no other.
-ONE_BY_ONE = Count | Sum | NormedSum | Distinct | OccurringKeys | Distance | Contingency
+ONE_BY_ONE = (
+    Count | Sum | NormedSum | Distinct | DistinctValues | OccurringKeys | Distance | Contingency
+)
 
 
 def number_of_draws(part: Part) -> int:

@@ -212,6 +212,9 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "nunique of keys": lambda p: p["group"].nunique(keys=GROUPS),
     "nunique of codes": lambda p: p.query("number > 0")["code"].nunique(keys=CODES),
     "nunique of parts": lambda p: parts(p)["part"].nunique(keys=["", "x", "b"]),
+    "nunique of values": lambda p: p["number"].nunique(),
+    "nunique of values with missing": lambda p: p["when"].nunique(dropna=False),
+    "nunique of found parts": lambda p: parts(p)["part"].nunique(),
     "suggested bounds": lambda p: p["number"].suggest_bounds(),
     "median": lambda p: p["number"].median(bounds=BOUNDS),
     "median of whole numbers": lambda p: p["code"].median(bounds=(0, 8), step=1),
@@ -231,6 +234,8 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
         keys=GROUPS),
     "group hist": lambda p: p.groupby("group", keys=GROUPS)["number"].hist(bins=3, range=(0, 10)),
     "group nunique of keys": lambda p: p.groupby("code", keys=CODES)["group"].nunique(keys=GROUPS),
+    "group nunique of values": lambda p: p.groupby("code", keys=CODES)["number"].nunique(
+        dropna=False),
     "group cov": lambda p: p.groupby("group", keys=GROUPS)[["number", "code"]].cov(bounds=BOUNDS),
     "group corr": lambda p: p.groupby(["group", "yes"], keys=BY_GROUP)[
         ["number", "code", "no"]

@@ -256,7 +256,6 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "nothing": (lambda p: p.groupby("city").agg(), QueryError, "can't use None"),
     "shares of one": (lambda p: p["age"].agg("mean", shares={"mean": 1}), QueryError, "only one"),
     "no numbers": (lambda p: p[["city"]].mean(numeric_only=True), QueryError, "numeric_only=True"),
-    "keys of distinct": (lambda p: p.agg({"income": "nunique"}), QueryError, "keys="),
 }  # fmt: skip
 
 

@@ -48,6 +48,7 @@ COVERED = {
     "statistics.counting.counts.Count": EXACT,
     "statistics.moments.sums.Sum": EXACT,
     "statistics.counting.occurring_keys.OccurringKeys": EXACT,
+    "statistics.counting.distinct_values.DistinctValues": EXACT,
     "statistics.distances.Distance": EXACT,
     # what is made of several
     "statistics.moments.covariance_tables.CovarianceTable": (

@@ -266,6 +266,10 @@ def some_present(rng: random.Random) -> stats.OccurringKeys:
     return stats.OccurringKeys(made, COUNTED, groups=groups)
 
 
+def some_distinct_values(rng: random.Random) -> stats.DistinctValues:
+    return stats.DistinctValues(cells(rng), COUNTED, operands(rng)[0], rng.random() < 0.5)
+
+
 def some_unknown(rng: random.Random) -> stats.UndeclaredKeys:
     maker = rng.choice([None, some_count, some_sum, some_mean, some_variance])
     inner = None if maker is None else replace(maker(rng), cells=ALONE)
@@ -307,6 +311,7 @@ MAKERS: dict[type[stats.Statistic], Maker] = {
     stats.SecondMoments: some_second_moments, stats.WeightedMean: some_weighted_mean,
     stats.Distinct: lambda rng: stats.Distinct(cells(rng), COUNTED),
     stats.Truncation: some_truncation, stats.OccurringKeys: some_present,
+    stats.DistinctValues: some_distinct_values,
     stats.BoundsHistogram: lambda rng: stats.BoundsHistogram(ALONE, SUMMED, operands(rng)[0]),
     stats.UndeclaredKeys: some_unknown, stats.Unique: some_unique,
 }  # fmt: skip

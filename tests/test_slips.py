@@ -353,7 +353,7 @@ ADVICE: dict[str, tuple[Any, ...]] = {
         lambda p: (ROWS.dp["x"] * 2).mean(), r"Write bounds=.* compute the column by \.clip"),
     "a text described": (
         lambda p: ROWS.astype({"g": "string"}).dp["g"].describe(),
-        "nunique and describe count those"),
+        "keys= is needed for 'g'"),
     "lists of any length": (lambda p: p.explode("g"), r"Write explode\('g', max_items=3\)"),
     "a sample of a size": (lambda p: p.sample(n=100), r"Write sample\(frac=0\.1\)"),
     "a sample of a size, by place": (lambda p: p.sample(100), r"Write sample\(frac=0\.1\)"),
@@ -388,13 +388,15 @@ ADVICE: dict[str, tuple[Any, ...]] = {
     "names set": (
         lambda p: setattr(p, "columns", list("abcde")), r"rename\(col.*set_axis", AttributeError),
     "a column set": (lambda p: setattr(p, "late", p["x"]), r"assign\(late=…\)", AttributeError),
-    "distinct of a frame": (lambda p: p.nunique(), r"\.nunique\(keys=", AttributeError),
+    "distinct of a frame": (lambda p: p.nunique(), r"\.nunique\(epsilon=", AttributeError),
     "bins of a frame": (lambda p: p.hist(), r"\.hist\(bins=10", AttributeError),
     "means for each row": (
         lambda p: p.groupby("g")["x"].transform("mean"), r"\.map\(means\)", AttributeError),
     "a function of groups": (
         lambda p: p.groupby("g").apply(len), "statistics by their names", AttributeError),
-    "distinct by group": (lambda p: p.groupby("g")["y"].nunique(epsilon=1), "keys= is needed"),
+    "distinct by group": (
+        lambda p: p.groupby("g")["f"].nunique(dropna=False), "missing values only where no keys"),
+    "missing ones as a number": (lambda p: p["y"].nunique(0, epsilon=1), "must be True or False"),
     "named aggregation": (
         lambda p: p.groupby("g").agg(m="mean", epsilon=1), r'm=\("delay", "mean"\)'),
     "an unknown option": (lambda p: p["x"].agg("mean", foo=1), ": epsilon and bounds by name"),

@@ -190,8 +190,7 @@ VERBS: Refusals = OF_RESULTS | _by_name(
     ("cut", _BY_COLUMN, "cut a column: assign(group=frame['age'].cut([0, 18, 120]))"),
     ("mode", _BY_COLUMN, "ask a column, as in frame['city'].mode(epsilon=0.1)"),
     ("nunique", _BY_COLUMN,
-     "ask a column, as in frame['city'].nunique(keys=[…], epsilon=0.1), or for columns "
-     "with declared keys agg(['nunique'])"),
+     "ask a column, as in frame['city'].nunique(epsilon=0.1), or several with agg(['nunique'])"),
     ("hist", _BY_COLUMN,
      "ask a column, as in frame['age'].hist(bins=10, range=(0, 100), epsilon=0.1)"),
     ("unattributed_histogram", _BY_COLUMN,

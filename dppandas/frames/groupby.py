@@ -26,7 +26,7 @@ from ..rows.facts.keys import Keys
 from ..statistics import Cells, Count, Layout, Statistic
 from ..statistics.layout import GroupLabels
 from .answers.arguments import briefly, index
-from .answers.frequencies import counts_units
+from .answers.frequencies import all_distinct
 from .answers.summaries import Covariances
 from .grouping import Grouping, grouping, labels_of, names_and_columns
 from .partitions import GroupsOneByOne
@@ -222,15 +222,16 @@ class PrivateGroupBy(GroupsOneByOne, Covariances):
         return self._question(Count(cells, layout), what)
 
     @release_method
-    def nunique(self, *, keys: object = None, **ways: Unpack[AskOptions]) -> Any:
-        """How many of one column's declared keys have a row in each group: an int Series. For the
-        unit column without keys, how many units have a row in each group.
+    def nunique(
+        self, dropna: bool = True, *, keys: object = None, **ways: Unpack[AskOptions]
+    ) -> Any:
+        """How many distinct values one column has in each group, or how many units: an int Series.
 
-        keys : a list of labels; else the declared domain's. Other values don't count.
+        dropna : False counts missing values as one more, where no keys are declared.
+        keys : a list of labels; else the declared domain's. Then only these count.
 
-        *Guarantee*: epsilon-differential privacy of the unit. In all groups together it can't have
-        more keys than rows (docs/proofs/presence.md); counted as a unit, it adds at most 1 to each
-        group that its rows can reach (docs/proofs/units.md).
+        *Guarantee*: epsilon-differential privacy of the unit. In all groups it has no more values
+        than rows (docs/proofs/presence.md), and counts once in each (docs/proofs/units.md).
 
         >>> import pandas as pd
         >>> p = pd.DataFrame({"sex": ["f", "m"] * 99, "city": ["Rome", "Oslo"] * 99}).dp
@@ -238,15 +239,14 @@ class PrivateGroupBy(GroupsOneByOne, Covariances):
         >>> n.between(0, 2).tolist()
         [True, True]
         """
-        column = self._one("nunique")
-        expression, layout = self._columns[column], self._shape(integer=True)
-        if counts_units(self._table, expression, keys):
-            units = statistics.Distinct(self._groups, layout)
-            return self._question(units, self._titled("nunique"))
-        inner = self._cells([column], keys)
-        statistic = statistics.OccurringKeys(self._within(inner), layout, groups=len(self._groups))
-        what = self._titled(f"nunique ({inner.described})")
-        return self._question(statistic, what)
+        column, layout = self._one("nunique"), self._shape(integer=True)
+        of = self._table, self._columns[column]
+        found, what = all_distinct(*of, keys, dropna, self._groups, layout)
+        if found is None:
+            inner = self._cells([column], keys)
+            cells, what = self._within(inner), f"{what} ({inner.described})"
+            found = statistics.OccurringKeys(cells, layout, groups=len(self._groups))
+        return self._question(found, self._titled(what))
 
     def _one(self, what: str) -> Any:
         """The selected column. Refuses any other number of columns."""

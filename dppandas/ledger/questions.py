@@ -28,6 +28,10 @@ WORDS = {
     "quantile": ("quantiles of", "quantiles"),
     "quartiles": ("quartiles of", "quartiles"),
     "nunique": ("number of distinct values of", "number of distinct values"),
+    "nunique with missing": (
+        "number of distinct values, missing as one, of",
+        "number of distinct values, missing as one",
+    ),
     "bounds": ("suggested bounds of", "suggested bounds"),
     "values": ("share of values of", "share of values"),
     "unattributed_histogram": ("counts, largest first, of", "counts, largest first"),

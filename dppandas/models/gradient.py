@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..columns.private_rows import keys_known
 from ..errors import QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
 from ..rows.expressions import Column
 from ..rows.facts.domain import list_for_tuple
 from ..rows.facts.keys import Keys
+from ..rows.values.labels import rank
 from .base import Box, Learnt, Model
 from .points import Matrix, floats, rounded
 
@@ -167,7 +169,8 @@ class Linear(Model):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TwoClasses(Linear):
-    """A model that tells two public classes apart by the sign of a weighted sum."""
+    """A model that tells two public classes apart by the sign of a weighted sum. Classes are in
+    scikit-learn's order, however they are given: the positive one is the larger label."""
 
     classes: object = None
     classes_: Any = field(init=False)
@@ -188,11 +191,11 @@ class TwoClasses(Linear):
                         f"classes= has {quoted(strange[0])}, no key of {declared}.{lists}"
                     )
             return given
-        if isinstance(declared, Keys):
-            return _two(list(declared.labels))
+        if (known := keys_known(target._table, target._expression)) is not None:
+            return _two(list(known.labels))
         raise QueryError(
             "classes= is needed, because the classes are never read from the rows. Write "
-            "classes=[negative, positive], declare the keys of the target in dp.protect, or use a "
+            'classes=["no", "yes"], declare the keys of the target in dp.protect, or use a '
             'mask such as people["income"] > 50_000.'
         )
 
@@ -243,8 +246,8 @@ def _array(labels: Any) -> Any:
 
 def _two(labels: Any) -> tuple[Any, Any]:
     if isinstance(labels, str) or not isinstance(labels, list | tuple | np.ndarray | pd.Index):
-        raise QueryError(f"classes={quoted(labels)} must be a list [negative, positive].")
-    found = Keys.parse(list(labels), ["classes"]).labels
+        raise QueryError(f"classes={quoted(labels)} must be a list such as [0, 1].")
+    found = sorted(Keys.parse(list(labels), ["classes"]).labels, key=rank)
     if len(found) != 2:
         raise QueryError(
             f"this model tells two classes apart, not {len(found)}. For more, fit one model for "

@@ -24,7 +24,7 @@ STEEPEST = 1000.0
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LogisticRegression(TwoClasses):
-    """The probability of the second of two classes, by statistical queries: gradient ascent.
+    """The probability of the larger of two classes, by statistical queries: gradient ascent.
 
     First it asks how many rows each class has. The first round asks for the gradient at weights of
     0, Σ (y - ȳ)·x, a sum for each feature over rows that are scaled to a small norm. If there are
@@ -38,11 +38,12 @@ class LogisticRegression(TwoClasses):
 
     epsilon, rho : the loss of the whole fit.
     bounds : (lower, upper) for all features, or a dict; else the declared domain's.
-    classes : [negative, positive]; else the declared keys of the target, or False and True of a
-        mask. Rows with another target don't count.
+    classes : both labels of the target, in any order; else its declared keys, or False and True of
+        a mask or a stored column of them. Rows with another target don't count.
     rounds : how many rounds to run.
 
-    After `fit`: ``coef_`` (1, d), ``intercept_`` (1,), ``classes_``, ``n_iter_``, ``releases_``.
+    After `fit`: ``coef_`` (1, d), ``intercept_`` (1,), ``classes_`` (sorted, as scikit-learn
+    has them), ``n_iter_``, ``releases_``.
 
     *Guarantee*: as for `fit`. Source: McSherry and Williams, "Probabilistic inference and
     differential privacy", NIPS 2010, for the gradients.

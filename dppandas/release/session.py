@@ -159,8 +159,8 @@ class Session:
             names = ", ".join(f"{s.name!r} (unit {s.unit.column!r})" for s in owned)
             raise LineageError(
                 f"this session protects {names}, and nothing says whether these rows come from "
-                "there: only pandas keeps a token of that, in attrs, which merge, concat, explode "
-                "and reading a file lose. Use the private frame that dp.protect returned. Or, if "
+                "there: only pandas keeps a token of that, in attrs, which merge and concat with "
+                "other frames and reading a file lose. Use the private frame that dp.protect returned. Or, if "
                 f"each row here really is one person, say so: {say}."
             )
 

@@ -12,6 +12,7 @@ from .counting.contingency import UnattributedHistogram as UnattributedHistogram
 from .counting.counts import Count as Count
 from .counting.distinct import Distinct as Distinct
 from .counting.distinct import Truncation as Truncation
+from .counting.distinct_values import DistinctValues as DistinctValues
 from .counting.occurring_keys import OccurringKeys as OccurringKeys
 from .counting.unknown_keys import BY_LABEL as BY_LABEL
 from .counting.unknown_keys import Sparse as Sparse

@@ -1161,9 +1161,6 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     "an aggregate": (lambda p: p.per_unit().agg(x=("age", "last")), "must be a pair"),
     "a function to aggregate": (lambda p: p.per_unit().agg(x=("age", np.sum)), "must be a pair"),
     "an aggregate of nothing": (lambda p: p.per_unit().agg(), "agg needs names"),
-    "distinct values": (lambda p: p["age"].nunique(), "keys= is needed for age"),
-    "distinct of a changed unit": (
-        lambda p: p.rename(columns={"who": "w"})["w"].str.lower().nunique(), "unit"),
     "an attribute set": (lambda p: setattr(p, "age", 5), "can't be changed", AttributeError),
     "a column set": (lambda p: p.__setitem__("age", 5), "assign", PrivateValueError),
 }  # fmt: skip

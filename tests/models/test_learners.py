@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from ledgers import anew
+from notes import noted
 from refusals import refusal
 from sklearn import base, linear_model, pipeline
 
@@ -385,6 +386,35 @@ def test_a_mask_has_its_classes() -> None:
     people = dp.protect(table(100), name="people")
     model = LogisticRegression(epsilon=1, bounds=BOX).fit(people[FEATURES], people["y"] > 3)
     assert model.classes_.tolist() == [False, True]
+
+
+def test_classes_are_in_the_order_of_scikit_learn_however_they_are_given() -> None:
+    rows, whole = table(400), np.arange(400)
+    positive = rows["kind"] == "yes"
+    targets: dict[str, tuple[Any, list[Any]]] = {
+        "texts": (rows["kind"], ["yes", "no"]), "capitals": (rows["kind"].map(
+            {"yes": "B", "no": "a"}), ["B", "a"]),
+        "numbers": (positive.astype(int), [1, 0]), "far": (positive.map({True: -5, False: 3}),
+        [-5, 3]), "reals": (positive.map({True: 0.5, False: 0.25}), [0.5, 0.25]),
+        "truths": (positive, [True, False]),
+    }  # fmt: skip
+    for name, (target, given) in targets.items():
+        df = rows.assign(kind=target, at=whole)
+        theirs = linear_model.LogisticRegression().fit(rows[FEATURES], target)
+        for of in (LogisticRegression, Perceptron):
+            made = {}
+            for classes in (given, given[::-1], None):
+                with noted((name, of.__name__, classes)):
+                    anew(epsilon=ALL)
+                    keys = {} if classes is not None or name == "truths" else {"kind": given}
+                    people = dp.protect(df.copy(), name="people", domain=keys)
+                    model = of(epsilon=ALL, bounds=BOX, classes=classes)
+                    model.fit(people[FEATURES], people["kind"])
+                    assert model.classes_.tolist() == theirs.classes_.tolist()
+                    agree = model.predict(rows[FEATURES]) == theirs.predict(rows[FEATURES])
+                    assert agree.mean() > (0.9 if of is LogisticRegression else 0.6)
+                    made[str(classes)] = model.releases_[0]._query.question
+            assert len({*made.values()}) <= 2  # the domain is not in the key; the order isn't
 
 
 # --- what is refused about targets ----------------------------------------------------------------

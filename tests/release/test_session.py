@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from notes import noted
 from refusals import raising, refusal
 
 import dppandas as dp
@@ -487,6 +488,56 @@ def test_a_frame_that_lost_token_or_unit_is_refused_with_the_way_out(way: str) -
     lost = LOSES_UNIT[way](owned())
     way_out = r"df\.dp\['income'\]" if lost.attrs else r'dp\.private\(df, unit="row"\)'
     refusal(lambda: lost.dp.count(epsilon=1), way_out, LineageError)
+
+
+#: What *Known limits* says of pandas, in each version: whether the token of a source is kept.
+OF_PANDAS: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], bool]] = {
+    "merged with itself": (lambda df: df.merge(df), True),
+    "by a column": (lambda df: df.merge(df, on="id"), True),
+    "with some of its rows": (lambda df: df.merge(df.query("age > 20")), True),
+    "with none of them": (lambda df: df.merge(df[:0]), True),
+    "from the right": (lambda df: df[["id"]].merge(df, how="right"), True),
+    "all pairs": (lambda df: df.merge(df, how="cross"), True),
+    "with an indicator": (lambda df: df.merge(df, indicator=True), True),
+    "by the index": (lambda df: df.merge(df, left_index=True, right_index=True), True),
+    "joined": (lambda df: df.join(df.add_suffix("_too")), True),
+    "exploded": (lambda df: df.assign(x=[[1, 2]] * 4).explode("x"), True),
+    "beside itself": (lambda df: pd.concat([df, df]), True),
+    "sampled": (lambda df: df.sample(9, replace=True, random_state=1), True),
+    "merged with another": (lambda df: df.merge(pd.DataFrame({"id": [1, 2]})), False),
+    "another, merged with it": (lambda df: pd.DataFrame({"id": [1, 2]}).merge(df), False),
+    "joined with another": (lambda df: df.join(pd.DataFrame({"x": [1, 2]})), False),
+    "below another": (lambda df: pd.concat([df, pd.DataFrame({"id": [1]})]), False),
+    "dummies": (lambda df: pd.get_dummies(df.astype(str)), False),
+    "a frame of it": (lambda df: pd.DataFrame(df), False),
+    "read again": (lambda df: pd.read_csv(io.StringIO(df.to_csv())), False),
+}  # fmt: skip
+
+
+def test_which_frames_keep_a_token_and_are_asserted_in_each_pandas() -> None:
+    for way, (made, is_kept) in OF_PANDAS.items():
+        for repeated in (1, 2):  # a merge of all rows one to one is another road in pandas 2
+            dp.reset()
+            dp.session(epsilon=9)
+            df = pd.concat([people()] * repeated, ignore_index=True)
+            if "exploded" in way and repeated > 1:
+                continue
+            dp.protect(df, name="people")
+            found = made(df)
+            with noted((way, repeated)):
+                assert ("dppandas.source" in found.attrs) == is_kept
+                is_same = is_kept and found.shape == df.shape and way != "sampled"
+                if not is_same:
+                    lineage = "asserted" if is_kept else "verified"
+                    assert dp.protect(found, name="made")._table.source.lineage == lineage
+
+
+def test_a_merge_of_plain_frames_is_left_to_pandas() -> None:
+    one, other = pd.DataFrame({"x": [1, 1]}), pd.DataFrame({"x": [1, 1]})
+    one.attrs["made by"] = "us"
+    assert "dppandas.source" not in one.merge(other).attrs
+    with pytest.raises(pd.errors.MergeError):
+        one.merge(other, on="x", validate="one_to_one")
 
 
 def test_unit_row_is_the_way_out(exact: None) -> None:

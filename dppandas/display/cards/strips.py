@@ -15,7 +15,7 @@ from ..labels import text_of
 from .rounding import short
 
 #: Units of numbers for which 0 means none, so that the axis begins there.
-COUNTED = ("rows", "units", "keys", "share")
+COUNTED = ("rows", "units", "keys", "values", "share")
 #: Units that intervals aren't measured in.
 _NO_AXIS = ("", "ranks", "utility")
 

@@ -124,7 +124,8 @@ def scale_of(record: Record, entries: Any) -> Scale:
     if kind == "share" and not getattr(inner, "correlation", False):
         return Scale("share", "share of rows")
     known = {"column": column or "value", "square": f"{column or 'value'}²", "share": "correlation",
-             "product": "product of columns", "keys": "distinct values"}  # fmt: skip
+             "product": "product of columns", "keys": "distinct values",
+             "values": "distinct values"}  # fmt: skip
     return Scale("number", known.get(kind, kind))
 
 

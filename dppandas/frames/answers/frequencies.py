@@ -11,15 +11,15 @@ import pandas as pd
 from ... import statistics
 from ...columns.bins import binned, edges_within
 from ...columns.columns import PrivateColumn
-from ...columns.private_rows import declaring_keys, keys_known
-from ...errors import QueryError
+from ...columns.private_rows import keys_known
+from ...errors import QueryError, quoted
 from ...privacy.accounting.losses import NO_DELTA, AskOptions, parse_delta
 from ...release.asking import release_method
 from ...release.private import Table
 from ...release.unreleased import UnreleasedLabels, UnreleasedMode
 from ...release.ways import UNSAID, Ways
 from ...rows.expressions import Column, Expression
-from ...statistics import Cells, Count, Layout
+from ...statistics import Cells, Count, Layout, Statistic
 from .arguments import index
 from .summaries import Summaries
 
@@ -28,31 +28,38 @@ class Frequencies(PrivateColumn, Summaries):
     """A private column that can be asked for its values, or for how often each occurs."""
 
     @release_method
-    def nunique(self, *, keys: object = None, **ways: Unpack[AskOptions]) -> Any:
-        """How many of the declared keys have a row: an int. For the unit column without keys, how
-        many units have a row.
+    def nunique(
+        self, dropna: bool = True, *, keys: object = None, **ways: Unpack[AskOptions]
+    ) -> Any:
+        """How many distinct values there are: an int. For the unit column, how many units have a
+        row.
 
-        keys : a list of labels; else the declared domain's. Other values don't count.
+        dropna : False counts missing values as one more.
+        keys : a list of labels; else the declared domain's. Then only these count, which needs less
+            noise where a unit has more rows than there are keys. Without either all values count:
+            equal ones once, whatever their types.
 
-        *Guarantee*: epsilon-differential privacy of the unit, which can't have more keys than rows
-        (docs/proofs/presence.md). Counts of units have sensitivity 1, no matter how many rows a
-        unit has (docs/proofs/units.md).
+        *Guarantee*: epsilon-differential privacy of the unit, which can't have more values than
+        rows: the noise is that of a count (docs/proofs/presence.md). Counts of units have
+        sensitivity 1, no matter how many rows a unit has (docs/proofs/units.md).
 
         >>> import pandas as pd, dppandas as dp
         >>> visits = pd.DataFrame({"person": [*range(1000)] * 2, "city": ["Oslo", "Rome"] * 1000})
         >>> visits = dp.protect(visits, name="visits", unit="person", max_rows=2)
         >>> visits["person"].nunique(epsilon=1).round(-2)  # how many people
         1000
-        >>> n = visits["city"].nunique(keys=["Oslo", "Rome", "Bonn"], epsilon=1)
+        >>> n = visits["city"].nunique(epsilon=1)
         >>> n.error(), dp.record(n).error_unit
-        (6.0, 'keys')
+        (6.0, 'values')
         """
-        if counts_units(self._table, self._expression, keys):
-            units = statistics.Distinct(Cells(), Layout(integer=True))
-            return self._question(units, f"nunique of {self._expression}")
-        cells = self._cells([self.name], keys)
-        what = f"nunique of {self._expression} ({cells.described})"
-        return self._question(statistics.OccurringKeys(cells, Layout(integer=True)), what)
+        layout = Layout(integer=True)
+        found, what = all_distinct(self._table, self._expression, keys, dropna, Cells(), layout)
+        what = f"{what} of {self._expression}"
+        if found is None:
+            cells = self._cells([self.name], keys)
+            cells = cells if dropna else replace(cells, missing_cell=True)
+            found, what = statistics.OccurringKeys(cells, layout), f"{what} ({cells.described})"
+        return self._question(found, what)
 
     @release_method
     def unique(self, *, said: Ways = UNSAID, **ways: Unpack[AskOptions]) -> Any:
@@ -236,17 +243,23 @@ class Frequencies(PrivateColumn, Summaries):
         return self._question(statistic, what, UnreleasedMode)
 
 
-def counts_units(table: Table, expression: Expression, keys: object) -> bool:
-    """Whether nunique counts units rather than declared keys. Refuses if it can do neither."""
+def all_distinct(
+    table: Table, expression: Expression, keys: object, dropna: object, cells: Cells, layout: Layout
+) -> tuple[Statistic | None, str]:
+    """The number of units or of all distinct values in each cell, and what a query's text calls it;
+    None where keys are known, so that only these count."""
+    if not isinstance(dropna, bool):
+        raise QueryError(f"dropna={quoted(dropna)} must be True or False.")
     unit = table.source.unit.column
     is_unit = unit is not None and isinstance(expression, Column) and expression.name == unit
-    if keys is not None or (not is_unit and keys_known(table, expression) is not None):
-        return False
-    if is_unit:
-        return True
-    which = f"the unit column {unit!r}" if unit is not None else "a unit column"
-    raise QueryError(
-        f"keys= is needed for {expression}: nunique and describe count those of the declared keys "
-        f"that occur, because its values are private. Only {which} needs none. Write "
-        f"nunique(keys=[…]), or {declaring_keys(expression)}.{table.list_for_tuple(expression)}"
-    )
+    if keys is None and is_unit:
+        return statistics.Distinct(cells, layout), "nunique"
+    what = "nunique" if dropna else "nunique with missing"
+    if keys is None and keys_known(table, expression) is None:
+        return statistics.DistinctValues(cells, layout, expression, dropna), what
+    if cells.by and not dropna:
+        raise QueryError(
+            "dropna=False by group counts missing values only where no keys are declared. Leave it "
+            "out, or ask each group's rows, as in frame.query(…)['city'].nunique(dropna=False)."
+        )
+    return None, what

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...columns.private_rows import keys_by_column
+from ...columns.private_rows import keys_by_column, keys_known
 from ...errors import MissingArgument, QueryError, quoted
 from ...frames.frame import PrivateFrame
 from ...rows.expressions import Column, Expression, agree
@@ -108,16 +108,14 @@ def _keys(frame: PrivateFrame, name: Any, given: Any) -> Keys:
         parsed = Keys.parse(given, [name])
         agree(expression, frame._table.source.facts, parsed.labels)
         return parsed
-    if isinstance(declared, Keys):
-        return declared
+    if (known := keys_known(frame._table, expression)) is not None:
+        return known
     if isinstance(declared, Bounds | Span):
         raise MissingArgument(
             f"column {quoted(name)} has bounds, {declared}, but synthetic rows need labels. Cut it "
             f"first: frame.assign(**{{{str(name)!r}: frame[{str(name)!r}].cut([…])}}); or give "
             "keys=, or select other columns."
         )
-    if expression.is_truth:
-        return Keys((False, True))
     raise MissingArgument(
         f"column {quoted(name)} has no declared labels. Give keys={{{str(name)!r}: […]}}, declare "
         "them in dp.protect or by .declare(…), or select other columns."

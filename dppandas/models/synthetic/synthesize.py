@@ -70,7 +70,7 @@ def synthesize(
     >>> import pandas as pd, dppandas as dp
     >>> df = pd.DataFrame({"sex": ["f", "m"] * 500, "smokes": [True, False, False, False] * 250})
     >>> people = dp.protect(df, name="synthesize", domain={"sex": ["f", "m"]})
-    >>> made = dp.synthesize(people, rows=100, keys={"smokes": [False, True]}, epsilon=2)
+    >>> made = dp.synthesize(people, rows=100, epsilon=2)
     >>> made.shape, list(made.columns), list(dp.record(made).components)[:2]
     ((100, 2), ['sex', 'smokes'], ['start: sex', 'start: smokes'])
     """

@@ -25,7 +25,7 @@ NEAR = 2.0**-20
 
 
 #: Units that are counted one by one.
-_WHOLE = ("rows", "units", "keys")
+_WHOLE = ("rows", "units", "keys", "values")
 
 # --- units ----------------------------------------------------------------------------------------
 

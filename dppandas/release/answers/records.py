@@ -176,10 +176,10 @@ class Record(ABC):
 
     @property
     def error_unit(self) -> str:
-        """The unit of `error`: "rows", "ranks", "units", "keys", "share" (also of correlations),
-        "utility" for a selection, "seconds" for times, or the name of a column for its own unit
-        ("income"; for variances "income²", for covariances "product of columns"). Several if
-        numbers differ: "rows, income".
+        """The unit of `error`: "rows", "ranks", "units", "keys", distinct "values", "share" (also
+        of correlations), "utility" for a selection, "seconds" for times, or the name of a column
+        for its own unit ("income"; for variances "income²", for covariances "product of columns").
+        Several if numbers differ: "rows, income".
         """
         return ", ".join(self._error_units)
 

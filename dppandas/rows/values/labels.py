@@ -22,6 +22,7 @@ from .forms import Codes, Integers, Levels, Mask, Numbers, Vector
 
 #: A text that tells labels apart, and the label itself.
 Named = tuple[str, Any]
+_Naming = Callable[[Cell], Named | None]
 
 #: Numbers of more bits have no label: they can't even be printed.
 MOST_BITS = 1100
@@ -188,17 +189,32 @@ _WHOLES, _REALS = _Wholes(), _Reals()
 def coded(v: Vector) -> tuple[Integers, Mask, Decode]:
     """A whole number for the label of each element, which elements have a label, and what decodes
     the numbers. Equal labels have equal numbers; the order of numbers means nothing."""
+    return _coded(v, "labels", _named)
+
+
+def coded_values(v: Vector) -> tuple[Integers, Mask, Decode]:
+    """The same for what each element equals: of all elements that equal anything, also of those
+    that have no label. The labels of the numbers are names, which only distinguish."""
+    return _coded(v, "values", _value)
+
+
+def _coded(v: Vector, key: str, named: _Naming) -> tuple[Integers, Mask, Decode]:
     if isinstance(v, Numbers):
         if v.is_whole:
             return v.values, ~v.null(), _WHOLES
         return (v.values + 0.0).view(np.int64), ~v.null(), _REALS  # -0.0 becomes 0.0
     held = v.coded()
-    found, decode = held.levels.made("labels", _of_levels)
+    found, decode = held.levels.made(key, lambda levels: _of_levels(levels, named))
     codes = found.take(held.codes)
     return codes, codes >= 0, decode
 
 
-def _of_levels(levels: Levels) -> tuple[Codes, Decode]:
+def _value(cell: Cell) -> Named | None:
+    key = equality.key(cell)
+    return None if key is None else (equality.name(key), equality.name(key))
+
+
+def _of_levels(levels: Levels, named: _Naming) -> tuple[Codes, Decode]:
     texts = None if levels.texts is None else levels.texts.tolist()
     if texts is not None and len(set(texts)) == len(texts):
         table = np.append(np.arange(len(texts)), -1)
@@ -207,7 +223,7 @@ def _of_levels(levels: Levels) -> tuple[Codes, Decode]:
     known: dict[str, Named] = {}
     table = np.full(len(levels) + 1, -1, dtype=np.intp)
     for i, cell in enumerate(levels.cells):
-        if (found := _named(cell)) is not None:
+        if (found := named(cell)) is not None:
             known[found[0]] = found
             table[i] = numbers.setdefault(found[0], len(numbers))
     names = list(known)

@@ -462,6 +462,19 @@ def test_what_is_refused_charges_nothing(name: str) -> None:
     refusal(lambda: dp.synthesize(people(), **asked), problem, dp.DPError)
 
 
+def test_stored_truths_need_no_keys() -> None:
+    rows = pd.DataFrame({"t": [True, False] * 50, "n": pd.array([True, None] * 50, "boolean")})
+    for frame in (rows, rows.convert_dtypes(dtype_backend="pyarrow")):
+        dp.reset()
+        dp.session(epsilon=100)
+        p = dp.private(frame, unit="row")
+        keys = {"t": [False, True], "n": [False, True]}
+        for said in ({}, {"keys": keys}):
+            made = dp.synthesize(p, rows=10, epsilon=20, **said)
+            assert made.dtypes.tolist() == [bool, bool]
+            assert made["n"].all()
+
+
 def test_columns_without_labels_are_refused_with_advice() -> None:
     def asked(rows: Any, **more: Any) -> Any:
         return lambda: dp.synthesize(rows, rows=1, epsilon=1, **more)

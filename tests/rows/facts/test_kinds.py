@@ -355,6 +355,8 @@ COLUMN: dict[str, Row] = {
     "unique": Row(lambda p, c: len(p["x"].unique(delta=DELTA, epsilon=50)), LABELS,
                   lambda d, c: d["x"].nunique()),
     "nunique": Row(lambda p, c: p["x"].nunique(keys=c.labels, **E), LABELS, lambda d, c: 2),
+    "nunique of all values": Row(
+        lambda p, c: p["x"].nunique(**E), LABELS, lambda d, c: d["x"].nunique()),
     "mode": Row(lambda p, c: p["x"].mode(keys=c.labels[:1], **E), LABELS,
                 lambda d, c: pd.Series(c.labels[:1])),
     "unattributed_histogram": Row(
@@ -622,6 +624,8 @@ GROUPS: dict[str, Row] = {
         LABELS, lambda d, c: counts(d.loc[d["g"] == 1, "x"].dropna(), c.labels)),
     "nunique": Row(lambda p, c: p.groupby("g", keys=[1])["x"].nunique(keys=c.labels, **E), LABELS,
                    lambda d, c: [2]),
+    "nunique of all values": by_group(
+        lambda g: g.nunique(**E), LABELS, lambda g: g["x"].nunique()),
 }  # fmt: skip
 
 

@@ -635,8 +635,8 @@ REFUSED: dict[str, tuple[Any, ...]] = {
         lambda p: p.groupby("x", delta=DELTA)["y"].mean(epsilon=1), "bounds=", MissingArgument),
     "unique of a plain column": (
         lambda p: dp.unique([1, 2], epsilon=1, delta=DELTA), "private column"),
-    "nunique of what nobody declared": (
-        lambda p: p["x"].nunique(epsilon=1), "keys= is needed for x: nunique"),
+    "nunique by groups found": (
+        lambda p: p.groupby("x", delta=DELTA)["y"].nunique(epsilon=1), "needs declared keys"),
     "Gaussian bounds": (
         lambda p: p["y"].suggest_bounds(epsilon=1, delta=DELTA, mechanism="gaussian"),
         "Laplace|Gaussian"),
