@@ -24,6 +24,7 @@ from ..release.session import (
     current,
     identities,
     is_scratch,
+    show_errors,
 )
 from ..rows.expressions import Column, Declared, Expression
 from ..rows.facts.domain import Declaration, parse_domain
@@ -118,6 +119,7 @@ ask .release(epsilon=…)>
         source = Source(entropy.identifier(), name, owner, declared, version, is_new, **known)
         held = _held(running, source, own, terms, facts, meant)
     _refuse_others(running, held, terms, facts, meant)
+    show_errors()  # the session may be older than this shell of IPython
     return _framed(running, held, _table_of(held, found, declared, known), found, meant)
 
 

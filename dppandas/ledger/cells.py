@@ -1,10 +1,13 @@
-"""Which cell of a notebook is asking, and what it pays for each time that it runs."""
+"""The notebook around a question: IPython's extension, and which cell is asking, and what that pays
+for each time that it runs."""
 
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
-from weakref import ref
+from typing import Any
+from weakref import WeakSet, ref
 
 from ..privacy.accounting.losses import Loss
 from . import marimo
@@ -13,6 +16,31 @@ from .storage.store import Entry
 CellFinder = Callable[[], int | None]
 #: From a cell's number to the number of its first run; None if that is the same.
 FirstRun = Callable[[int], int | None]
+
+#: The shells whose users unloaded the extension: only they load it there again.
+unloaded: WeakSet[Any] = WeakSet()
+
+
+def load_extension() -> None:
+    """Do what ``%load_ext dppandas`` does, where IPython is running and nobody unloaded it.
+
+    By IPython itself, so that ``%unload_ext`` knows of it. Without IPython nothing is imported.
+    """
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else getattr(ipython, "get_ipython", lambda: None)()
+    if shell is None or shell in unloaded:
+        return
+    try:
+        shell.extension_manager.load_extension(__name__.partition(".")[0])
+    except Exception as error:  # what is only shown must not cost a session
+        unloaded.add(shell)
+        warnings.warn(
+            f"tables are shown without errors, because the extension failed to load: {error!r}. "
+            "%load_ext dppandas tries again.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
 
 _current_cell: CellFinder | None = None
 _first_run: FirstRun | None = None

@@ -5,13 +5,16 @@ One variable holds all of it, so a thread or an async task has either all of its
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
+P = ParamSpec("P")
+S = TypeVar("S")
 Watch = Callable[[Any, Any, Any], Sequence[int]]
 
 
@@ -23,6 +26,20 @@ class Slot:
     is_scratch: bool = False  # whether the session's sources are forgotten when it ends
     is_over: bool = False  # a context that outlives its scratch session can't start another
     refused: str = ""  # why the last call of `session` was refused; "" if it wasn't
+
+    @property
+    def refusal(self) -> str:
+        """What is said until a session is asked for that can be had; "" if none was refused."""
+        if not self.refused:
+            return ""
+        running = self.session
+        has_limit = running is not None and running.budget is not None
+        runs = f", such as {running._terms.call}" if has_limit else ""
+        return (
+            "the last dp.session(…) was refused, and answers in another session than you asked for "
+            f"are refused too. Call dp.session(…) with terms that can be met{runs}, or dp.reset() "
+            f"to start without a budget. The refusal was: {self.refused}"
+        )
 
 
 @dataclass(frozen=True)
@@ -79,3 +96,28 @@ def watching(watch: Watch) -> Iterator[None]:
     """A block in which a function watches releases: see `Context.watch`."""
     with within(watch=watch):
         yield
+
+
+def noting_refusals(opens: Callable[P, S]) -> Callable[P, S]:
+    """Note a refusal, because the next question would be asked in another session than the caller
+    meant, maybe in one without limit. A call without arguments only looks at the running session,
+    and one that only permits or forbids something doesn't say which session is meant.
+    """
+
+    @functools.wraps(opens)
+    def opened(*args: P.args, **kwargs: P.kwargs) -> S:
+        given = {name for name, value in kwargs.items() if value is not None}
+        if all(value is None for value in args) and given <= {"experimental"}:
+            return opens(*args, **kwargs)
+        slot = here().slot
+        try:
+            found = opens(*args, **kwargs)
+        except BaseException as error:
+            reason = getattr(error, "reason", str(error)) or "it was interrupted"
+            slot.refused = reason.removesuffix(".") + "."
+            raise
+        if args or not given <= {"strict", "experimental"}:
+            slot.refused = ""
+        return found
+
+    return opened

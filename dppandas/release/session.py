@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, ParamSpec
+from html import escape
+from typing import Any
 from weakref import WeakValueDictionary
 
 from ..engines.base import Engine
 from ..errors import LineageError, QueryError, SessionError, SourceError, hide_internals, quoted
 from ..ledger import canonical
+from ..ledger.cells import load_extension
 from ..ledger.ledger import Ledger
 from ..ledger.storage import sqlite
 from ..ledger.storage.store import Store
@@ -23,10 +24,8 @@ from ..privacy.accounting.measures import Measure, PrivacyBudget
 from ..rows.facts.declared import DeclaredFacts
 from ..rows.facts.kinds import Kind
 from .answers.earlier import KEPT, Answered, advice
-from .context import Slot, here, within
+from .context import Slot, here, noting_refusals, within
 from .query import UNNAMED, Query, Source
-
-P = ParamSpec("P")
 
 #: How many different queries are remembered, to show what another of them would cost.
 REMEMBERED = 12
@@ -118,8 +117,20 @@ class Session:
 
     @property
     def remaining(self) -> Epsilon | None:
-        """What is left of the budget: see `Ledger.remaining`."""
+        """What the next question may cost: what is left of the budget, see `Ledger.remaining`.
+
+        After a refused call of `session` that is nothing. Then it raises what a question raises,
+        `SessionError`, which says why and how to go on.
+        """
+        if self._refusal:
+            raise SessionError(self._refusal)
         return self.ledger.remaining
+
+    @property
+    def _refusal(self) -> str:
+        """Why nothing is released in it now; "" if it may be."""
+        slot = here().slot
+        return slot.refusal if slot.session is self else ""
 
     def _protected(self, source_id: str) -> ProtectedSource | None:
         """The protected source with an id, or None."""
@@ -165,10 +176,11 @@ class Session:
             )
 
     def __repr__(self) -> str:
-        return repr(self.ledger)
+        return "\n".join(filter(None, [self._refusal, repr(self.ledger)]))
 
     def _repr_html_(self) -> str:
-        return self.ledger._repr_html_()
+        refusal = f"<p>{escape(self._refusal)}</p>" if self._refusal else ""
+        return refusal + self.ledger._repr_html_()
 
 
 @dataclass(frozen=True)
@@ -189,32 +201,8 @@ made_tables: WeakValueDictionary[tuple[str, str], Engine] = WeakValueDictionary(
 _lock = threading.RLock()
 
 
-def _noted(opens: Callable[P, Session]) -> Callable[P, Session]:
-    """Note a refusal, because the next question would be asked in another session than the caller
-    meant, maybe in one without limit. A call without arguments only looks at the running session,
-    and one that only permits or forbids something doesn't say which session is meant.
-    """
-
-    @functools.wraps(opens)
-    def opened(*args: P.args, **kwargs: P.kwargs) -> Session:
-        given = {name for name, value in kwargs.items() if value is not None}
-        if all(value is None for value in args) and given <= {"experimental"}:
-            return opens(*args, **kwargs)
-        slot = here().slot
-        try:
-            found = opens(*args, **kwargs)
-        except BaseException as error:
-            slot.refused = getattr(error, "reason", str(error)) or "it was interrupted."
-            raise
-        if args or not given <= {"strict", "experimental"}:
-            slot.refused = ""
-        return found
-
-    return opened
-
-
 @hide_internals
-@_noted
+@noting_refusals
 def session(
     epsilon: object = None,
     *,
@@ -253,7 +241,10 @@ def session(
     session and resets nothing. A budget given to a session without one counts earlier releases.
     Another budget raises `SessionError`: call `dp.reset()` first. After a refusal nothing is
     released, not even in the running session, until a call with a budget or a store succeeds (the
-    running session's own will do) or `dp.reset()` is called.
+    running session's own will do) or `dp.reset()` is called; `remaining` says so, too.
+
+    In IPython and notebooks it also does what ``%load_ext dppandas`` does: answers are shown with
+    their errors, and ``%dp`` shows the ledger. ``%unload_ext dppandas`` undoes that for good.
 
     *Guarantee*: the sum of the losses of all answers never exceeds the budget, so everything
     released in the session together is epsilon-differentially private (sequential composition:
@@ -273,7 +264,9 @@ def session(
             raise SessionError(f"{name}={quoted(flag)} must be True or False.")
     terms = PrivacyBudget.parse(epsilon, delta, rho, delta_releases, accounting)
     # One line, or an interrupt could leave the lock behind: see `store`.
-    with _lock: return _started(slot, terms, strict, experimental, store)  # noqa: E701  # fmt: skip
+    with _lock: opened = _started(slot, terms, strict, experimental, store)  # noqa: E701  # fmt: skip
+    show_errors()
+    return opened
 
 
 def _started(
@@ -296,7 +289,7 @@ def _started(
     if store is not None and not running.ledger._store.is_at(store):
         raise SessionError(
             "a session is running that keeps its ledger elsewhere. End it with dp.reset() before "
-            "you use another ledger. To go on with it, call dp.session(…) with its own budget."
+            f"you use another ledger. To go on with it, call {running._terms.call}."
         )
     if strict is not None and strict != running.strict:
         raise SessionError(
@@ -316,24 +309,20 @@ def _started(
     return running
 
 
+def show_errors() -> None:
+    """Load the extension where IPython runs, so that answers are shown with their errors. An audit
+    leaves nothing behind, so it doesn't."""
+    if not is_scratch():
+        load_extension()
+
+
 def releasing() -> Session:
     """The session that a release is charged to. After `session` refused, there is none."""
     slot = here().slot
     found: Session = slot.session or session()
     if slot.refused:
-        raise _still_refused(slot)
+        raise SessionError(slot.refusal)
     return found
-
-
-def _still_refused(slot: Slot) -> SessionError:
-    """What is said until a session is asked for that can be had."""
-    running = slot.session
-    runs = "" if running is None or running.budget is None else f", such as {running._terms.call}"
-    return SessionError(
-        "the last dp.session(…) was refused, and answers in another session than you asked for "
-        f"are refused too. Call dp.session(…) with terms that can be met{runs}, or dp.reset() "
-        f"to start without a budget. The refusal was: {slot.refused}"
-    )
 
 
 def current() -> Session:

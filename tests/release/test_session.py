@@ -3,6 +3,7 @@
 import io
 import math
 import pickle
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -155,6 +156,76 @@ class TestRefusedSessions:
         dp.reset()
         people().dp.count(epsilon=1)
         assert dp.ledger().budget is None
+
+    @pytest.mark.parametrize("has_store", [False, True])
+    def test_what_remains_and_the_next_question_agree(
+        self, tmp_path: Path, has_store: bool
+    ) -> None:
+        """Both answer from one ledger, or both say what is the matter and how to go on."""
+        terms = {"epsilon": 9, **({"store": tmp_path / "a.ledger"} if has_store else {})}
+        before, left = dp.session(**terms), Fraction(9)
+        slips: tuple[dict[str, Any], ...] = (
+            {"epsilon": 2}, {"epsilon": 9, "delta": 1e-6}, {"rho": 1, "delta": 1e-6},
+            {"epsilon": 9, "store": tmp_path / "b.ledger"}, {"epsilon": -1}, {"epsilom": 9},
+            {"strict": True},
+        )  # fmt: skip
+        for slip in slips:
+            with noted(slip):
+                people().dp.count(epsilon=1)
+                left -= 1
+                assert dp.session().remaining == dp.ledger().remaining == left
+                refusal(lambda s=slip: dp.session(**s), error=dp.DPError)
+                asked = refusal(lambda: people().dp.count(epsilon=1), error=SessionError)
+                assert refusal(lambda: dp.session().remaining, error=SessionError) == asked
+                assert asked.removesuffix(" Nothing was computed or charged.") in repr(before)
+                assert "dp.session(epsilon=9)" in asked
+                assert dp.session() is before
+                assert dp.ledger().remaining == left  # which tells what was charged
+                assert dp.session(epsilon=9).remaining == left
+
+    def test_without_a_budget_they_agree_too(self) -> None:
+        people().dp.count(epsilon=1)
+        assert dp.session().remaining is None
+        refusal(lambda: dp.session(epsilon=-2))
+        asked = refusal(lambda: people().dp.count(epsilon=1), error=SessionError)
+        assert refusal(lambda: dp.session().remaining, error=SessionError) == asked
+        assert dp.session(epsilon=3).remaining == 2
+        refusal(lambda: dp.session(epsilon=4), error=SessionError)
+        ended = dp.session()
+        dp.reset()
+        assert dp.session().remaining is None
+        assert ended.remaining == 2  # as its closed ledger has it
+        people().dp.count(epsilon=1)
+
+    def test_a_cell_that_runs_again_changes_nothing(self, tmp_path: Path) -> None:
+        for terms in ({"epsilon": 1}, {"epsilon": 1, "store": tmp_path / "a.ledger"}):
+            with noted(terms):
+                dp.reset()
+                for run in range(1, 4):
+                    found = dp.session(**terms)
+                    people().dp.count(epsilon="0.1")
+                    assert dp.session() is found
+                    assert found.remaining == dp.ledger().remaining == 1 - Fraction(run, 10)
+
+    def test_a_message_gives_the_call_of_any_budget(self) -> None:
+        budgets: tuple[dict[str, Any], ...] = (
+            {"epsilon": 0.1}, {"epsilon": Fraction(1, 3)}, {"epsilon": 10**30 + 1},
+            {"epsilon": "0.1234567890123456789"}, {"epsilon": "1e-9"},
+            {"epsilon": 2, "delta": 1e-6}, {"epsilon": 2, "delta": Fraction(1, 3 * 10**6)},
+            {"rho": 0.1, "delta": 1e-6}, {"rho": 0.1, "delta": 1e-6, "delta_releases": 1e-7},
+            {"epsilon": 2, "delta": 1e-6, "accounting": "zcdp"},
+        )  # fmt: skip
+        for terms in budgets:
+            with noted(terms):
+                dp.reset()
+                before = dp.session(**terms)
+                for other in ({"epsilon": 77}, {"epsilon": 1, "store": "other.ledger"}):
+                    said = refusal(lambda o=other: dp.session(**o), error=SessionError)
+                    (call,) = re.findall(r"dp\.session\([^…]+?\)", said)
+                    assert eval(call, {"dp": dp}) is before
+                refusal(lambda: dp.session(epsilon=77), error=SessionError)
+                asked = refusal(lambda: people().dp.count(epsilon=1), error=SessionError)
+                assert call in asked
 
     def test_an_interrupted_one_is_no_session(self, monkeypatch: pytest.MonkeyPatch) -> None:
         with monkeypatch.context() as patch:

@@ -10,13 +10,25 @@ class Cells:
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
-        self._running: object = None
+        self._running = self._loading()
         self._first: dict[object, int] = {}
         self._cell: dict[int, object] = {}
 
+    def _loading(self) -> object:
+        """The cell that loads the extension, which began before anybody could hear of it."""
+        parent: dict[str, Any] = getattr(
+            self._shell, "get_parent", dict
+        )()  # what a front end asked of its kernel
+        history = getattr(self._shell, "history_manager", None)
+        texts = getattr(history, "input_hist_raw", ())
+        number = self._shell.displayhook.prompt_count
+        text = texts[number] if 0 < number < len(texts) else None
+        return parent.get("metadata", {}).get("cellId") or (text and hash(text))
+
     def started(self, info: Any) -> None:
         """Note which cell IPython is about to run."""
-        self._running = getattr(info, "cell_id", None) or hash(info.raw_cell)
+        cell_id = getattr(info, "cell_id", None)
+        self._running = cell_id or hash(info.raw_cell.rstrip("\n"))  # as IPython's history has it
 
     def now(self) -> int:
         """The number of the cell that is running."""

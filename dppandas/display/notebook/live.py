@@ -19,6 +19,7 @@ from IPython.display import HTML, DisplayHandle
 from ...engines.parallel import started
 from ...errors import DPError
 from ...ledger.ledger import Ledger
+from ...release.session import Session
 from .view import View
 
 #: Seconds between two updates, at least. The last state is always shown in the end.
@@ -77,6 +78,12 @@ class Live:
         else:
             view.update()
         view.show()
+
+    def show_session(self, session: Session) -> None:
+        """Show its ledger, and first why its next question would be refused."""
+        if session._refusal:
+            print(session._refusal)
+        self.show(session.ledger)
 
     def _changed(self, ledger: Ledger) -> None:
         with self._lock:

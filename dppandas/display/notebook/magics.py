@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import StdinNotImplementedError, UsageError
 from IPython.core.magic import Magics, line_magic, magics_class
 
 from ...errors import DPError
-from ...release.session import ledger, reset, session
+from ...release.session import reset, session
 
 if TYPE_CHECKING:
     from .guard import Guard
     from .live import Live
 
 COMMANDS = ("budget", "guard", "reset")
+#: What may follow ``%dp budget`` by name: the arguments of `session`.
+TERMS = (
+    "epsilon", "delta", "rho", "delta_releases", "accounting", "strict", "experimental", "store",
+)  # fmt: skip
+FLAGS = {"True": True, "False": False}
 
 
 @magics_class
@@ -32,15 +38,19 @@ class DpMagics(Magics):
 
         %dp             show the ledger here, live
         %dp budget 2    dp.session(epsilon=2), and show it
+        %dp budget 2 delta=1e-6 store=survey.ledger
+                        the same with a δ, and a file that keeps the ledger
+        %dp budget rho=0.1 delta=1e-6
+                        a limit on ρ; all arguments of dp.session may be given like this
         %dp guard on    show the schema, not the rows, of frames of protected sources (off: rows)
         %dp reset       dp.reset(), after asking; nothing is refunded
         %dp reset -y    the same without asking
         """
         command, *arguments = line.split() or [""]
         if command == "" and not arguments:
-            self._live.show(ledger())
-        elif command == "budget" and len(arguments) == 1:
-            self._budget(arguments[0])
+            self._live.show_session(session())
+        elif command == "budget" and arguments:
+            self._budget(line.split(maxsplit=1)[1])
         elif command == "guard" and arguments in ([], ["on"], ["off"]):
             self._set_guard(arguments)
         elif command == "reset" and arguments in ([], ["-y"]):
@@ -51,9 +61,10 @@ class DpMagics(Magics):
                 "%dp? explains them."
             )
 
-    def _budget(self, epsilon: str) -> None:
+    def _budget(self, line: str) -> None:
         try:
-            self._live.show(session(epsilon=epsilon).ledger)
+            values, named = _arguments(line)
+            self._live.show(session(*values, **named).ledger)
         except DPError as error:
             raise UsageError(str(error)) from None
 
@@ -82,11 +93,39 @@ class DpMagics(Magics):
         return answer.strip().lower() in ("y", "yes")
 
 
+def _arguments(line: str) -> tuple[list[str], dict[str, Any]]:
+    """What a line gives to `session`, which notes that it was refused if it can't be had."""
+    words = shlex.shlex(line, posix=True)
+    words.whitespace_split, words.escape, words.commenters = (
+        True,
+        "",
+        "",
+    )  # a file may have any name
+    values: list[str] = []
+    named: dict[str, Any] = {}
+    try:
+        for word in words:
+            name, is_named, value = word.partition("=")
+            if not is_named:
+                values.append(word)
+            elif name in named:
+                return [line], {}  # which is no ε
+            else:
+                named[name] = (
+                    FLAGS.get(value, value) if name in ("strict", "experimental") else value
+                )
+    except ValueError:  # a quote isn't closed
+        return [line], {}
+    return values, named
+
+
 def complete(shell: Any, event: Any) -> list[str]:
     """What can follow %dp."""
     words = event.line.split()
     if len(words) <= (1 if event.line.endswith(" ") else 2):
         found = [f"{command} " for command in COMMANDS]
+    elif words[1] == "budget":
+        found = [f"{name}=" for name in TERMS]
     else:
         found = {"reset": ["-y"], "guard": ["on", "off"]}.get(words[1], [])
     return [each for each in found if each.startswith(event.symbol)]

@@ -201,6 +201,17 @@ def format_exact(value: Fraction) -> str:
     return "-" * (n < 0) + digits[:whole] + "." * (places > 0) + digits[whole:]
 
 
+def literal(value: Fraction) -> str:
+    """The code of a number that means just this one: a float's digits, or else a string.
+
+    >>> literal(Epsilon(1, 2)), literal(Epsilon(1, 3))
+    ('0.5', "'1/3'")
+    """
+    exact = str(value)
+    is_float = "/" not in exact and Fraction(str(float(exact))) == value
+    return exact if is_float else repr(exact)
+
+
 def in_short(value: Fraction, down: bool = False, digits: int = 6) -> str:
     """A number for people: decimals of up to six digits as they are, others to about four digits.
 

@@ -171,11 +171,15 @@ class PrivacyBudget:
 
     @property
     def call(self) -> str:
-        """How a session of this budget is asked for."""
-        if self.limit is None or self.measure is Measure.ZCDP:
-            return "dp.session(…) with its own budget"
-        delta = "" if self.measure is Measure.PURE else f", delta={self.limit.delta}"
-        return f"dp.session(epsilon={self.limit.epsilon}{delta})"
+        """The code that asks for a session of this budget; if it has none, that gives it one."""
+        if self.limit is None:
+            return "dp.session(epsilon=…)"
+        if self.measure is Measure.ZCDP:
+            said = {"rho": self.limit.rho, "delta": self.delta, "delta_releases": self.limit.delta}
+        else:
+            said = {"epsilon": self.limit.epsilon, "delta": self.limit.delta}
+        given = [f"{name}={losses.literal(value)}" for name, value in said.items() if value]
+        return f"dp.session({', '.join(given)})"
 
     def asked(
         self,

@@ -238,17 +238,21 @@ def test_formatters_of_others_stay_and_come_back(exact: None) -> None:
         InteractiveShell.clear_instance()
 
 
-def test_no_extension_no_card() -> None:
+def test_an_import_alone_loads_nothing_and_a_session_does() -> None:
     code = (
-        "import pandas as pd, dppandas, sys\n"
+        "import pandas as pd, dppandas as dp, sys\n"
         "from IPython.core.interactiveshell import InteractiveShell\n"
         "s = InteractiveShell.instance()\n"
+        "from dppandas import *\n"
+        "print(len(s.extension_manager.loaded), 'dppandas.display.notebook' in sys.modules)\n"
         "c = pd.Series(['a']).dp.value_counts(keys=['a'], epsilon=1)\n"
+        "print('dppandas-card' in s.display_formatter.format(c)[0]['text/html'])\n"
+        "s.run_line_magic('unload_ext', 'dppandas')\n"
+        "dp.session(epsilon=2)\n"
         "print(s.display_formatter.format(c)[0] == {'text/plain': repr(c)})\n"
-        "print('dppandas.display.cards.card' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True", "False"]
+    assert done.stdout.split() == ["0", "False", "True", "True"]
 
 
 def test_a_big_answer_is_matched_without_a_look_at_each_label(

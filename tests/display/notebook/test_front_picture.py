@@ -22,8 +22,7 @@ STATIC = ROOT / "docs" / "_static"
 SHOWN = STATIC / "notebook.txt"
 
 CELLS = [
-    """%load_ext dppandas
-from statsmodels.datasets import fair
+    """from statsmodels.datasets import fair
 
 import dppandas as dp
 

@@ -1,7 +1,9 @@
 """%load_ext dppandas in a terminal's IPython: magics, help, completion, unloading."""
 
+import inspect
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -9,9 +11,12 @@ import pandas as pd
 import pytest
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
+from notes import noted
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.display.notebook.magics import TERMS
+from dppandas.errors import SessionError
 
 
 @pytest.fixture
@@ -32,6 +37,59 @@ def test_dp_budget_sets_and_shows_it(shell: Any, capsys: Any) -> None:
     shell.run_line_magic("dp", "budget 0.3")
     assert dp.ledger().budget == dp.session(epsilon="0.3").budget
     assert "0.3 of ε = 0.3 left" in capsys.readouterr().out
+
+
+def test_dp_budget_takes_what_a_session_takes(shell: Any, tmp_path: Path) -> None:
+    file = tmp_path / "a b #1.ledger"
+    lines: dict[str, dict[str, Any]] = {
+        "budget 2 delta=1e-6": {"epsilon": 2, "delta": 1e-6},
+        "budget epsilon=1/3": {"epsilon": "1/3"},
+        "budget rho=0.1 delta=1e-6 delta_releases=1e-7":
+            {"rho": 0.1, "delta": 1e-6, "delta_releases": 1e-7},
+        "budget delta=1e-6 2 accounting=zcdp": {"epsilon": 2, "delta": 1e-6, "accounting": "zcdp"},
+        "budget 1 strict=True experimental=False":
+            {"epsilon": 1, "strict": True, "experimental": False},
+        f"budget 2 store='{file}'": {"epsilon": 2, "store": file},
+        f'budget store="{file}"': {"store": file},  # which has its budget
+    }  # fmt: skip
+    for line, terms in lines.items():
+        with noted(line):
+            dp.reset()
+            shell.run_line_magic("dp", line)
+            made = dp.session()
+            assert dp.session(**terms) is made
+            assert (made.ledger._store.identity != "") == ("store" in terms)
+            dp.reset()
+            assert made._terms == dp.session(**terms)._terms
+            assert made.strict is terms.get("strict", False)
+    assert (*inspect.signature(dp.session).parameters,) == TERMS
+    assert {f"{name}=" for name in TERMS} <= {*shell.complete("", "%dp budget 2 ", 13)[1]}
+
+
+def test_a_budget_that_is_refused_leaves_no_other_session_to_answer(shell: Any) -> None:
+    """Or a slip of the pen would leave one without a limit."""
+    for words in ("two", "-1", "1 2", "2 dleta=1e-6", "2 epsilon=2", "2 delta=1e-6 delta=1e-6",
+                  "2 store='x", "2 delta=", "=", "2 strict=yes"):  # fmt: skip
+        with noted(words):
+            dp.reset()
+            refusal(lambda w=words: shell.run_line_magic("dp", f"budget {w}"), error=UsageError)
+            refusal(lambda: pd.Series([1]).dp.count(epsilon=1), "was refused", SessionError)
+            assert dp.ledger().budget is None
+
+
+def test_a_refusal_is_shown_above_the_ledger_until_it_is_settled(shell: Any, capsys: Any) -> None:
+    dp.session(epsilon=1)
+    refusal(lambda: shell.run_line_magic("dp", "budget 2"), "Go on by", UsageError)
+    for show in ("%dp", "dp.session()", "print(dp.session())"):
+        shell.push({"dp": dp})
+        shell.run_cell(show)
+        said = capsys.readouterr().out
+        assert said.index("was refused") < said.index("1 of ε = 1 left")
+    assert "was refused" in dp.session()._repr_html_()
+    shell.run_line_magic("dp", "budget 1")
+    shell.run_line_magic("dp", "")
+    assert "was refused" not in capsys.readouterr().out
+    assert "was refused" not in dp.session()._repr_html_()
 
 
 @pytest.mark.parametrize(
@@ -56,6 +114,8 @@ def test_help_names_every_command(shell: Any, capsys: Any) -> None:
     shell.run_line_magic("pinfo", "%dp")
     out = capsys.readouterr().out
     assert "%dp budget 2" in out
+    assert "delta=1e-6 store=survey.ledger" in out
+    assert "rho=0.1" in out
     assert "%dp reset" in out
 
 
