@@ -22,6 +22,7 @@ from ..rows.expressions import Chunk, Expression
 from ..rows.facts import kinds
 from ..rows.facts.kinds import Kind, Schema
 from ..rows.values.vectors import Mask
+from .given_rows import CROWD, over_rows
 from .layout import Cells, Codes, Interval, Layout, by_name, format_number, spread
 
 Partial = npt.NDArray[np.int64]
@@ -31,9 +32,6 @@ Floats = npt.NDArray[np.float64]
 #: become) and the filter, and accumulates what the kernel returns.
 BranchKernel = Callable[[Sequence[Chunk], Expression | None], Any]
 RowPass = Callable[[BranchKernel, Callable[[], Accumulator]], Any]
-
-#: Answers with more numbers than this show no range of errors.
-CROWD = 2**12
 
 #: How many rows there are at most: in all, or for each cell and column; None where unknown.
 RowLimit = Sequence[float] | float | None
@@ -291,6 +289,14 @@ class Statistic(ABC):
         """The error in words before the release, as far as public facts decide it."""
         return self.expected(law.half_width(confidence, self.size))
 
+    def expected_over(self, law: Any, confidence: float, rows: float) -> str:
+        """`expected_at`, if each number is taken over about this many rows."""
+        return over_rows(self, law, confidence, rows)
+
+    def evenly(self, rows: float) -> list[int]:
+        """The integers of such rows, spread evenly; none if no error depends on them."""
+        return []
+
     def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float, before: str) -> str:
         """The error of an answer in words, for each column asked about. Where the answer doesn't
         decide it, or has many numbers, the words from before the release."""
@@ -306,10 +312,8 @@ class Statistic(ABC):
         names = self.asked_columns
         pairs = list(zip(errors, self.typed_errors(errors), strict=True))
         ranges = [spread(pairs[i :: len(names)]) for i in range(len(names))]
-        if not all(ranges):
-            return ""
-        said = by_name(names, ranges, "ranks" if self.in_ranks else "")
-        return f"each {said}" if self.each else said
+        said = by_name(names, ranges, "ranks" if self.in_ranks else "") if all(ranges) else ""
+        return f"each {said}" if self.each and said else said
 
     def comparable(self) -> Statistic:
         """This statistic with all its integers on one scale, as a selection needs it."""

@@ -20,6 +20,7 @@ from ..rows.facts import kinds
 from ..rows.facts.bounds import Bounds, Grid
 from ..rows.values.vectors import Mask, as_numbers
 from .base import Partial, RowLimit, RowPass, Statistic, with_kept
+from .given_rows import at
 from .layout import Codes, Interval, format_number
 from .quantile_windows import CountAccumulator, Integers, PointAccumulator, Window, sort_by_cell
 
@@ -192,6 +193,10 @@ class Quantiles(Statistic):
 
     def expected_at(self, law: Any, confidence: float) -> str:
         return f"± {format_number(max(law.rank_errors(confidence)))} ranks"
+
+    def expected_over(self, law: Any, confidence: float, rows: float) -> str:
+        said = f"± {format_number(self.error_before(law, confidence, rows))} ranks"
+        return said if said == self.expected_at(law, confidence) else f"{said} {at(rows)}"
 
 
 def _numbers(points: Integers, grid: Grid, bounds: Bounds) -> npt.NDArray[np.float64]:

@@ -60,6 +60,9 @@ class Smooth(Quantiles, registered=False):
     def expected_at(self, law: Any, confidence: float) -> str:
         return ""
 
+    def expected_over(self, law: Any, confidence: float, rows: float) -> str:
+        return ""
+
 
 @dataclass(frozen=True)
 class SmoothQuantile(Smooth):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,13 +34,18 @@ def parse_confidence(confidence: object) -> float:
 
 def parse_rows(rows: object) -> float | None:
     """The approximate number of rows: a number above 0, or None."""
-    if rows is None or (
+    if rows is None:
+        return None
+    if (
         isinstance(rows, NUMBERS)
         and not isinstance(rows, bool | np.bool_)
-        and 0 < rows < float("inf")
+        and 0 < rows <= sys.float_info.max
     ):
-        return cast("float | None", rows)
-    raise QueryError(f"expected_rows={quoted(rows)} must be a number above 0.")
+        return float(rows)
+    raise QueryError(
+        f"expected_rows={quoted(rows)} must be a number above 0. Write expected_rows=1000, for "
+        "example."
+    )
 
 
 def error_before(query: Query, confidence: float, rows: float | None) -> float:
@@ -60,11 +66,16 @@ def typed_error(statistic: Statistic, error: float) -> Any:
     return error if ruler is None or statistic.in_ranks else ruler.length(error, math.ceil)
 
 
-def in_words(statistic: Statistic, mechanism: Mechanism | CombinedNoise) -> str:
-    """The error at 95 % that public facts decide; "" if they don't."""
+def in_words(
+    statistic: Statistic, mechanism: Mechanism | CombinedNoise, rows: float | None = None
+) -> str:
+    """The error at 95 % that public facts decide; "" if they don't. ``rows``: about how many rows
+    each number is taken over."""
     if isinstance(mechanism, Selection):
         utility_gap = statistic.error(mechanism.utility_gap(CONFIDENCE, statistic.size))
         return "" if utility_gap is None else f"gap ≤ {statistic.in_short(utility_gap)}"
+    if rows is not None:
+        return statistic.expected_over(mechanism, CONFIDENCE, rows)
     return statistic.expected_at(mechanism, CONFIDENCE)
 
 

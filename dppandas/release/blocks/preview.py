@@ -19,6 +19,7 @@ from ...privacy.accounting.composition import ParallelComposition
 from ...privacy.accounting.losses import NO_DELTA, NO_EPSILON, NO_RHO, Epsilon, Loss
 from ...privacy.mechanisms.base import Mechanism
 from .. import context
+from ..accuracy import expected
 from ..answers.records import PREVIEW, Record
 from ..query import Query
 from ..session import current
@@ -39,8 +40,9 @@ class _Account:
 class Preview:
     """The releases that a block would make: see `preview`."""
 
-    def __init__(self, replays: bool = False) -> None:
+    def __init__(self, replays: bool = False, rows: float | None = None) -> None:
         self._replays = replays  # whether it returns stored answers
+        self._rows = rows  # about how many rows each number is taken over
         self._is_blank = False  # whether it made an answer up
         self._entries: list[Entry] = []
         self._bought: Counter[str] = Counter()  # draws of each query that the block would pay for
@@ -90,7 +92,8 @@ class Preview:
         loss = Loss() if is_free else draft.loss
         self._bought[draft.key] += not is_free
         status = "replayed" if is_free else "new"
-        self._entries.append(draft._replace(loss=loss, status=status))
+        error = expected.in_words(query.statistic, mechanism, self._rows)
+        self._entries.append(draft._replace(loss=loss, status=status, error=error))
         account.after = account.after.plus([((draft.source, draft.path), loss)])
         if before is not None:
             return record(before)
@@ -225,7 +228,8 @@ def all_or_none(program: Callable[[], R]) -> R:
     return program()
 
 
-def preview() -> Preview:
+@hide_internals
+def preview(*, expected_rows: float | None = None) -> Preview:
     """Run code without releasing anything, and see what it would release.
 
     ``with dp.preview() as plan: ...`` checks every call in the block as usual and refuses what is
@@ -238,10 +242,19 @@ def preview() -> Preview:
     that nobody declared are empty. If the budget can't pay, nothing is raised: ``plan.missing``
     says how much is missing.
 
+    expected_rows : about how many rows each mean, variance, share or quantile is taken over (in a
+        group: the rows of that group; for a weighted mean, the total weight), from public
+        knowledge. Then the plan shows an error for all that has one: to first order for means and
+        variances; for deviations, shares of keys, covariances and correlations, which depend on the
+        answer, that of rows spread evenly over keys and between bounds. Without it such an error
+        is "≈ 363.9/n", or missing. It changes no loss.
+
     A preview is for code of this thread (or async task); other threads release as ever. The outer
     of two nested previews lists nothing of the inner one. If questions are made from answers, two
     that would differ may be equal in a preview, and the second one looks free: preview such a block
     round by round. `dp.session` and `dp.protect` do in a block what they always do.
+
+    Raises `QueryError` for an expected_rows that isn't a number above 0.
 
     *Guarantee*: no row is read for an answer, and nothing is charged.
 
@@ -255,6 +268,10 @@ def preview() -> Preview:
     (1.147, False, 'ε = 0.147', 0)
     >>> plan.to_frame()["error"].tolist()
     ['± 20', '≈ 363.9/n']
+    >>> with dp.preview(expected_rows=300) as plan:
+    ...     mean = people["age"].mean(bounds=(0, 99), epsilon=1)
+    >>> plan.to_frame()["error"].tolist()
+    ['≈ 1.213 at n = 300']
     >>> dp.reset()
     """
-    return Preview()
+    return Preview(rows=expected.parse_rows(expected_rows))

@@ -118,6 +118,11 @@ class Contingency(Count):
     def error(self, half_width: int) -> float | None:
         return None if self.share or self.margins else half_width
 
+    def evenly(self, rows: float) -> list[int]:
+        cells = len(self.cells)
+        among = {"all": cells, "index": self.width, "columns": cells // self.width}
+        return [math.ceil(rows / among[self.share])] * cells if self.share else []
+
     def is_count(self, schema: Schema) -> bool:
         return not self.share
 

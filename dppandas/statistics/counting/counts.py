@@ -101,6 +101,9 @@ class Count(Statistic):
     def error(self, half_width: int) -> float | None:
         return None if self.share_of else half_width
 
+    def evenly(self, rows: float) -> list[int]:
+        return [math.ceil(rows / self.share_of)] * self.size if self.share_of else []
+
     def is_count(self, schema: Schema) -> bool:
         return not self.share_of
 

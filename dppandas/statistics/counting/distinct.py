@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -105,6 +106,9 @@ class Truncation(Statistic):
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return shares(noisy, 2)
+
+    def evenly(self, rows: float) -> list[int]:
+        return [math.ceil(rows / 2)] * 2
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
         return share_intervals(noisy, half_width, 2)

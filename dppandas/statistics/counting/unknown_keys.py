@@ -263,6 +263,13 @@ class UndeclaredKeys(Sparse):
         expected = self.inner.expected_at(law.values, confidence)
         return f"each {expected}" if expected else ""
 
+    def expected_over(self, law: Any, confidence: float, rows: float) -> str:
+        if self.inner is None:
+            return self.expected_at(law, confidence)
+        one = replace(self.inner, cells=Numbered(count=1))
+        expected = one.expected_over(law.values, confidence, rows)
+        return f"each {expected}" if expected else ""
+
 
 @dataclass(frozen=True)
 class Unique(Sparse):

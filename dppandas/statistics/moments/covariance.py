@@ -104,6 +104,15 @@ class Covariance(CovarianceTable):
             share[~there] = 0
         return [*shares, np.where(there, 0, WHOLE)] if self.gaps else shares
 
+    def evenly(self, rows: float) -> list[int]:
+        """The mean share of each node is the same, if values are spread evenly; none is missing."""
+        found: list[int] = []
+        for block in self.blocks:
+            each = round(Fraction(rows) * WHOLE / self.nodes ** len(block))
+            states = itertools.product(range(self.states), repeat=len(block))
+            found += [each if max(state) < self.nodes else 0 for state in states]
+        return found * len(self.cells)
+
     # from noisy integers to numbers
 
     def sums(self, noisy: Sequence[int], i: int, j: int) -> NoisySums:

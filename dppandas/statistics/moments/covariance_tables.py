@@ -181,7 +181,9 @@ class CovarianceTable(Statistic, registered=False):
     def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
         """The tables of all cells share the risk, and so do the numbers within a table."""
         risk = (1 - confidence) / len(self.cells)
-        return [ends for cell in self._by_cell(noisy) for ends in self._ranges(cell, law, risk)]
+        cells = [tuple(cell) for cell in self._by_cell(noisy)]
+        found = {cell: self._ranges(cell, law, risk) for cell in {*cells}}
+        return [ends for cell in cells for ends in found[cell]]
 
     def _ranges(self, noisy: Sequence[int], law: Any, risk: float) -> list[Interval]:
         """An interval for each entry, widened to hold its estimate."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
@@ -71,6 +72,10 @@ class Mean(Clipped):
             intervals.append((low, high))
         return intervals
 
+    def evenly(self, rows: float) -> list[int]:
+        half = [round(Fraction(rows) * grid.high / 2) for grid in self.grids]
+        return half * (2 * len(self.cells))
+
     def ratios_by_column(self, half_width: int) -> list[float]:
         """Noise w in a sum of n·T, for n values, moves the mean by width·w/(nT)."""
         widths = zip(self.bounds, self.grids, strict=True)
@@ -118,6 +123,10 @@ class WeightedMean(Mean):
             for side, part in enumerate((above, weight - above)):
                 out[side, :, column] = sum_by(codes, part.astype(np.float64), cells)
         return out.reshape(-1)
+
+    def evenly(self, rows: float) -> list[int]:
+        half = round(Fraction(rows) / Fraction(self.weight_grid.step) / 2)
+        return [half] * self.size
 
     def ratios_by_column(self, half_width: int) -> list[float]:
         """Noise w moves the mean by width·w/V, where V is the sum of weights in place of n."""

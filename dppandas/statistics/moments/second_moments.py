@@ -45,6 +45,12 @@ class SecondMoments(CovarianceTable):
         factors.insert(0, np.where(there, WHOLE, 0))
         return ((factors[i] * factors[j] + WHOLE // 2) >> BITS for i, j in _pairs(len(grids)))
 
+    def evenly(self, rows: float) -> list[int]:
+        """x² has the mean ⅓, x and products of two columns 0, if all are spread evenly."""
+        means = {True: Fraction(1, 3), False: Fraction(0)}
+        each = [1 if not j else means[i == j] for i, j in _pairs(len(self.operands))]
+        return [round(Fraction(rows) * WHOLE * mean) for mean in each] * len(self.cells)
+
     def sums(self, noisy: Sequence[int], i: int, j: int) -> NoisySums:
         """The sums of 1, x, y, x², xy and y²; for one column of 1, x and x²."""
         wanted = combinations_with_replacement(sorted({0, i + 1, j + 1}), 2)

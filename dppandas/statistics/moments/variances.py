@@ -102,6 +102,11 @@ class Variance(Clipped):
         step *= _power_of_two(width)
         return float(round(variance / step) * step)
 
+    def evenly(self, rows: float) -> list[int]:
+        """The means of (1-u)², 2u(1-u) and u² are a third, if u is spread evenly over [0, 1]."""
+        third = [round(Fraction(rows) * grid.high / 3) for grid in self.grids]
+        return third * (3 * len(self.cells))
+
     def ratios_by_column(self, half_width: int) -> list[float] | None:
         """An upper bound for n values; None for a deviation, where it depends on the deviation."""
         if self.root:
