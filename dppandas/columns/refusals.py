@@ -12,12 +12,11 @@ that row, or on the rows of its unit, alone.
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Collection
 from typing import NamedTuple
 
-from ..errors import UnsupportedVerb
+from ..errors import UnsupportedVerb, nearest
 from ..release import foreign
 
 _ORDER = "rows have no order, because which one comes first depends on other rows"
@@ -299,6 +298,6 @@ def refuse(
         return UnsupportedVerb(f"{kind} have no {name!r}: {found}")
     names = {str(column): f"the column {column!r}" for column in columns}
     names |= {each: repr(each) for each in dir(of) if each[0] != "_" and each not in names}
-    near = difflib.get_close_matches(name, names, n=1)
+    near = nearest(name, names)
     hint = f" Did you mean {names[near[0]]}?" if near else ""
     return UnsupportedVerb(f"{kind} have no {name!r}.{hint} They answer {answers}.")
