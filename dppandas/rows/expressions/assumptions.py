@@ -243,8 +243,8 @@ def refusal(found: Iterable[Assumption], protects: str) -> str:
     line = ", ".join(f"{name!r}: {kind!r}" for name, kind in declared.items())
     texts = "" if kinds.TEXT in declared.values() else ", 'text' if they are texts"
     return (
-        f"nobody declared what {names} {'holds' if len(declared) == 1 else 'hold'}, and of another "
-        f"kind the answer would be about nothing. Declare what the cells are{texts}: "
+        f"it isn't declared what {names} {'holds' if len(declared) == 1 else 'hold'}. If it isn't "
+        f"what the question needs, the answer means nothing. Declare what the cells are{texts}: "
         f"{protects}(df, …, kinds={{{line}}})."
     )
 
@@ -252,8 +252,8 @@ def refusal(found: Iterable[Assumption], protects: str) -> str:
 def note(each: Assumption, protects: str) -> str:
     """What is said of a column that is taken to be of a kind."""
     return (
-        f"{each.column!r} is taken to hold values of kind {each.kind}, because nobody declared its "
-        "kind: cells of other kinds match nothing, or count as missing. To declare it: "
+        f"{each.column!r} is taken to hold values of kind {each.kind}, because its kind isn't "
+        "declared: cells of other kinds match nothing, or count as missing. To declare it: "
         f"{protects}(df, …, kinds={{{each.column!r}: {each.kind!r}}}). Questions about a declared "
         "column are new ones."
     )

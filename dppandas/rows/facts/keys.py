@@ -220,8 +220,7 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
         first = min(same, seen.setdefault(label, position))
         if first != position:  # don't quote the label: it may have been read from a column
             raise QueryError(
-                f"{named} names one label twice, at {first} and {position}. Give each "
-                "label once."
+                f"{named} names one label twice, at {first} and {position}. Give each label once."
             )
     return labels
 

@@ -4,8 +4,7 @@ compared: those of a call with those of a declared domain."""
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from itertools import islice
-from os.path import commonprefix
+from itertools import islice, takewhile
 from typing import Any
 
 #: The most declared labels, and the most others, that are compared.
@@ -32,12 +31,18 @@ def is_slip(one: str, other: str) -> bool:
     """Whether two words differ by a letter that is missing, added or wrong, by two that are
     swapped, or only by capitals or spaces around. Names that differ by digits are two names."""
     one, other = one.strip().casefold(), other.strip().casefold()
-    start = len(commonprefix([one, other]))
+    start = _shared(one, other)
     a, b = one[start:], other[start:]
-    end = len(commonprefix([a[::-1], b[::-1]]))
+    end = _shared(a[::-1], b[::-1])
     a, b = a[: len(a) - end], b[: len(b) - end]
     if not a + b:
         return True
     if min(len(one), len(other)) < SHORTEST or any(letter.isdigit() for letter in a + b):
         return False
     return max(len(a), len(b)) == 1 or (len(a) == 2 and a == b[::-1])
+
+
+def _shared(one: str, other: str) -> int:
+    """How many letters two words begin with alike."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -45,8 +45,8 @@ class Unit:
             return cls()
         if column not in columns:
             raise QueryError(
-                f"unit={quoted(column)} isn't a column.{did_you_mean(column, columns)} The columns: "
-                f"{some_names(columns)}."
+                f"unit={quoted(column)} isn't a column.{did_you_mean(column, columns)} The "
+                f"columns: {some_names(columns)}."
             )
         if rows is None:
             raise MissingArgument(
