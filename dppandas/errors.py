@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import difflib
 import functools
 import inspect
 import linecache
@@ -36,7 +37,7 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from fractions import Fraction
 from itertools import combinations, pairwise
 from types import CodeType, FrameType
@@ -65,6 +66,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _PLAIN = (str, bytes, numbers.Number, datetime.date, datetime.timedelta, type(None))
+#: Other names of statistics.
+_SYNONYMS = {"avg": "mean", "average": "mean", "stddev": "std", "stdev": "std", "variance": "var"}
 
 
 def __dir__() -> list[str]:
@@ -88,6 +91,12 @@ def quoted(value: object) -> str:
 def is_one_of(value: object, words: Collection[str]) -> bool:
     """Whether an argument is one of some words; a frame of all things compares elementwise."""
     return isinstance(value, str) and value in words
+
+
+def nearest(name: object, known: Iterable[str], most: int = 1) -> list[str]:
+    """The known names that a misspelt one may stand for."""
+    names, meant = list(known), _SYNONYMS.get(str(name), "")
+    return [meant] if meant in names else difflib.get_close_matches(str(name), names, n=most)
 
 
 class DPError(Exception):
@@ -224,8 +233,7 @@ _OTHERS = ("IPython", "ipykernel", "numpy", "pandas")
 
 
 def _in_lines(text: str, most: int) -> list[str]:
-    """A text in as few lines as hold it, or in as many as may be, which are then as even as can be.
-    They end with sentences: front ends wrap what is too long for them."""
+    """A text wrapped after sentences, to at most so many lines of about equal length."""
     sentences = re.split(r"(?<=[.?]) (?=[A-Z.])", text)
     best = [text]
     for number in range(1, min(most, len(sentences)) + 1):
@@ -313,7 +321,7 @@ def hide_internals(
                 wrong = _misfit(error, (code, call.__code__))
                 if not wrong:
                     raise
-            raise QueryError(f"{function.__name__}: {wrong}. It takes {names}.")
+            raise QueryError(f"{function.__name__}: {_explained(wrong, function, names)}")
         except (DPError, KeyboardInterrupt) as error:
             _forget_frames(error)
             raise  # again, which adds no frame of this function
@@ -332,6 +340,14 @@ def _misfit(error: TypeError, codes: Collection[CodeType]) -> str:
     return str(error).rpartition("() ")[2]
 
 
+def _explained(wrong: str, function: Callable[..., Any], names: str) -> str:
+    """What is wrong with arguments, and which the function takes."""
+    wrong = wrong.partition(". Did you mean")[0]  # as newer Pythons say
+    name = wrong.partition("unexpected keyword argument ")[2].strip("'")
+    near = nearest(name, parameters(function))
+    return f"{wrong}.{f' Did you mean {near[0]}=?' if near else ''} It takes {names}."
+
+
 def _forget_frames(error: BaseException) -> None:
     """Take the frames off an error, and the errors of this package that it came from. Of a bug, the
     lines that it came through are noted, without what they held."""
@@ -339,12 +355,10 @@ def _forget_frames(error: BaseException) -> None:
         for frame, line in traceback.walk_tb(error.__traceback__):
             error.add_note(f"  {frame.f_code.co_filename}:{line} in {frame.f_code.co_name}")
     error.__traceback__ = None
-    while (inner := error.__context__) is not None and _began_here(inner):
+    while (inner := error.__context__) is not None and (began := inner.__traceback__) is not None:
+        if not _is_ours(began.tb_frame):
+            break
         error.__context__ = inner.__context__
-
-
-def _began_here(error: BaseException) -> bool:
-    return error.__traceback__ is not None and _is_ours(error.__traceback__.tb_frame)
 
 
 def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
@@ -355,10 +369,8 @@ def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def warn_user(message: str) -> None:
-    """A `UserWarning` at the line that called into the package.
-
-    It comes with an answer that is paid for, which no filter that raises may take away.
-    """
+    """A `UserWarning` at the line that called into the package. No filter that raises may take away
+    the answer that it comes with."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and _is_ours(frame):
         level, frame = level + 1, frame.f_back

@@ -69,8 +69,8 @@ REASONS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a wrapper": (
         lambda p: of_library("scipy.stats._x", "axis_nan_policy_wrapper")(p["x"]),
         "^scipy would read private values"),
-    "its type": (lambda p: p["x"].eq(float), "^the type of private"),
-    "the caller's own": (lambda p: len(p["x"]), "^the length of private data would reveal it"),
+    "its type": (lambda p: p["x"].eq(float), "^the type would reveal private"),
+    "the caller's own": (lambda p: len(p["x"]), "^len\\(\\) would reveal how many rows there are"),
     "a column's name": (lambda p: (p["x"] - p["white"]).mean(epsilon=1), "needed for 'x - white'"),
     "weights' name": (
         lambda p: p["x"].mean(weights=p["x"] - p["white"], epsilon=1), "needed for 'x - white'"),

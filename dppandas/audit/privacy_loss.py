@@ -5,12 +5,11 @@ The neighbours are the worst ones, or a pair that bounds all: docs/proofs/privac
 
 from __future__ import annotations
 
-import difflib
 import math
 from fractions import Fraction
 from typing import Any
 
-from ..errors import MissingArgument, QueryError, RecordError, hide_internals, quoted
+from ..errors import MissingArgument, QueryError, RecordError, hide_internals, nearest, quoted
 from ..privacy.accounting import gaussian
 from ..privacy.accounting.losses import Delta, Loss, parse_delta, parse_epsilon, parse_rho
 from ..privacy.accounting.measures import Measure
@@ -145,7 +144,7 @@ def _named(name: str, said: dict[str, object]) -> PrivacyLoss:
     key = " ".join(name.lower().replace("_", " ").split()).removeprefix("discrete ")
     key = _ALSO.get(key, key)
     if key not in _NAMES:
-        near = difflib.get_close_matches(key, _NAMES, n=1)
+        near = nearest(key, _NAMES)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise QueryError(f"no mechanism is {quoted(name)}.{hint} There are {', '.join(_NAMES)}.")
     _only(said, _NAMES[key], f"{key!r}")

@@ -12,12 +12,11 @@ that row, or on the rows of its unit, alone.
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Collection
 from typing import NamedTuple
 
-from ..errors import UnsupportedVerb
+from ..errors import UnsupportedVerb, nearest
 from ..release import foreign
 
 _ORDER = "rows have no order, because which one comes first depends on other rows"
@@ -27,7 +26,7 @@ _LABELS = "private rows have no labels, because which rows there are is private"
 _INDEX = "private rows have no index, and frames never change in place"
 _LACKING = "this version doesn't offer it"
 _BY_COLUMN = "this version offers it for single columns"
-_BY_ROW = "it changes rows one by one, which a frame does"
+_BY_ROW = "it works on rows, not on groups"
 _RELEASE = "release an answer and use that, such as .count(epsilon=0.1)"
 _FILTER = 'keep rows by their own values, as in query("age > 30")'
 _SAMPLE = "keep a share of the units with sample(frac=0.1)"
@@ -152,7 +151,7 @@ VERBS: Refusals = OF_RESULTS | _by_name(
      "max(bounds=…)"),
     ("any all", "a single row would decide it",
      "ask for the share of rows where it holds: (frame['age'] > 30).mean(epsilon=0.1)"),
-    ("bool", "a single truth value would reveal it", _RELEASE),
+    ("bool", "a single truth value would reveal what a row holds", _RELEASE),
     ("unique factorize", "which labels there are is private",
      "declare them: keys=[…]; or pay for common ones: frame['city'].unique(delta=…)"),
     ("get_dummies", "its columns would be read from the data",
@@ -165,7 +164,7 @@ VERBS: Refusals = OF_RESULTS | _by_name(
      "count rows with .count(epsilon=0.1) or .size(epsilon=0.1); the names of a frame's columns "
      "are its .columns"),
     ("index axes", _LABELS, "use columns: frame.columns are their names"),
-    ("ndim", "libraries would take what has it for a plain table",
+    ("ndim", "libraries would mistake it for a plain table",
      "a frame has .columns, and a column a .name"),
     ("join merge_asof merge_ordered append align compare", _OTHERS,
      "merge with a public table on its unique key, or use dp.concat on frames of one source"),
@@ -180,7 +179,7 @@ VERBS: Refusals = OF_RESULTS | _by_name(
      "name them: astype(float), or kinds= of dp.protect"),
     ("cat", "which categories a column has is data", "declare labels: frame.declare(city=[…])"),
     ("list", "elements are taken by .str", ".str[0], .str.len() or frame.explode(…, max_items=3)"),
-    ("struct sparse", "cells have no fields, and mean the same whatever holds them", "",
+    ("struct sparse", "cells have no fields, and a sparse column means the same as a dense one", "",
      _ROW_WISE),
     ("from_dict from_records from_arrow", "private rows come from dp.protect",
      "make a plain frame, and protect that"),
@@ -240,7 +239,7 @@ BY_GROUP = _by_name(
     ("ngroups groups indices keys level grouper", "which keys have rows is private",
      "the groups are the declared keys; size(epsilon=…) counts their rows"),
     ("ohlc", _ORDER, "ask for min(bounds=…) and max(bounds=…)"),
-    ("fillna dropna assign query rename astype", "it would change rows, which a frame does",
+    ("fillna dropna assign query rename astype", "it works on rows, not on groups",
      "change the frame before groupby, as in frame.fillna(0).groupby(…)"),
     ("resample", "periods are one of the keys",
      'groupby(["city", pd.Grouper(key="when", freq="MS")], range=("2024-01", "2024-12"))'),
@@ -268,11 +267,11 @@ TIMES = _by_name(
     ("as_unit unit", "a time means the same in every unit", "leave it out"),
     ("freq", "it would be read from all rows", "round times to one: floor('h'), to_period('M')"),
     ("week weekofyear", "pandas has dropped it", 'use isocalendar()["week"]'),
-    ("time timetz", "times of day are no values here", "use hour and minute, or strftime('%H:%M')"),
+    ("time timetz", "times of day aren't values here", "use hour and minute, or strftime('%H:%M')"),
     ("to_pydatetime to_pytimedelta", _SHOWS, _RELEASE),
     ("tz", "the kind of a column says if it has zones", "describe() shows declared kinds"),
     ("components", "it makes seven columns", "use days, seconds or total_seconds()"),
-    ("start_time end_time qyear asfreq to_timestamp", "periods answer for themselves only",
+    ("start_time end_time qyear asfreq to_timestamp", "private periods don't offer it",
      "start from the times: floor('D'), year, quarter, or another to_period"),
 )  # fmt: skip
 
@@ -298,6 +297,6 @@ def refuse(
         return UnsupportedVerb(f"{kind} have no {name!r}: {found}")
     names = {str(column): f"the column {column!r}" for column in columns}
     names |= {each: repr(each) for each in dir(of) if each[0] != "_" and each not in names}
-    near = difflib.get_close_matches(name, names, n=1)
+    near = nearest(name, names)
     hint = f" Did you mean {names[near[0]]}?" if near else ""
     return UnsupportedVerb(f"{kind} have no {name!r}.{hint} They answer {answers}.")

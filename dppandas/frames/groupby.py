@@ -287,7 +287,7 @@ class UnknownGroups(PrivateGroupBy):
     ) -> Any:
         if type(statistic) not in statistics.BY_LABEL or kind is not Unreleased:
             raise QueryError(
-                f"{what} needs declared keys: groupby(…, keys=[…]). For keys that nobody declared "
+                f"{what} needs declared keys: groupby(…, keys=[…]). For undeclared keys "
                 "there are size, count, sum, mean, var and std."
             )
         return self._over_found_keys(statistic.layout, statistic, what)

@@ -22,7 +22,7 @@ from ..rows.expressions import Column, Expression
 from ..rows.facts import kinds
 from ..rows.facts.declared import DeclaredFacts
 from ..rows.facts.domain import Declaration
-from ..rows.facts.keys import Keys
+from ..rows.facts.keys import Keys, did_you_mean
 from ..rows.facts.units import Unit
 from .verbs.transformations import Transformations
 
@@ -237,9 +237,11 @@ def _pair(name: Any, given: Any) -> tuple[Any, str]:
         given = (given.column, given.aggfunc)
     if isinstance(given, tuple) and len(given) == 2 and is_one_of(given[1], AGGREGATES):
         return given[0], str(given[1])
+    how = given[-1] if isinstance(given, tuple) and given else given
+    hint = did_you_mean(how, AGGREGATES) if isinstance(how, str) else ""
     raise QueryError(
         f"{quoted(name)}: {quoted(given)} must be a pair such as ('amount', 'sum'), with one of "
-        f"{', '.join(AGGREGATES)}."
+        f"{', '.join(AGGREGATES)}.{hint}"
     )
 
 

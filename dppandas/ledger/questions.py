@@ -43,6 +43,13 @@ _DETAILS = re.compile(
     r" \((?:\d+ keys?|keys found|step [^()]*|norm (?:\([^()]*\)|[^()]*)|\d+ bins? in [^()]*)\)"
     r"| in \([^()]*\)"
 )
+#: What the ledger keeps of a threshold: in a mechanism's name, and as an error.
+_THRESHOLD = re.compile(r"told from ([\d,]+)( units| rows)?")
+_RELEASED = {
+    "": "released if its noisy count is at least {}",
+    " units": "released if at least {} units have it",
+    " rows": "released from a distance of {} rows",
+}
 _QUANTILE = re.compile(r"quantile ([\d.]+)")
 
 
@@ -86,6 +93,14 @@ class Question:
         else:
             said = f"{_word(verb, bool(of))}{' of' if self._is_formal else ''}{of}"
         return f"{said} by {listed(by)}" if by else said
+
+
+def threshold_in_words(stored: str) -> str:
+    """The name of a mechanism, or an error, as people read it: what is stored stays as it is."""
+    noisy = "distance" if stored.startswith("propose-test-release") else "count"
+    return _THRESHOLD.sub(
+        lambda match: _RELEASED[match[2] or ""].format(match[1]).replace("count", noisy), stored
+    )
 
 
 def in_words(text: str) -> str:

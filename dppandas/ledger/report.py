@@ -10,6 +10,7 @@ from html import escape
 
 from ..privacy.accounting.losses import NO_EPSILON, Epsilon, Loss
 from ..privacy.accounting.measures import Measure
+from .questions import threshold_in_words
 from .statement import AskedSource, Statement, moment, part, version
 from .storage.store import MISSING, NOT_COMPARED, Entry, lost_log
 
@@ -232,7 +233,7 @@ def _row(said: Statement, entry: Entry) -> list[str]:
         escaped(entry.lineage),
         *_sums(said, entry.loss),
         escaped(entry.known_error) or "—",
-        f"{escaped(entry.mechanism)} <small>scale {escaped(entry.scale)}</small>",
+        f"{escaped(threshold_in_words(entry.mechanism))} <small>scale {escaped(entry.scale)}</small>",
         _OUTCOMES.get(entry.status, escaped(entry.status)),
     ]
 

@@ -39,7 +39,7 @@ class Estimated:
         return self.counts() / self.respondents
 
     def ends(self, confidence: object, method: object) -> tuple[Floats, Floats]:
-        """Lower and upper bounds of all counts, which hold together."""
+        """Lower and upper bounds of all counts, which hold simultaneously."""
         risk = (1 - parse_confidence(confidence)) / self._events
         if not is_one_of(method, METHODS):
             raise QueryError(
@@ -104,7 +104,7 @@ class EstimatedSeries(pd.Series):  # type: ignore[misc,type-arg,unused-ignore]
 
     @hide_internals
     def interval(self, confidence: float = CONFIDENCE, method: str = EXACT) -> pd.DataFrame:
-        """Bounds on the true numbers among the respondents, which hold together with this
+        """Bounds on the true numbers among the respondents, which hold simultaneously with this
         confidence: a DataFrame with a row for each key, and columns lower and upper.
 
         method : "exact" inverts the distribution of the responses, and holds at least as often as

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ from ..release.answers.shown import in_a_line
 from ..release.blocks import preview, split
 from ..release.ways import Ways
 from ..rows.facts.bounds import Bounds
-from ..rows.facts.keys import SOURCE_ATTR, some_names
+from ..rows.facts.keys import SOURCE_ATTR, did_you_mean, some_names
 from .points import Matrix
 
 #: The most rounds.
@@ -52,8 +52,8 @@ class Box:
             strange = [name for name in bounds if name not in known]
             if strange:
                 raise QueryError(
-                    f"bounds= names {quoted(strange[0])}, which isn't a column. The columns: "
-                    f"{some_names(names)}."
+                    f"bounds= names {quoted(strange[0])}, which isn't a column."
+                    f"{did_you_mean(strange[0], known)} The columns: {some_names(names)}."
                 )
         if not names:
             raise QueryError("a model needs at least one column. Select some.")
@@ -194,6 +194,20 @@ class Model(ABC):
     _kind: ClassVar[str | None] = None
     #: Whether it learns from a target.
     _needs_target: ClassVar[bool] = False
+
+    if not TYPE_CHECKING:  # who checks types looks at the fields
+
+        @hide_internals
+        def __new__(cls, *args, **said):
+            """A model without arguments, if it has those that are said."""
+            known = parameters(cls.__init__)
+            for name in said:
+                if name not in known:
+                    raise QueryError(
+                        f"{cls.__name__} has no {name}=.{did_you_mean(name, known)} It takes "
+                        f"{', '.join(known)}."
+                    )
+            return super().__new__(cls)
 
     @hide_internals
     def fit(self, X: Any, y: Any = None) -> Self:

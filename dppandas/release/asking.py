@@ -44,6 +44,8 @@ _NO_SMOOTH = "smooth sensitivity is for quantiles: frame['x'].quantile({}, metho
 #: What to do without other options of pandas, of some methods or of all.
 _ADVICE = {
     "inplace": "private frames never change: use the result, as in frame = frame.{method}(…)",
+    "skipna": "missing values are always left out, or a single one would decide the answer. To "
+    "give them a value, use fillna(0) before; to count them, isna().sum(epsilon=0.1)",
     "ignore_index": "private rows have no labels: leave it out",
     "level": "private rows have no index: name a column",
     "random_state": "the same share of a source gives the same units each time: leave it out",

@@ -126,6 +126,8 @@ def _refusing(what: str, shows: bool = False) -> Callable[..., Any]:
     return refuse
 
 
+#: What the refused calls would reveal.
+_REVEALED = {"len()": "how many rows there are", "the truth value": "what the rows hold"}
 _FUNCTIONS = (
     "In place of other libraries' functions there are .astype, .merge, dp.cut, dp.concat, "
     "dp.crosstab, dp.models and dp.plot."
@@ -166,11 +168,10 @@ class Private:
 
     def _refuse(self, what: str) -> NoReturn:
         function, instead = foreign.caller(sys._getframe())
-        if function:
-            what = f"{function} would read private values. Instead, {instead}. {what.capitalize()}"
+        called = f"{function} would read private values. Instead, {instead}. " if function else ""
         raise PrivateValueError(
-            f"{what} of private data would reveal it. Ask for a released answer instead, such as "
-            ".count(epsilon=0.1) or .value_counts(keys=[…], epsilon=0.1). "
+            f"{called}{what} would reveal {_REVEALED.get(what, 'private values')}. Ask for a released "
+            "answer instead, such as .count(epsilon=0.1) or .value_counts(keys=[…], epsilon=0.1). "
             f"{_MASKS if what == 'the truth value' else _FUNCTIONS}"
         )
 
@@ -186,7 +187,7 @@ class Private:
                 f"private objects can't be changed: {name} was not set. {instead}."
             )
 
-    __len__ = _refusing("the length", shows=True)
+    __len__ = _refusing("len()", shows=True)
     __bool__ = _refusing("the truth value", shows=True)
     __iter__ = _refusing("looping over the values", shows=True)
     __array__ = _refusing("an array", shows=True)

@@ -204,7 +204,7 @@ def _left_by(ledger: Ledger, plans: Sequence[Plan], process: int) -> str:
     what = f"'{plans[0].query}' was charged {charged}, which stays."
     if kept:
         return f"{what} Its answer is stored: asking again is free."
-    return f"{what} No answer of it is stored: asking again costs again."
+    return f"{what} No answer is stored: asking again costs again."
 
 
 def _check_engines(plans: Iterable[Plan]) -> None:

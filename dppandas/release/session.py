@@ -163,16 +163,18 @@ class Session:
             )
         return "" if held is None else held.ledger
 
-    def _refuse_nobodys_rows(self, say: str = 'dp.private(df, unit="row")') -> None:
+    def _refuse_nobodys_rows(self, say: str = "dp.private(df, {})") -> None:
         """Refuse rows without a token or unit, in a session that holds a source with a unit."""
         owned = [h.source for h in self._sources.values() if h.source.unit.column is not None]
         if owned:
             names = ", ".join(f"{s.name!r} (unit {s.unit.column!r})" for s in owned)
+            unit = f"unit={owned[0].unit.column!r}, max_rows={owned[0].unit.max_rows}"
             raise LineageError(
-                f"this session protects {names}, and nothing says whether these rows come from "
-                "there: only pandas keeps a token of that, in attrs, which merge and concat with "
-                "other frames and reading a file lose. Use the private frame that dp.protect returned. Or, if "
-                f"each row here really is one person, say so: {say}."
+                f"this session protects {names}, and it isn't known whether these rows come from "
+                "there: pandas loses that in a merge or concat with other frames, and when it reads "
+                "a file. Use the private frame that dp.protect returned. Or say whose rows these "
+                "are: "
+                f"{say.format(unit)}. If each row is another person: {say.format(_ROW)}."
             )
 
     def __repr__(self) -> str:
@@ -198,6 +200,7 @@ identities: dict[str, SourceIdentity] = {}
 #: Tables made from sources, by the source's id and how they were made, while they are in use.
 made_tables: WeakValueDictionary[tuple[str, str], Engine] = WeakValueDictionary()
 
+_ROW = 'unit="row"'
 _lock = threading.RLock()
 
 
@@ -337,6 +340,7 @@ def running() -> Session | None:
     return found
 
 
+@hide_internals
 def ledger() -> Ledger:
     """The ledger of the running session: `.budget`, `.spent`, `.remaining`, `.to_frame()`.
 
@@ -348,14 +352,14 @@ def ledger() -> Ledger:
     return current().ledger
 
 
+@hide_internals
 def reset() -> None:
     """End the running session for good.
 
     Nothing is refunded: what was released can't be taken back, and the losses of two sessions on
     the same people add up. Records of earlier results stay readable, but private frames of the
-    ended session no longer answer. A store keeps its charges and answers; without one, the ledger
-    is lost. After a refused call of `session`, releases can go on, in a
-    session without limit until you start another.
+    ended session no longer answer. A store keeps its charges and answers; without one, they are
+    lost. After a refused call of `session`, releases go on without limit until you start another.
     """
     with _lock: _end(here().slot)  # noqa: E701  # fmt: skip
 

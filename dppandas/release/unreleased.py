@@ -149,7 +149,7 @@ class Unreleased(Private):
         """The largest error that a release would have. It is free: public facts decide it.
 
         For counts and sums it is in their unit, for times a duration, for quantiles in ranks; for a
-        mode it is how far its count may lie below the largest. For keys that nobody declared it
+        mode it is how far its count may lie below the largest. For undeclared keys it
         holds for each label by itself, given that it is shown. For a mean or variance it is a
         first-order estimate, and needs
         ``expected_rows``: about how many rows there are (for a weighted mean, what total weight),
@@ -298,7 +298,7 @@ class UnreleasedLabel(UnreleasedMode):
 
 
 class UnreleasedKeys(Unreleased):
-    """An answer by keys that nobody declared. Which keys are shown is part of the answer."""
+    """An answer by undeclared keys. Which keys are shown is part of the answer."""
 
     @property
     def _can_select(self) -> bool:
@@ -320,7 +320,7 @@ class UnreleasedKeys(Unreleased):
 
 
 class UnreleasedGroups(UnreleasedKeys):
-    """An answer by groups whose keys nobody declared."""
+    """An answer by groups with undeclared keys."""
 
     _has_delta: ClassVar[bool] = True
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..errors import QueryError
+from ..errors import QueryError, nearest
 from ..privacy.accounting.measures import LossRequest
 from .session import current
 
@@ -32,7 +31,7 @@ class Ways:
         known = list(cls.__dataclass_fields__)
         for name in more:
             if name not in known:
-                near = difflib.get_close_matches(name, known, n=1)
+                near = nearest(name, known)
                 hint = f" Did you mean {near[0]}=?" if near else ""
                 raise QueryError(
                     f"got an unexpected keyword argument {name!r}.{hint} A release takes "

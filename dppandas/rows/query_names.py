@@ -60,6 +60,20 @@ def prepared(
     return _TOKENS.sub(replace, text).strip(), names
 
 
+#: Operators of other languages, and what a query has in their place.
+_ELSEWHERE = {
+    "=": "==", "=>": ">=", "=<": "<=", "<>": "!=", "===": "==", "&&": "and", "||": "or", "!": "not",
+}  # fmt: skip
+_OPERATOR = re.compile(r"[(,]\s*\w+\s*=(?![=<>])|[=<>!&|]+")
+
+
+def other_languages_operator(text: str) -> str:
+    """What to write in place of an operator that a query doesn't have; "" if it has none."""
+    outside = _TOKENS.sub(lambda match: "" if match["text"] or match["column"] else match[0], text)
+    found = (each for each in _OPERATOR.findall(outside) if each in _ELSEWHERE)
+    return next((f"instead of {each} write {_ELSEWHERE[each]}" for each in found), "")
+
+
 def _variable(name: str, variables: Callable[[str], Any]) -> Named:
     try:
         value = variables(name)

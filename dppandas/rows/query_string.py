@@ -19,7 +19,7 @@ from . import expressions
 from .expressions import Expression, Literal
 from .facts.spans import TIMES
 from .plain_values import literal, lookup, operand, operands, unknown
-from .query_names import Listed, NamedColumn, Names, prepared, refusal
+from .query_names import Listed, NamedColumn, Names, other_languages_operator, prepared, refusal
 from .values.vectors import NUMBERS
 
 __all__ = ["literal", "lookup", "operand", "operands", "parse", "unknown"]
@@ -91,6 +91,8 @@ def parse(
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         if isinstance(error, DPError):
             raise
+        if meant := other_languages_operator(text):
+            raise UnsupportedExpression(f"{text!r} can't be read: {meant}.") from None
         raise refusal(f"{text!r} can't be parsed as an expression") from None
     _check_size(expression)
     return Read(expression, walker.name)

@@ -48,7 +48,7 @@ Verb = Callable[[Any], Any]
 def _silence(recwarn: pytest.WarningsRecorder) -> Iterator[None]:
     """A warning would tell of the data, as an exception would; but of what nobody declared."""
     yield
-    assert not [said for w in recwarn if "nobody declared" not in (said := str(w.message))]
+    assert not [said for w in recwarn if "isn't declared" not in (said := str(w.message))]
 
 
 def private(df: pd.DataFrame) -> Any:

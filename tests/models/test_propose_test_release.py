@@ -203,6 +203,8 @@ def test_the_value_is_told_from_the_threshold_on(frozen: Callable[[int], None]) 
     assert first.mechanism == "propose-test-release, told from 14"
     surely = ProposeTestRelease.calibrate(1, Fraction(1), Delta("1e-6")).released_from(0.95)
     assert f"told from {surely} rows" in first.error
+    assert f"released from a distance of {surely} rows" in first.known_error
+    assert dp.record(found).mechanism.endswith("released if its noisy distance is at least 14")
     for each in (found, kept):
         record = dp.record(each)
         assert record.estimate() == each.value

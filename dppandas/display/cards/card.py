@@ -64,7 +64,7 @@ class Card:
 
 
 def card_of(answer: Any) -> Card | None:
-    """The card of a released Series or DataFrame; None for all that isn't one, or not any more."""
+    """The card of a released Series or DataFrame; None for others, and if values changed."""
     if type(answer) not in PLAIN or results.claimed(answer) is None:
         return None
     try:
@@ -175,7 +175,7 @@ def foot_of(shown: ShownFigures, figures: Figures, kind: str) -> str:
         said = [f"preview: would cost {record.loss.in_short}, nothing was computed or charged"]
     elif isinstance(record, RecordBundle):
         many = len(record.components)
-        said.append(f"{HELD}: the errors of each of {many} releases hold together")
+        said.append(f"{HELD}: the errors of each of {many} releases hold simultaneously")
     else:
         said.append(_held(shown, figures, record))
     return " · ".join([*filter(None, said), f"a plain pandas {kind}"])
@@ -187,8 +187,8 @@ def _held(shown: ShownFigures, figures: Figures, record: Record) -> str:
     if not any(figures.units):
         return "no error is known"
     if record._statistic.each:
-        return f"{HELD}: each given that it is told"
+        return f"{HELD}: each, if released"
     if number == 1 or figures.units[0] == "utility":
         return HELD
     some = "" if shown.places.size == number else f", {shown.places.size:,} shown"
-    return f"{HELD}: all {number:,} hold together{some}"
+    return f"{HELD}: all {number:,} hold simultaneously{some}"

@@ -18,6 +18,7 @@ from ...errors import DPError, QueryError
 from ...frames.frame import PrivateFrame
 from ...ledger import html, words
 from ...ledger.ledger import Ledger
+from ...ledger.questions import threshold_in_words
 from ...privacy.accounting.losses import (
     LARGEST,
     NO_EPSILON,
@@ -112,7 +113,7 @@ def forecast(ledger: Ledger, query: Query, value: object, rows: float) -> Foreca
     try:
         query, cost = priced(query, value)
         mechanism = query.mechanism()
-        error = in_words(query.statistic, mechanism)
+        error = threshold_in_words(in_words(query.statistic, mechanism))
         if takes_rows(query):
             found = query.statistic.error_before(mechanism, CONFIDENCE, rows)
             error = f"about ± {query.statistic.in_short(found)} over {format_number(rows)} rows"

@@ -19,7 +19,7 @@ from ...rows import query_string
 from ...rows.expressions import Column, Expression
 from ...rows.facts import kinds
 from ...rows.facts.bounds import Bounds
-from ...rows.facts.keys import Keys
+from ...rows.facts.keys import Keys, did_you_mean
 from ...rows.facts.spans import Span
 from ...statistics import Cells, Count, Layout, Statistic, UndeclaredKeys
 from .arguments import index
@@ -126,7 +126,8 @@ class Queryable(PrivateTable):
             if silent and strange:
                 raise MissingArgument(
                     f"bounds= names {strange[0]!r}, which isn't a column, and has no entry for "
-                    f"{silent[0]!r}. Give bounds for each column: {{{silent[0]!r}: (0, 100)}}."
+                    f"{silent[0]!r}.{did_you_mean(strange[0], known)} Give bounds for "
+                    f"each column: {{{silent[0]!r}: (0, 100)}}."
                 )
         ranges = ranges_of(self._table, operands.items(), bounds, find)
         return measured(operands.values(), ranges, self._shape(integer=False))
@@ -172,7 +173,7 @@ class Queryable(PrivateTable):
         return self._question(statistic, what, UnreleasedKeys)
 
     def _are_unknown(self, names: Sequence[Any], keys: object, delta: object) -> bool:
-        """Whether a δ was given to find keys that nobody declared."""
+        """Whether a δ was given to find undeclared keys."""
         if keys is not None or delta is None:
             return False
         declared = (self._table.declared(query_string.lookup(n, self._columns)) for n in names)

@@ -14,6 +14,7 @@ import pandas as pd
 from ...errors import QueryError, is_one_of, parameters, quoted
 from ...release.blocks.bundle import Name
 from ...release.request import Request
+from ...rows.facts.keys import did_you_mean
 
 #: The statistics that agg offers.
 AGGREGATED = (
@@ -96,7 +97,10 @@ def statistic_of(how: Any, offered: Sequence[str] = AGGREGATED) -> tuple[str, st
             f"rows. Give names such as 'mean': {_EXAMPLE}."
         )
     if not is_one_of(how, tuple(offered)):
-        raise QueryError(f"agg doesn't know {quoted(how)}. Choose from {', '.join(offered)}.")
+        raise QueryError(
+            f"agg doesn't know {quoted(how)}.{did_you_mean(how, offered)} Choose from "
+            f"{', '.join(offered)}."
+        )
     return how, how
 
 

@@ -15,6 +15,7 @@ from ...errors import ReleaseFailed, WorkerProcessError
 from ...privacy.accounting.composition import ParallelComposition, Path
 from ...privacy.accounting.losses import Epsilon, Loss
 from .. import marimo
+from ..questions import threshold_in_words
 from .leases import Claim, Taken
 
 
@@ -43,7 +44,7 @@ class Entry(NamedTuple):
     @property
     def known_error(self) -> str:
         """The error at 95 %: as answered, else as public facts predicted it."""
-        return self.released_error or self.error
+        return threshold_in_words(self.released_error or self.error)
 
     @property
     def epsilon(self) -> Epsilon:

@@ -21,7 +21,7 @@ Answered = tuple[Entry, Query, Mechanism]
 def advice(
     latest: Iterable[Answered], charged: Sequence[Entry], left: Loss, asked: Query | None = None
 ) -> str:
-    """What can be had for nothing, and for what is left.
+    """What can be had at no cost, and for what is left.
 
     latest : the latest answers of this kernel. charged : the latest charges. asked : the question
         that is refused.
@@ -40,14 +40,14 @@ def advice(
     free = [str(n) for n in several if questions[n] == questions[several[-1]]]
     said = [f"{who} answered stays free to ask again."]
     if free:
-        said.append(f"dp.combine joins releases {', '.join(free[-4:])} for nothing.")
+        said.append(f"dp.combine joins releases {', '.join(free[-4:])} at no cost.")
     # What is left is worth adding to an answer that wasn't much dearer.
     way, rest = ("rho", left.rho) if left.rho else ("epsilon", left.epsilon)
     worth = [each for n, each in answered.items() if n in known and _first(each) <= 2 * rest]
     wanted = "" if asked is None else asked.question
     if rest and worth:
         best = min(worth, key=lambda each: (questions[each.number] != wanted, _first(each)))
-        said.append(f".refine({way}={rest}) makes {_named(best)} surer.")
+        said.append(f".refine({way}={rest}) makes {_named(best)} more accurate.")
     return " ".join(said)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from ...ledger.questions import threshold_in_words
 from ...ledger.storage.store import Entry, StoredRelease
 from ...privacy.mechanisms.base import Mechanism
 from ...privacy.sampling import entropy
@@ -41,7 +42,7 @@ def record_of(
         lineage=draft.lineage,
         unit=draft.unit,
         where="" if query.where is None else str(query.where),
-        mechanism=mechanism.name,
+        mechanism=threshold_in_words(mechanism.name),
         scale=scale,
         loss=entry.loss,
         cell=entry.cell,

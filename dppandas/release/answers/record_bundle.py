@@ -64,16 +64,16 @@ class RecordBundle:
     @hide_internals
     def errors(self, confidence: float = CONFIDENCE) -> Any:
         """How far each number may be off, under the labels of the answer; NaN if unknown. Errors of
-        one release hold together with this confidence: see `Record.errors`. Those of
-        `dppandas.intervals` hold together for all releases."""
+        one release hold simultaneously with this confidence: see `Record.errors`. Those of
+        `dppandas.intervals` hold simultaneously for all releases."""
         return self._placed(self._flat_errors(confidence))
 
     @hide_internals
     def intervals(self, confidence: float = CONFIDENCE) -> pd.DataFrame:
         """Bounds around the exact answer, under its labels: for a Series columns lower and upper,
         for a DataFrame both under each column; NaN for values without an interval, such as
-        quantiles. Intervals of one release hold together: see `Record.intervals`. Those of
-        `dppandas.intervals` hold together for all releases."""
+        quantiles. Intervals of one release hold simultaneously: see `Record.intervals`. Those of
+        `dppandas.intervals` hold simultaneously for all releases."""
         confidence = self._checked(confidence)
         lower: list[Any] = []
         upper: list[Any] = []

@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 import pandas as pd
 
 from ...errors import RecordError, hide_internals
+from ...ledger.questions import threshold_in_words
 from ...privacy.accounting.losses import Epsilon, Loss, ReleaseOptions, with_options_named
 from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.mechanisms.base import Mechanism
@@ -82,8 +83,8 @@ class Record(ABC):
         """How far each number may be from the exact one on the same rows, under the labels of the
         answer; one number for a single number or a selection. Errors of times are Timedeltas.
 
-        All errors hold together. Those of labels found with a δ hold for each label by itself,
-        given that it is shown. The error of a selection is how far its score may lie below the
+        All errors hold simultaneously. Those of labels found with a δ hold for each label by
+        itself, if it is shown. The error of a selection is how far its score may lie below the
         best; that of a quantile is in ranks. Errors are those of the noise, and don't include what
         clipping and max_rows change. If you know the most rows that quantiles are taken over, give
         ``expected_rows``: errors in ranks are then smaller.
@@ -127,8 +128,8 @@ class Record(ABC):
         """Bounds around the exact answer on the same rows, at this confidence.
 
         For a Series, a DataFrame with columns lower and upper under the same labels; for a
-        DataFrame, both under each column; for one number, (lower, upper). They hold together as
-        `errors` do. They follow from public facts and noisy integers, and are about clipped values.
+        DataFrame, both under each column; for one number, (lower, upper). They hold as `errors`
+        do. They follow from public facts and noisy integers, and are about clipped values.
         """
         confidence = parse_confidence(confidence)
         if isinstance(self._law, Selection):
@@ -278,8 +279,8 @@ class Record(ABC):
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.protect(pd.DataFrame({"a": range(100)}), name="refined")
         >>> n = p.count(epsilon=0.1)
-        >>> surer = n.refine(epsilon=0.2)
-        >>> surer.error(), dp.record(surer).epsilon, n.refine(epsilon=0.2) == surer
+        >>> better = n.refine(epsilon=0.2)
+        >>> better.error(), dp.record(better).epsilon, n.refine(epsilon=0.2) == better
         (13.0, 0.3, True)
         >>> known = n.refine(until=10)
         >>> known.error(), dp.record(known).epsilon
@@ -296,7 +297,7 @@ class Record(ABC):
         quantiles it may use the number of rows, if a release beside this one has it."""
         if self._counts is not None or self._rows is not None:
             return f"± {format_number(max(self._errors_among(CONFIDENCE)))} ranks"
-        return in_words(self._statistic, self._law)
+        return threshold_in_words(in_words(self._statistic, self._law))
 
     @cached_property
     def _layout(self) -> Layout:

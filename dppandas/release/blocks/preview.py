@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import TypeVar
 
@@ -26,6 +27,9 @@ from ..session import current
 from . import split
 
 R = TypeVar("R")
+
+#: What `preview` takes, for those who hand it a question.
+_TAKES = "expected_rows= alone. Ask the questions in its block: with dp.preview() as plan: …"
 
 
 @dataclass
@@ -228,7 +232,7 @@ def all_or_none(program: Callable[[], R]) -> R:
     return program()
 
 
-@hide_internals
+@partial(hide_internals, takes=_TAKES)
 def preview(*, expected_rows: float | None = None) -> Preview:
     """Run code without releasing anything, and see what it would release.
 

@@ -41,7 +41,7 @@ def combine(*answers: Any) -> Any:
 
     Raises `QueryError` for a release that is given twice; for different versions, sources or
     ledgers; for asserted lineage, whose rows can't be known to be the same; and for answers that
-    aren't numbers with noise: selected labels, quantiles, keys that nobody declared, tests.
+    aren't numbers with noise: selected labels, quantiles, undeclared keys, tests.
 
     *Guarantee*: post-processing of released answers, which costs nothing (Dwork and Roth, "The
     Algorithmic Foundations of Differential Privacy", 2014, Proposition 2.1;

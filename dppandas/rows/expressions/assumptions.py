@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 from ...errors import quoted
 from ..facts import kinds
+from ..facts.keys import Keys
 from ..facts.kinds import Kind
+from ..facts.misspelt import misspelt
 from .base import Column, Expression, Literal
 from .checks import PREPARED, Facts, way_to
 from .conditionals import Mapped
@@ -55,8 +57,11 @@ def assumptions(
             found.walk(expression)
         for operand, wanted in needed:
             found.need(operand, wanted)
-    for by, labels in counted:
+    pairs = list(counted)
+    for by, labels in pairs:
         found.count(by, labels)
+    if any(isinstance(declared, Keys) for declared in facts.domain.values()):
+        found.refuse_misspelt([*pairs, *_compared([*filter(None, [where]), *expressions])])
     found.refuse_contradictions()
     return tuple(found.made)
 
@@ -123,6 +128,19 @@ class _Assumptions:
                     f"or declare what its cells are, {line}, 'list' or 'unknown'.", "",
                 )  # fmt: skip
 
+    def refuse_misspelt(self, pairs: Iterable[tuple[Expression, Sequence[Any]]]) -> None:
+        """A text that looks like a declared one, and isn't: it would be paid for, and match
+        nothing."""
+        for operand, values in pairs:
+            known = operand.known_keys(self.facts.domain, self.facts.schema)
+            if known is not None and (slip := misspelt(values, known.labels)):
+                given, meant = map(quoted, slip)
+                self._refuse(
+                    f"{given} isn't among the declared keys of {operand}. Did you mean {meant}? If "
+                    "both exist, declare both, or ask for both: keys=[…], or .isin([…]).", "",
+                )  # fmt: skip
+                return
+
     def meet(self, operand: Expression, values: Sequence[Any]) -> None:
         """A comparison with plain values."""
         kind = operand.kind(self.facts.schema)
@@ -161,6 +179,21 @@ class _Assumptions:
     def _refuse(self, said: str, kind: Kind) -> None:
         more = f" {PREPARED[kind]}" if kind in PREPARED else ""
         self.made[Assumption(None, kind, True, f"{said}{more}")] = None
+
+
+def _compared(expressions: Iterable[Expression]) -> Iterator[tuple[Expression, Sequence[Any]]]:
+    """What expressions compare with texts."""
+    seen: set[int] = set()
+    waiting = list(expressions)
+    while waiting:
+        each = waiting.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        for operand, values in each.meets():
+            if not isinstance(operand, Literal) and any(isinstance(v, str) for v in values):
+                yield operand, values
+        waiting += each.children()
 
 
 def _one_of_each_type(values: Sequence[Any]) -> list[Any]:
@@ -210,8 +243,8 @@ def refusal(found: Iterable[Assumption], protects: str) -> str:
     line = ", ".join(f"{name!r}: {kind!r}" for name, kind in declared.items())
     texts = "" if kinds.TEXT in declared.values() else ", 'text' if they are texts"
     return (
-        f"nobody declared what {names} {'holds' if len(declared) == 1 else 'hold'}, and of another "
-        f"kind the answer would be about nothing. Declare what the cells are{texts}: "
+        f"it isn't declared what {names} {'holds' if len(declared) == 1 else 'hold'}. If it isn't "
+        f"what the question needs, the answer means nothing. Declare what the cells are{texts}: "
         f"{protects}(df, …, kinds={{{line}}})."
     )
 
@@ -219,8 +252,8 @@ def refusal(found: Iterable[Assumption], protects: str) -> str:
 def note(each: Assumption, protects: str) -> str:
     """What is said of a column that is taken to be of a kind."""
     return (
-        f"{each.column!r} is taken to hold values of kind {each.kind}, because nobody declared its "
-        "kind: cells of other kinds match nothing, or count as missing. To declare it: "
+        f"{each.column!r} is taken to hold values of kind {each.kind}, because its kind isn't "
+        "declared: cells of other kinds match nothing, or count as missing. To declare it: "
         f"{protects}(df, …, kinds={{{each.column!r}: {each.kind!r}}}). Questions about a declared "
         "column are new ones."
     )

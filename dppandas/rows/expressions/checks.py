@@ -70,7 +70,7 @@ def agree(expression: Expression, facts: Facts, values: Sequence[Any]) -> None:
     for value in values if declared else ():
         if _family(value) not in ("", declared):
             raise QueryError(
-                f"the domain of {expression} declares {declared}s, and {quoted(value)} is none: "
+                f"the domain of {expression} declares {declared}s, and {quoted(value)} isn't one: "
                 "they are never equal."
             )
     kind = expression.kind(facts.schema)

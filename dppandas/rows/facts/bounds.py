@@ -51,7 +51,7 @@ class Bounds:
         except (TypeError, ValueError, OverflowError):
             raise QueryError(
                 f"bounds of {column!r} must be two finite numbers, the lower first, not "
-                f"{quoted(value)}. Write bounds=(0, 60), for example."
+                f"{quoted(value)}. Write (0, 60), for example."
             ) from None
         if max(-lower, upper) > MOST_BOUND:
             raise QueryError(f"bounds {quoted(value)} of {column!r} are too far apart.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...errors import QueryError, quoted
@@ -29,7 +29,12 @@ def _declaration(declared: Any, column: Any) -> Declaration:
         return span
     if is_named or (is_pair and not any(isinstance(end, str | bool) for end in declared)):
         return Bounds.parse(declared, column)
-    return Keys.parse(declared, [column])
+    if isinstance(declared, str | bytes) or not isinstance(declared, Iterable):
+        raise QueryError(
+            f"the domain of {quoted(column)} must be bounds, such as (0, 60), or a list of labels, "
+            f"such as ['a', 'b'], not {quoted(declared)}."
+        )
+    return Keys.parse(declared, [column], "the domain")
 
 
 def list_for_tuple(column: Any, declared: Declaration | None) -> str:

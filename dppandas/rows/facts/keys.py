@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import decimal
-import difflib
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -19,7 +18,7 @@ from uuid import UUID
 import numpy as np
 import pandas as pd
 
-from ...errors import MissingArgument, QueryError, UnknownColumn, quoted
+from ...errors import MissingArgument, QueryError, UnknownColumn, nearest, quoted
 from ..values import are_simple, canonical, key
 
 #: The entry of a frame's attrs that holds the token of its source.
@@ -39,7 +38,7 @@ def some_names(columns: Iterable[Any], most: int = 20) -> str:
 def did_you_mean(name: object, known: Iterable[Any], most: int = 1) -> str:
     """A sentence for an error message that suggests known names."""
     named = {str(each): each for each in known}
-    near = difflib.get_close_matches(str(name), list(named), n=most)
+    near = nearest(name, named, most)
     return f" Did you mean {' or '.join(repr(named[each]) for each in near)}?" if near else ""
 
 
@@ -83,18 +82,20 @@ class Keys:
         return head if len(self) <= 8 else f"{head}, … ({len(self)} in all)"
 
     @classmethod
-    def parse(cls, value: object, columns: Sequence[str]) -> Keys:
-        """Keys from a list, range, Index or array; for several columns, from tuples or a dict."""
+    def parse(cls, value: object, columns: Sequence[str], said: str = "keys=") -> Keys:
+        """Keys from a list, range, Index or array; for several columns, from tuples or a dict.
+        ``said`` is the argument that gives them."""
         named = ", ".join(map(repr, columns))
         if not isinstance(value, Mapping):
-            return cls(_labels(value, named, depth=len(columns)), len(columns))
-        extra = set(value) - set(columns) if len(columns) > 1 else None
-        if extra:
-            raise QueryError(f"keys= names {sorted(map(str, extra))}, not among {named}.")
+            return cls(_labels(value, f"{said} of {named}", depth=len(columns)), len(columns))
+        if len(columns) > 1:
+            by_column(value, columns, said, "{'sex': ['f', 'm']}")
         for column in columns:
             if column not in value:
-                raise MissingArgument(f"keys= has no entry for {column!r}.")
-        parts = [_labels(value[column], repr(column)) for column in columns]
+                others = (each for each in value if each not in columns)
+                near = next((f" It names {quoted(n)}." for n in others if nearest(n, [column])), "")
+                raise MissingArgument(f"{said} has no entry for {column!r}.{near}")
+        parts = [_labels(value[column], f"{said} of {column!r}") for column in columns]
         return cls(parts[0] if len(parts) == 1 else _product(parts), len(columns))
 
     def then(self, other: Keys) -> Keys:
@@ -186,9 +187,9 @@ _UNLISTED = (str, bytes, set, frozenset, Mapping)
 
 
 def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
-    example = f"keys= of {named} must be a list of labels, such as [9, 12, 14]"
+    example = f"{named} must be a list of labels, such as [9, 12, 14]"
     if depth > 1:
-        example = f"keys= of {named} must be a list of tuples, or a dict with a list for each"
+        example = f"{named} must be a list of tuples, or a dict with a list for each"
     is_frame = hasattr(type(value), "columns")  # of any library: it would list its columns
     if is_frame or isinstance(value, _UNLISTED) or not isinstance(value, Iterable):
         raise QueryError(f"{example}; not {type(value).__name__}.")
@@ -208,7 +209,7 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
     if not labels:
         raise QueryError(f"{example}; it is empty.")
     if len(labels) > MOST_KEYS:
-        raise QueryError(f"keys= of {named} are more than {MOST_KEYS:,}.")
+        raise QueryError(f"{named} are more than {MOST_KEYS:,}.")
     if simple and len(set(labels)) == len(labels):
         return labels  # the checks below hold for these, and are slow for many
     several = [_checked_parts(label, example, depth) for label in labels]
@@ -219,8 +220,7 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
         first = min(same, seen.setdefault(label, position))
         if first != position:  # don't quote the label: it may have been read from a column
             raise QueryError(
-                f"keys= of {named} names one label twice, at {first} and {position}. Give each "
-                "label once."
+                f"{named} names one label twice, at {first} and {position}. Give each label once."
             )
     return labels
 

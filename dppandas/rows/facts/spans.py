@@ -60,8 +60,8 @@ class Span:
         if len({*families}) > 1 or len({*zones}) > 1 or exact[0] > exact[1]:
             raise QueryError(
                 f"bounds of {column!r} must be two times or two durations, the lower first and "
-                f"both in one zone or in none, not {quoted(value)}. Write bounds=('2020-01-01', "
-                "'2020-12-31') or bounds=(pd.Timedelta(0), pd.Timedelta('7D')), for example."
+                f"both in one zone or in none, not {quoted(value)}. Write ('2020-01-01', "
+                "'2020-12-31') or (pd.Timedelta(0), pd.Timedelta('7D')), for example."
             )
         if exact[1] - exact[0] > FURTHEST or max(map(abs, exact)) > FURTHEST:
             raise QueryError(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import MissingArgument, QueryError, quoted
-from .keys import some_names
+from .keys import did_you_mean, some_names
 
 #: The most rows of one unit that can be protected.
 MOST_ROWS = 2**31
@@ -45,7 +45,8 @@ class Unit:
             return cls()
         if column not in columns:
             raise QueryError(
-                f"unit={quoted(column)} isn't a column. The columns: {some_names(columns)}."
+                f"unit={quoted(column)} isn't a column.{did_you_mean(column, columns)} The "
+                f"columns: {some_names(columns)}."
             )
         if rows is None:
             raise MissingArgument(

@@ -75,11 +75,11 @@ def test_a_series_shows_its_errors_and_how_they_hold(frozen: Callable[[int], Non
         "Aachen  12,860 ± 410",
         "Bonn    12,860 ± 410",
         "Köln     4,290 ± 410",
-        "ε = 0.01 · 95 %, noise only: all 3 hold together · a plain pandas Series",
+        "ε = 0.01 · 95 %, noise only: all 3 hold simultaneously · a plain pandas Series",
     ]
     assert text(counts.tail(1)).splitlines()[1:] == [
         "Köln  4,290 ± 410",
-        "ε = 0.01 · 95 %, noise only: all 3 hold together, 1 shown · a plain pandas Series",
+        "ε = 0.01 · 95 %, noise only: all 3 hold simultaneously, 1 shown · a plain pandas Series",
     ]
     found = html(counts)
     assert re.findall(r'<td class="dp-noisy"[^>]*>([^<]*)', found)[:2] == ["12,860", "± 410"]
@@ -97,7 +97,7 @@ def test_each_kind_of_answer_says_what_its_error_is_of(exact: None) -> None:
     described = text(p[["income", "age"]].describe(epsilon=1))
     assert re.search(r"^count +30,000 ± \d+ +30,000 ± \d+$", described, re.M)
     assert re.search(r"^50% .*± \d+ ranks .*± \d+ ranks$", described, re.M)
-    assert "the errors of each of 2 releases hold together" in described
+    assert "the errors of each of 2 releases hold simultaneously" in described
     told = text(p["age"].agg(["count", "median"], epsilon=1))
     assert re.search(r"^count +30,000 ± 6$", told, re.M)
     assert re.search(r"^median .* ± \d+ ranks$", told, re.M)
@@ -108,7 +108,7 @@ def test_each_kind_of_answer_says_what_its_error_is_of(exact: None) -> None:
 def test_labels_that_were_found_hold_each_given_that_it_is_told(exact: None) -> None:
     dp.session(epsilon=2, delta="0.001")
     found = text(survey().groupby("age", delta="0.0001").size().release(epsilon=1))
-    assert "each given that it is told" in found
+    assert "each, if released" in found
 
 
 def test_correlations_are_hatched_where_they_include_0(exact: None) -> None:
@@ -133,7 +133,7 @@ def test_many_labels_are_left_out_as_by_pandas(exact: None) -> None:
     lines = text(counts).splitlines()
     assert len(lines) == 1 + 10 + 1 + 1
     assert lines[6].startswith("…")
-    assert "all 1,000 hold together" in lines[-1]
+    assert "all 1,000 hold simultaneously" in lines[-1]
     with pd.option_context("display.max_rows", 4):
         assert len(text(counts).splitlines()) == 1 + 4 + 1 + 1
     with pd.option_context("display.max_rows", None):

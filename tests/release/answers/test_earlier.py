@@ -48,10 +48,10 @@ def test_answers_of_named_sources_stay_free(survey: Any) -> None:
 def test_what_is_said_to_be_combined_can_be(survey: Any) -> None:
     asked = [survey.count(epsilon="0.5"), survey["age"].mean(epsilon=1), survey.count(epsilon=0.25)]
     told = said(lambda: survey.count(epsilon=1))
-    assert "dp.combine joins releases 1, 3 for nothing." in told
+    assert "dp.combine joins releases 1, 3 at no cost." in told
     best = dp.record(asked[2])
     assert told.endswith(
-        f".refine(epsilon=0.25) makes release 3 (count, ± {best.error():g}) surer."
+        f".refine(epsilon=0.25) makes release 3 (count, ± {best.error():g}) more accurate."
     )
     before = dp.ledger().spent
     assert dp.combine(asked[0], asked[2]).error() < best.error()
@@ -59,7 +59,7 @@ def test_what_is_said_to_be_combined_can_be(survey: Any) -> None:
     assert asked[2].refine(epsilon="0.25").error() < best.error()
     assert dp.ledger().remaining == 0
     assert said(lambda: survey.count(epsilon=1)) == (
-        f"{FREE} dp.combine joins releases 1, 3, 4 for nothing."
+        f"{FREE} dp.combine joins releases 1, 3, 4 at no cost."
     )
 
 
@@ -102,7 +102,7 @@ def test_other_ways_to_be_refused_say_it_too(survey: Any) -> None:
         lambda: dp.synthesize(survey[["street"]], rows=9, epsilon=3),
     ):
         told = said(ask)
-        assert told == f"{FREE} .refine(epsilon=1) makes release 1 (count, ± 3) surer."
+        assert told == f"{FREE} .refine(epsilon=1) makes release 1 (count, ± 3) more accurate."
 
 
 def test_a_restarted_kernel_knows_what_it_asked_again(tmp_path: Path) -> None:
