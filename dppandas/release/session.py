@@ -171,9 +171,9 @@ class Session:
             unit = f"unit={owned[0].unit.column!r}, max_rows={owned[0].unit.max_rows}"
             raise LineageError(
                 f"this session protects {names}, and it isn't known whether these rows come from "
-                "there: pandas loses that in a merge or concat with other frames, and when it reads "
-                "a file. Use the private frame that dp.protect returned. Or say whose rows these "
-                "are: "
+                "there: pandas loses that in a merge or concat with other frames, and when it "
+                "reads a file. Use the private frame that dp.protect returned. Or say whose rows "
+                "these are: "
                 f"{say.format(unit)}. If each row is another person: {say.format(_ROW)}."
             )
 
