@@ -159,8 +159,8 @@ class Session:
             names = ", ".join(f"{s.name!r} (unit {s.unit.column!r})" for s in owned)
             raise LineageError(
                 f"this session protects {names}, and nothing says whether these rows come from "
-                "there: only pandas keeps a token of that, in attrs, and merges with other rows, and "
-                "files, lose it. Use the private frame that dp.protect returned. Or, if each "
+                "there: only pandas keeps a token of that, in attrs, which merges with others and "
+                "files lose. Use the private frame that dp.protect returned. Or, if each "
                 f"row here really is one person, say so: {say}."
             )
 
