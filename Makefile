@@ -24,7 +24,7 @@ help:
 	@echo "make lab     open JupyterLab on the notebooks"
 	@echo "make bench   measure speed beside pandas, OpenDP and diffprivlib; fails where a target is missed"
 	@echo "make bench-ledger  measure a ledger's file, short and long"
-	@echo "make bench-engines  measure files, Dask and Spark beside others; makes 3 GB of rows"
+	@echo "make bench-engines  measure files and Dask beside others; makes 3 GB of rows"
 	@echo "make bench-accuracy  measure errors beside OpenDP and diffprivlib"
 	@echo "make timing  measure what time tells"
 	@echo "make mutants take each defence away, and see a test notice: 40 minutes"
@@ -151,11 +151,10 @@ $(PEERS)/ready: Makefile pyproject.toml
 	$(PEERS)/bin/python $(PIP) --editable ".[arrow]" "opendp[polars]==0.16.0" "pipeline-dp==0.3.1"
 	@touch $@
 
-bench-engines: $(VENV)/test $(DASK)/test $(SPARK)/test $(PEERS)/ready
+bench-engines: $(VENV)/test $(DASK)/test $(PEERS)/ready
 	$(BIN)/python benchmarks/engines.py --large --json benchmarks/engines.json
-	$(DASK)/bin/python benchmarks/clusters.py dask --json benchmarks/dask.json
+	$(DASK)/bin/python benchmarks/clusters.py --json benchmarks/dask.json
 	$(PEERS)/bin/python benchmarks/peers.py --json benchmarks/peers.json
-	$(SPARK)/bin/python benchmarks/clusters.py spark --json benchmarks/spark.json
 
 # diffprivlib can't be imported beside a new scikit-learn: it gets an environment of its own.
 $(PEER)/ready: Makefile

@@ -1,6 +1,6 @@
-"""Questions on Dask and on Spark, beside what these take themselves; each in its environment.
+"""Questions on Dask, beside what it takes itself, in its environment.
 
-    python benchmarks/clusters.py dask|spark [--data FOLDER] [--json FILE]
+    python benchmarks/clusters.py [--data FOLDER] [--json FILE]
 
 The files are those of benchmarks/engines.py, 10^7 rows. Ours and theirs are timed in turn, after a
 warm-up, and the median counts. Where a target is missed it exits 1. benchmarks/README.md explains
@@ -30,10 +30,6 @@ import dppandas as dp  # noqa: E402
 from dppandas.engines.clusters.cluster import ClusterEngine  # noqa: E402
 
 Work = Callable[[], Any]
-COLUMNS = {
-    "count": [], "mean": ["x"], "filtered count": ["y"], "mean of 50 groups": ["x", "g"],
-    "median": ["x"], "10,000 declared ints": ["k"], "undeclared ints": ["k"],
-}  # fmt: skip
 
 
 def started() -> None:
@@ -69,9 +65,6 @@ def sizes(p: Any) -> Iterator[Result]:
         yield Result(f"{name}: bytes of the work", max(sent[::2]), None, None, "B")
         yield Result(f"{name}: bytes of a joined answer", max(sent[1::2]), None, None, "B")
     type(p._table.engine).run = run
-
-
-# --- Dask -----------------------------------------------------------------------------------------
 
 
 def of_dask(ddf: Any) -> dict[str, Work]:
@@ -120,78 +113,14 @@ def dask_results(folder: Path) -> Iterator[Result]:
         yield from of("two processes")
 
 
-# --- Spark ----------------------------------------------------------------------------------------
-
-
-def nothing(batches: Any) -> Any:
-    """What a worker does that only gets the rows."""
-    import pyarrow as pa
-
-    rows = sum(batch.num_rows for batch in batches)
-    yield pa.RecordBatch.from_arrays([pa.array([rows])], names=["rows"])
-
-
-def of_spark(sdf: Any) -> dict[str, Work]:
-    from pyspark.sql import functions as F
-
-    there = sdf.filter(~F.isnan("x"))
-    clipped = F.greatest(F.lit(0.0), F.least(F.lit(200.0), "x"))
-    return {
-        "mean": lambda: there.select(F.avg(clipped)).collect(),
-        "filtered count": lambda: sdf.filter("y > 40").count(),
-        "mean of 50 groups": lambda: there.groupBy("g").agg(F.avg(clipped)).collect(),
-        "median": lambda: there.select(F.percentile("x", F.lit(0.5))).collect(),
-        "10,000 declared ints": lambda: sdf.groupBy("k").count().collect(),
-        "undeclared ints": lambda: sdf.groupBy("k").count().collect(),
-        "count": sdf.count,
-    }
-
-
-def spark_results(folder: Path) -> Iterator[Result]:
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[2]").config("spark.driver.memory", "3g")
-    for name in ("spark.ui.enabled", "spark.ui.showConsoleProgress"):
-        builder = builder.config(name, "false")
-    spark = builder.config("spark.log.level", "ERROR").getOrCreate()
-    sdf = spark.read.parquet(str(folder))
-    started()
-    p = protected(sdf)
-
-    def idle(columns: list[str]) -> Work:
-        return lambda: sdf.select(*columns).mapInArrow(nothing, "rows long").collect()
-
-    for name, theirs in of_spark(sdf).items():
-        besides = [("", engines.ours(p)[name], None)]
-        if name != "count":
-            passes = 2 if name == "median" else 1
-            wait = idle(COLUMNS[name])
-            besides.append(
-                ("doing nothing", lambda wait=wait, n=passes: [wait() for _ in range(n)], 1.3)
-            )
-        yield from timed(name, [*besides, ("its SQL", theirs, 4.5 if name != "count" else None)])
-    one = protected(spark.range(1), "one")
-    clock = engines.clock(lambda: one.count(**engines.NOW))
-    clock()
-    (took,) = in_turn([clock], engines.REPEATS)
-    yield Result("a job of one row", took, None, 1000, "ms")
-    yield from sizes(p)
-    units = protected(sdf, "units", unit="unit", max_rows=5)
-    works = [engines.ours(each)["mean"] for each in (units, p)]
-    yield from timed("mean of units", [("", works[0], None), ("rows", works[1], None)])
-    spark.stop()
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("engine", choices=("dask", "spark"))
     parser.add_argument("--data", type=Path, default=Path.home() / ".cache" / "dppandas-bench")
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     folder = engines.made(asked.data, 10)
     results = []
-    for result in {"dask": dask_results, "spark": spark_results}[asked.engine](folder):
+    for result in dask_results(folder):
         results.append(result)
         print(" | ".join(result.cells()), flush=True)
     if asked.json:

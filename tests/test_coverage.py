@@ -63,7 +63,7 @@ def test_what_is_drawn_is_what_a_result_tells(name: str) -> None:
         assert (found is not None and found.intervals is not None) == (tells and not labels_alone)
 
 
-@pytest.mark.parametrize("name", ["count", "sum", "value_counts", "nunique of keys", "distance"])
+@pytest.mark.parametrize("name", ["count", "sum", "value_counts", "nunique of values", "distance"])
 def test_the_exact_law_is_that_of_the_least_interval(name: str) -> None:
     (part,) = draws.parts(name, "ordinary")
     assert isinstance(part.statistic, draws.ONE_BY_ONE)

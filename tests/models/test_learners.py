@@ -395,7 +395,7 @@ def test_classes_are_in_the_order_of_scikit_learn_however_they_are_given() -> No
         "texts": (rows["kind"], ["yes", "no"]), "capitals": (rows["kind"].map(
             {"yes": "B", "no": "a"}), ["B", "a"]),
         "numbers": (positive.astype(int), [1, 0]), "far": (positive.map({True: -5, False: 3}),
-        [-5, 3]), "reals": (positive.map({True: 0.5, False: 0.25}), [0.5, 0.25]),
+        [-5, 3]), "reals": (positive.map({True: 2.0, False: 1.0}), [2.0, 1.0]),
         "truths": (positive, [True, False]),
     }  # fmt: skip
     for name, (target, given) in targets.items():

@@ -154,6 +154,7 @@ def flat(found: Any) -> Any:
 #: One of each kind of road: nothing read, sums, passes, labels, hashes, whole units, programs.
 FEW = [
     "count", "group mean", "median", "count of a sample", "nunique by group", "group sum found",
+    "group nunique of values",
 ]  # fmt: skip
 
 

@@ -74,7 +74,8 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> None:
 #: One of each kind of road: nothing read, sums, passes, labels, hashes, whole units, programs.
 FEW = [
     "count", "group mean", "median", "value_counts of labels found", "group sum found", "distinct",
-    "count of a sample", "nunique", "nunique by group", "k-means", "per unit", "per unit sum",
+    "count of a sample", "nunique", "nunique by group", "group nunique of values", "k-means",
+    "per unit", "per unit sum",
 ]  # fmt: skip
 ASKED = [name for name in NAMES if name not in ops.VOUCHED]
 
