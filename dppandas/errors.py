@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import difflib
 import functools
 import inspect
 import linecache
@@ -66,7 +65,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _PLAIN = (str, bytes, numbers.Number, datetime.date, datetime.timedelta, type(None))
-#: Other names of statistics.
 _SYNONYMS = {"avg": "mean", "average": "mean", "stddev": "std", "stdev": "std", "variance": "var"}
 
 
@@ -95,6 +93,8 @@ def is_one_of(value: object, words: Collection[str]) -> bool:
 
 def nearest(name: object, known: Iterable[str], most: int = 1) -> list[str]:
     """The known names that a misspelt one may stand for."""
+    import difflib  # not needed by a bare import
+
     names, meant = list(known), _SYNONYMS.get(str(name), "")
     return [meant] if meant in names else difflib.get_close_matches(str(name), names, n=most)
 

@@ -236,7 +236,7 @@ REFUSED: dict[str, tuple[pd.DataFrame, dict[str, Any], Callable[[Any], Any], str
     "tumult#47": (GAP, {}, lambda p: dp.protect(spark_connect(), "c"), "Spark Connect"),
     "pandas#60357": (
         PAIR, PEOPLE, lambda p: dp.private(PAIR.merge(PAIR, on="u")).count(epsilon=1),
-        "it isn't known whether these rows come from there"),
+        "these rows may come from there"),
     "pandas#34838": (
         EDGES, {}, lambda p: dp.cut(p["x"], FROM_0, labels=["a", "b"]), "Leave labels= out"),
 }  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from ledgers import anew
+from notes import noted
 from refusals import chain, refusal
 
 import dppandas as dp
@@ -560,3 +561,93 @@ def test_what_scikit_learn_says_itself_comes_from_our_message(function: str, p: 
     with pytest.raises(TypeError) as raised:
         called(p["x"], p["y"])
     assert any("dp.models" in str(each) for each in chain(raised.value))
+
+
+#: Words that are misspelt, or another library's, and what they mean here.
+MEANT: dict[str, tuple[Ask, str]] = {
+    "agg": (lambda p: p["x"].agg("maen", epsilon=1), "Did you mean 'mean'"),
+    "agg of a list": (lambda p: p["x"].agg(["sun"], epsilon=1), "Did you mean 'sum'"),
+    "agg by column": (lambda p: p.agg({"x": "avg"}, epsilon=1), "Did you mean 'mean'"),
+    "agg by name": (lambda p: p.groupby("g").agg(m=("x", "stdev")), "Did you mean 'std'"),
+    "agg of units": (
+        lambda p: (
+            dp.protect(ROWS.copy(), name="u", unit="g", max_rows=2).per_unit().agg(m=("x", "maen"))
+        ),
+        "Did you mean 'mean'",
+    ),
+    "a method": (lambda p: p["x"].avg(epsilon=1), "Did you mean 'mean'"),
+    "of groups": (lambda p: p.groupby("g")["x"].average(epsilon=1), "Did you mean 'mean'"),
+    "of a frame": (lambda p: p.variance(epsilon=1), "Did you mean 'var'"),
+    "an option": (lambda p: p["x"].mean(epsilom=1), "Did you mean 'epsilon'"),
+    "of protect": (lambda p: dp.protect(ROWS, "t", doman={}), "Did you mean domain="),
+    "of split": (lambda p: dp.split(epsilom=1), "Did you mean epsilon="),
+    "of a plot": (
+        lambda p: dp.plot(p.count(), confidense=0.9),
+        "Did you mean confidence=",
+    ),
+    "of a model": (lambda p: dp.models.KMeans(epsilom=1), "KMeans has no epsilom=.* 'epsilon'"),
+    "keys of one": (
+        lambda p: p["g"].value_counts(keys={"gg": ["a"]}),
+        "no entry for 'g'. It names 'gg'",
+    ),
+    "keys of two": (
+        lambda p: p.groupby(["g", "f"], keys={"gg": ["a"]}).size(),
+        "'gg'.*Did you mean 'g'",
+    ),
+    "bounds": (
+        lambda p: p[["x", "y"]].mean(bounds={"xx": (0, 1), "y": (0, 1)}),
+        "Did you mean 'x'",
+    ),
+    "a unit": (lambda p: dp.protect(ROWS, "t", unit="gg", max_rows=1), "Did you mean 'g'"),
+    "a single =": (lambda p: p.query("g = 'a'"), "instead of = write =="),
+    "among others": (lambda p: p.query("x > 1 and `g` = 'a=b'"), "instead of = write =="),
+    "=>": (lambda p: p.query("x => 1"), "instead of => write >="),
+    "<>": (lambda p: p.query("x <> 1"), "instead of <> write !="),
+    "&&": (lambda p: p.query("x > 1 && y > 1"), "instead of && write and"),
+    "!": (lambda p: p.query("!(x > 1)"), "instead of ! write not"),
+    "an = in a text": (lambda p: p.query("g == 'a=b' and"), "can't be parsed as an expression"),
+    "an option in a query": (
+        lambda p: p.query("g.str.contains('a', case=False) and"),
+        "can't be parsed",
+    ),
+    "a number for a domain": (
+        lambda p: dp.protect(ROWS, "t", domain={"x": 18}),
+        "^the domain of 'x' must be bounds.* 18",
+    ),
+    "a text for a domain": (lambda p: p.declare(f="True"), "^the domain of 'f' must be bounds"),
+    "a set for a domain": (lambda p: p.declare(f={True}), "^the domain of 'f' must be a list"),
+    "missing values": (
+        lambda p: p["x"].mean(skipna=False, epsilon=1),
+        "missing values are always left out.*fillna",
+    ),
+    "of groups too": (lambda p: p.groupby("g")["x"].sum(skipna=False), "a single one would decide"),
+}
+
+
+@pytest.mark.parametrize("name", MEANT)
+def test_a_slip_is_refused_with_what_was_meant(name: str, p: Any) -> None:
+    ask, said = MEANT[name]
+    refused(ask, p, said, dp.errors.DPError)
+
+
+def test_what_a_public_function_doesnt_take_is_refused_in_words(p: Any) -> None:
+    """No bare TypeError: of any public function, by place or by name."""
+    functions = [getattr(dp, name) for name in dp.__all__]
+    functions = [each for each in functions if callable(each) and not isinstance(each, type)]
+    assert {dp.preview, dp.reset, dp.ledger} <= set(functions)
+    for function in functions:
+        for call in (lambda f=function: f(*[object()] * 40), lambda f=function: f(nonsense=1)):
+            with noted(function.__name__), pytest.raises(dp.errors.DPError):
+                call()
+    refused(lambda _: dp.preview(p.count()), p, "with dp.preview\\(\\) as plan")
+
+
+def test_rows_of_nobody_may_have_a_unit(p: Any) -> None:
+    dp.protect(ROWS.copy(), name="u", unit="g", max_rows=2)
+    plain = pd.DataFrame({"g": ["a"], "x": [1.0]})
+    for ask, by in ((lambda: plain.dp.count(epsilon=1), "private"),
+                    (lambda: dp.protect(plain, name="v"), "protect")):  # fmt: skip
+        said = refused(lambda _, ask=ask: ask(), p, "say whose rows these are", LineageError)
+        for unit in ("unit='g', max_rows=2", 'unit="row"'):
+            assert f"{unit})" in said
+            assert f"dp.{by}(df" in said

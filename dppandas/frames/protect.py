@@ -322,7 +322,7 @@ def _check_owner(
 ) -> None:
     """Refuse a frame of a source with a unit column that would come back as one of single rows."""
     if unit is None and token is None:
-        running._refuse_nobodys_rows("dp.protect(df, …, {})")
+        running._refuse_nobodys_rows("dp.protect(df, …")
     elif unit is None and before is None:
         raise LineageError(
             "this frame comes from a source that this process never protected, and which may have "

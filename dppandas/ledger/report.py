@@ -225,6 +225,7 @@ def _releases(said: Statement) -> Iterator[str]:
 
 def _row(said: Statement, entry: Entry) -> list[str]:
     where = f" <small>in the part {escaped(part(entry.path))}</small>" if entry.path else ""
+    mechanism = threshold_in_words(entry.mechanism)
     of = f" <small>version {escaped(entry.version)}</small>" if entry.version else ""
     return [
         moment(entry.time).date().isoformat(),
@@ -233,7 +234,7 @@ def _row(said: Statement, entry: Entry) -> list[str]:
         escaped(entry.lineage),
         *_sums(said, entry.loss),
         escaped(entry.known_error) or "—",
-        f"{escaped(threshold_in_words(entry.mechanism))} <small>scale {escaped(entry.scale)}</small>",
+        f"{escaped(mechanism)} <small>scale {escaped(entry.scale)}</small>",
         _OUTCOMES.get(entry.status, escaped(entry.status)),
     ]
 

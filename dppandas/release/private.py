@@ -170,8 +170,9 @@ class Private:
         function, instead = foreign.caller(sys._getframe())
         called = f"{function} would read private values. Instead, {instead}. " if function else ""
         raise PrivateValueError(
-            f"{called}{what} would reveal {_REVEALED.get(what, 'private values')}. Ask for a released "
-            "answer instead, such as .count(epsilon=0.1) or .value_counts(keys=[…], epsilon=0.1). "
+            f"{called}{what} would reveal {_REVEALED.get(what, 'private values')}. Ask for a "
+            "released answer instead, such as .count(epsilon=0.1) or .value_counts(keys=[…], "
+            "epsilon=0.1). "
             f"{_MASKS if what == 'the truth value' else _FUNCTIONS}"
         )
 

@@ -163,18 +163,17 @@ class Session:
             )
         return "" if held is None else held.ledger
 
-    def _refuse_nobodys_rows(self, say: str = "dp.private(df, {})") -> None:
+    def _refuse_nobodys_rows(self, call: str = "dp.private(df") -> None:
         """Refuse rows without a token or unit, in a session that holds a source with a unit."""
         owned = [h.source for h in self._sources.values() if h.source.unit.column is not None]
         if owned:
             names = ", ".join(f"{s.name!r} (unit {s.unit.column!r})" for s in owned)
             unit = f"unit={owned[0].unit.column!r}, max_rows={owned[0].unit.max_rows}"
             raise LineageError(
-                f"this session protects {names}, and it isn't known whether these rows come from "
-                "there: pandas loses that in a merge or concat with other frames, and when it "
-                "reads a file. Use the private frame that dp.protect returned. Or say whose rows "
-                "these are: "
-                f"{say.format(unit)}. If each row is another person: {say.format(_ROW)}."
+                f"this session protects {names}, and these rows may come from there: pandas loses "
+                "track in files, and in a merge or concat with other frames. Use the private frame "
+                f"that dp.protect returned. Or say whose rows these are: {call}, {unit}). If each row is another "
+                f'person: {call}, unit="row").'
             )
 
     def __repr__(self) -> str:
@@ -200,7 +199,6 @@ identities: dict[str, SourceIdentity] = {}
 #: Tables made from sources, by the source's id and how they were made, while they are in use.
 made_tables: WeakValueDictionary[tuple[str, str], Engine] = WeakValueDictionary()
 
-_ROW = 'unit="row"'
 _lock = threading.RLock()
 
 

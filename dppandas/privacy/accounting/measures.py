@@ -90,7 +90,7 @@ class LossRequest:
         """
         if self.named in ("", word):
             return
-        way = f"comes by {happens}, and in no other way"
+        way = f"comes by {happens}, which knows no other way"
         if word in NOISES:
             way = f"gets {word.capitalize()} noise, and isn't selected"
         elif word in SELECTIONS:

@@ -152,10 +152,10 @@ def test_whatever_leads_to_numbers_of_an_undeclared_column_is_refused() -> None:
         )
     ):
         with noted(case):
-            refusal(ask, "isn.t declared")
+            refusal(ask, "it isn't declared")
     assert not dp.ledger()._entries()
     assert units.agg(n="size")["n"].mean(bounds=(0, 5), epsilon=1) is not None
-    with dp.preview(), pytest.raises(QueryError, match="isn.t declared"):
+    with dp.preview(), pytest.raises(QueryError, match="it isn't declared"):
         p["price"].mean(bounds=(0, 5), epsilon=1)
 
 
@@ -225,7 +225,7 @@ def test_the_kind_to_declare_is_what_is_done_with_the_column() -> None:
         (lambda: p["tags"].str[0], "'tags': 'list'"),
         (lambda: p["price"], "'price': 'number'"),
     ):
-        said = refusal(lambda ask=ask: ask().mean(bounds=(0, 1), epsilon=1), "isn.t declared")
+        said = refusal(lambda ask=ask: ask().mean(bounds=(0, 1), epsilon=1), "it isn't declared")
         assert kind in said
         assert ("'text' if they are texts" in said) == ("'text'}" not in said)
 
