@@ -172,8 +172,8 @@ class Session:
             raise LineageError(
                 f"this session protects {names}, and these rows may come from there: pandas loses "
                 "track in files, and in a merge or concat with other frames. Use the private frame "
-                f"that dp.protect returned. Or say whose rows these are: {call}, {unit}). If each row is another "
-                f'person: {call}, unit="row").'
+                f"that dp.protect returned. Or say whose rows these are: {call}, {unit}). If each "
+                f'row is another person: {call}, unit="row").'
             )
 
     def __repr__(self) -> str:

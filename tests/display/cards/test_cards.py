@@ -1,5 +1,6 @@
 """Cards of answers: what they show of whom, equal under every pandas, and pandas' own otherwise."""
 
+import math
 import re
 import subprocess
 import sys
@@ -335,5 +336,5 @@ def test_answers_are_rounded_to_their_errors(value: Any, error: Any, said: Any) 
 def test_a_rounded_error_is_never_too_small_nor_far_too_large(error: float, value: float) -> None:
     shown, off = (float(x.replace(",", "")) for x in rounded(value, error))
     assert error * (1 - 1e-8) <= off <= 1.11 * error
-    assert abs(shown - value) <= 0.051 * error + 1e-15
+    assert abs(shown - value) <= 0.051 * error + math.ulp(value)
     assert error * (1 - 1e-8) <= float(short(error).replace(",", "")) <= 1.11 * error
