@@ -63,10 +63,10 @@ def test_equal_values_are_one_whatever_their_types_and_blocks() -> None:
         with noted(block):
             assert exact_of(p["x"].nunique(), frame, block) == [wanted]
             assert exact_of(p["x"].nunique(dropna=False), frame, block) == [wanted + 1]
-            groups = p.groupby("g", keys=["a", "b", "c"])["x"]
+            groups = p.groupby("g", keys=["a", "c"])["x"]  # not those of "b"
             each = [
                 len({equality.key(canonical(v)) for v in frame.loc[frame["g"] == g, "x"]} - {None})
-                for g in "abc"
+                for g in "ac"
             ]
             assert exact_of(groups.nunique(), frame, block) == each
 
