@@ -266,7 +266,7 @@ def _checked_parts(label: Any, example: str, depth: int) -> tuple[Any, ...]:
         if _holds_missing(part):
             raise QueryError(
                 f"{example}; missing values can't be labels. To count them in a cell of their "
-                "own, pass dropna=False to value_counts."
+                "own, pass dropna=False to value_counts or groupby."
             )
         if isinstance(part, complex | np.complexfloating):
             raise QueryError(f"{example}; a complex number can't be a label.")
