@@ -215,7 +215,13 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         QueryError, "no common order"),
     "no flag": (lambda p: p.groupby("city", sort="no"), QueryError, "sort='no' must be"),
     "observed": (lambda p: p.groupby("city", observed=1), QueryError, "observed=1 must be"),
-    "missing labels": (lambda p: p.groupby("city", dropna=False), QueryError, "Use fillna first"),
+    "missing labels of two": (
+        lambda p: p.groupby(["city", "sex"], keys={"city": ["Oslo"], "sex": ["f"]}, dropna=False),
+        QueryError, "fillna"),
+    "missing labels found": (
+        lambda p: p.groupby("city", dropna=False, delta=1e-6), QueryError, "isna"),
+    "no flag for missing": (
+        lambda p: p.groupby("city", dropna=None), QueryError, "dropna=None must be"),
     "func": (lambda p: p.agg(func=("age", "sum")), QueryError, "can't name a figure 'func'"),
     "a share of none": (
         lambda p: p.agg(a=("age", "mean"), b=("age", "sum"), shares={"a": 1, "zzz": 1}), QueryError,

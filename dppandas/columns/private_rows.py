@@ -90,7 +90,7 @@ class PrivateTable(Private):
     def _of_one(self, by: Sequence[tuple[Any, Expression]], keys: object) -> Any:
         """Keys, by name if a flat list is given for several columns: it is that of the only one
         of which no keys are known."""
-        if len(by) == 1 or not isinstance(keys, list | range | np.ndarray | pd.Index):
+        if len(by) == 1 or not isinstance(keys, list | range | np.ndarray | pd.Index | pd.Series):
             return keys
         if any(isinstance(label, tuple) for label in keys):
             return keys

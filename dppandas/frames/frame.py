@@ -254,7 +254,7 @@ ask .release(epsilon=…)>
         as_index : False makes columns of the labels, which otherwise are the index.
         sort : True sorts the labels; otherwise they are in declared order.
         observed : either, and it changes nothing: which keys have rows is private.
-        dropna : only True; fill missing labels before.
+        dropna : False adds a last group of the rows whose label is missing, for one column.
 
         To group by the unit column is to ask for one row for each unit: see `per_unit`.
 
@@ -266,8 +266,8 @@ ask .release(epsilon=…)>
         """
         if keys is None and delta is None and self._is_unit(by):
             return self.per_unit()
-        shown = labels_shown(by, as_index, sort, observed, dropna)
-        return grouped_by(self, by, keys, range, shown, delta)
+        shown = labels_shown(by, as_index, sort, observed, dropna, delta)
+        return grouped_by(self, by, keys, range, shown, delta, dropna)
 
     @hide_internals
     def resample(

@@ -256,8 +256,8 @@ class PrivateGroupBy(GroupsOneByOne, Covariances):
 
     def _within(self, inner: Cells) -> Cells:
         """A cell for each group and key of a column, group by group."""
-        if self._groups.keys is None or inner.keys is None:
-            raise QueryError("this needs declared keys. Give them as groupby(…, keys=[…]).")
+        if self._groups.keys is None or inner.keys is None or self._groups.missing_cell:
+            raise QueryError("this needs declared keys and dropna=True: groupby(…, keys=[…]).")
         return Cells(self._groups.by + inner.by, self._groups.keys.then(inner.keys))
 
 
@@ -333,24 +333,24 @@ class UnknownGroups(PrivateGroupBy):
 
 
 def grouped_by(
-    frame: PrivateTable, by: Any, keys: object, ranges: object, shown: GroupLabels, delta: object
-) -> PrivateGroupBy:
+    frame: PrivateTable, by: Any, keys: object, ranges: object, shown: GroupLabels, delta: object,
+    dropna: bool,
+) -> PrivateGroupBy:  # fmt: skip
     """See `PrivateFrame.groupby`."""
     if delta is None:
-        declared = grouping(frame, by, keys, ranges, "groupby")
+        declared = grouping(frame, by, keys, ranges, "groupby", dropna)
         return PrivateGroupBy(frame, _placed(declared, shown))
     items, used = names_and_columns(frame, by)
     if not items:
         raise QueryError("groupby needs at least one column.")
     frame._some_columns()
-    named = labels_of(frame, items)
-    known = (isinstance(frame._table.declared(each), Keys) for _, each in named)
+    names, labels = zip(*labels_of(frame, items), strict=True)
+    known = (isinstance(frame._table.declared(each), Keys) for each in labels)
     if ranges is not None or keys is not None or all(known):
         raise QueryError("delta= is for undeclared keys, and these are declared. Leave it out.")
-    names = [name for name, _ in named]
-    cells = UndeclaredCells(tuple(each for _, each in named), delta=parse_delta(delta))
+    cells = UndeclaredCells(labels, delta=parse_delta(delta))
     as_found = replace(shown, is_sorted=False)  # they come sorted, and pandas can't sort them all
-    return UnknownGroups(frame, _placed(Grouping(names, cells, used), as_found))
+    return UnknownGroups(frame, _placed(Grouping(list(names), cells, used), as_found))
 
 
 def two_columns(name: Any) -> QueryError:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..columns.operators import ColumnOperators
@@ -15,7 +16,7 @@ from ..errors import QueryError, quoted
 from ..release.private import Private
 from ..release.query import same_value
 from ..rows.expressions import Expression
-from ..rows.facts.keys import is_hashable
+from ..rows.facts.keys import is_hashable, is_missing
 from ..statistics import Cells
 from ..statistics.layout import GroupLabels
 
@@ -88,9 +89,12 @@ def labels_of(frame: PrivateTable, items: Sequence[Any]) -> list[tuple[Any, Expr
     ]
 
 
-def grouping(frame: PrivateTable, by: Any, keys: object, ranges: object, verb: str) -> Grouping:
+def grouping(
+    frame: PrivateTable, by: Any, keys: object, ranges: object, verb: str, dropna: bool = True
+) -> Grouping:
     """The columns that rows are grouped by, and a cell for each declared key."""
     items, used = names_and_columns(frame, by)
+    keys = keys if dropna else without_missing(keys)
     if not items:
         raise QueryError(f"{verb} needs at least one column, as in {verb}('city', keys=[…]).")
     frame._some_columns()
@@ -104,18 +108,40 @@ def grouping(frame: PrivateTable, by: Any, keys: object, ranges: object, verb: s
     else:
         labels = labels_of(frame, items)
         names, cells = [name for name, _ in labels], frame._cells_by(labels, keys)
-    return Grouping(names, cells, used, is_listed=isinstance(by, list | pd.Index))
+    found = Grouping(names, cells, used, is_listed=isinstance(by, list | pd.Index))
+    return found if dropna else with_missing(found, items)
+
+
+def with_missing(by: Grouping, items: Sequence[Any]) -> Grouping:
+    """A grouping with a last group, of the rows whose label is missing."""
+    if len(items) > 1 or any(map(is_grouper, items)):
+        raise QueryError(
+            "groupby offers dropna=False for one column of labels. For several, make missing "
+            "labels a key first: frame.assign(city=frame['city'].fillna('missing'))."
+        )
+    return replace(by, cells=replace(by.cells, missing_cell=True))
+
+
+def without_missing(keys: object) -> object:
+    """Keys without a missing one, which `dropna=False` declares."""
+    if isinstance(keys, Mapping):
+        return {name: without_missing(each) for name, each in keys.items()}
+    if isinstance(keys, list | tuple | pd.Index | pd.Series | np.ndarray):
+        return [key for key in keys if isinstance(key, tuple) or not is_missing(key)]
+    return keys
 
 
 def labels_shown(
-    by: Any, as_index: object, sort: object, observed: object, dropna: object
+    by: Any, as_index: object, sort: object, observed: object, dropna: object, delta: object
 ) -> GroupLabels:
     """How answers show the labels of groups. All declared keys are there, observed or not."""
-    if dropna is not True:
+    if dropna is False and delta is not None:
         raise QueryError(
-            "groupby doesn't offer dropna=False: missing labels are in no group. Use fillna first."
+            "dropna=False needs declared keys: groupby('city', keys=[…], dropna=False). Or count "
+            "missing labels by frame[frame['city'].isna()].count(epsilon=…)."
         )
-    for name, flag in (("as_index", as_index), ("sort", sort), ("observed", observed)):
+    flags = {"as_index": as_index, "sort": sort, "observed": observed, "dropna": dropna}
+    for name, flag in flags.items():
         if not isinstance(flag, bool):
             raise QueryError(f"{name}={quoted(flag)} must be True or False.")
     levels = len(by) if isinstance(by, list | pd.Index) else 1

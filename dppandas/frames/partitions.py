@@ -88,6 +88,11 @@ class GroupsOneByOne:
 
     def _keys(self, what: str) -> Keys:
         """The declared keys. Without any, groups aren't known one by one."""
+        if self._by.cells.missing_cell:
+            raise QueryError(
+                f"{what} of groups has no group of missing labels. Leave dropna=False out, and "
+                "keep those rows by a mask: frame[frame['city'].isna()]."
+            )
         if (keys := self._by.cells.keys) is not None:
             return keys
         raise QueryError(

@@ -174,9 +174,11 @@ class Ledger:
         the answer decides it.
         ``status`` : "released" or "replayed"; "failed", "recorded" or "charged" if there is no
         answer. ``unit`` : whom the promise protects. ``kernel`` : a name of the process.
-        ``time`` : in UTC.
+        ``time`` : in UTC, without a zone, because spreadsheets have none: ``.to_excel(path)``
+        works, and ``["time"].dt.tz_localize("UTC")`` adds the zone.
         """
-        return statement.table(self._entries(), self._terms.measure.counted)
+        table = statement.table(self._entries(), self._terms.measure.counted)
+        return table.assign(time=table["time"].dt.tz_localize(None))
 
     @hide_internals
     def export(

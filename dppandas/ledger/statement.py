@@ -31,6 +31,7 @@ FORM = 2
 #: What a spreadsheet may take for a formula (OWASP, "CSV Injection"; full-width signs count too),
 #: also after blanks, which some spreadsheets cut off; except for numbers, which it may read.
 _FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
@@ -223,8 +224,12 @@ def table(entries: Sequence[Entry], counted: Sequence[str], is_exact: bool = Fal
 
 
 def _whole(text: str) -> str:
-    """A label may hold half of a surrogate pair, which pandas' text dtype can't: it is escaped."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+    """A label may hold half of a surrogate pair, which pandas' text dtype can't, or a control
+    character, which no spreadsheet can: they are escaped."""
+    if text.isascii() and text.isprintable():
+        return text
+    whole = text.encode("utf-8", "backslashreplace").decode()
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", whole)
 
 
 def as_csv(table: pd.DataFrame, caveats: Caveats = NO_CAVEATS) -> str:

@@ -290,6 +290,16 @@ def test_a_group_among_many_keys_is_found_as_fast_as_among_few(by: Any) -> None:
     assert abs(made[1] - made[0]) < 100  # a call for each key would be 1,000 and more
 
 
+def test_a_group_of_a_new_groupby_is_found_as_fast_among_declared_keys() -> None:
+    """As in a loop of ``frame.groupby("n").get_group(i)``."""
+    rows, made = pd.DataFrame({"n": [1, 2]}), []
+    for keys in (range(10), range(1000)):
+        p = dp.protect(rows.copy(), f"of {len(keys)}", domain={"n": list(keys)})
+        p.groupby("n").get_group(7)
+        made.append(calls(lambda p=p: p.groupby("n").get_group(7)))
+    assert abs(made[1] - made[0]) < 100
+
+
 def test_a_group_is_found_by_what_its_key_means(exact: None) -> None:
     cells = {"k": [1, 2.5, "a", pd.Timestamp("2026-01-01")], "s": ["x", "y", "x", "y"]}
     p = dp.private(pd.DataFrame({n: pd.Series(c, dtype=object) for n, c in cells.items()}))

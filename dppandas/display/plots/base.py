@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...release.answers import results
+from ...errors import RecordError
+from ...release.answers.figures import ShownFigures
 from ...release.answers.records import Record
 from .. import labels
 from .style import plain
@@ -60,8 +61,9 @@ class PlotTable:
         return PlotTable(self.record, self.places.iloc[rows, columns], self.confidence)
 
 
-def placed(record: Record, result: Any) -> pd.DataFrame:
-    """The position in its record of each number that a result still has; all for None."""
+def placed(record: Record, shown: ShownFigures | None) -> pd.DataFrame:
+    """The position in its record of each number that a result still has, in the order that it has;
+    all for None."""
     layout = record._layout
     if layout.is_scalar:
         return pd.DataFrame([[0]], index=[""])
@@ -69,12 +71,14 @@ def placed(record: Record, result: Any) -> pd.DataFrame:
     size = len(layout.index) * len(columns) if layout.index is not None else 0
     numbers = np.arange(size).reshape(-1, len(columns))
     whole = pd.DataFrame(numbers, index=layout.index, columns=columns)
-    if result is None:
+    if shown is None:
         order = layout.places(record._estimated)
         return whole if order is None or layout.columns is not None else whole.iloc[order]
-    shown = results.shown_in(result)
-    across = columns if shown.columns is None else shown.columns
-    return pd.DataFrame(shown.places, index=shown.index, columns=across)
+    at = pd.unique(shown.of(record))
+    rows, across = (pd.unique(each) for each in np.divmod(at, len(columns)))
+    if len(rows) * len(across) != len(at):
+        raise RecordError("a plot has whole rows and columns of an answer. Select them by lists.")
+    return whole.iloc[rows, across if len(at) else slice(None)]
 
 
 @dataclass(frozen=True)

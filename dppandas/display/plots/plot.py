@@ -19,7 +19,7 @@ from ...privacy.mechanisms.selection import Selection
 from ...release.accuracy import expected
 from ...release.accuracy.expected import CONFIDENCE
 from ...release.answers import results
-from ...release.answers.record_bundle import RecordBundle
+from ...release.answers.figures import ShownFigures
 from ...release.answers.records import Record
 from ...release.private import Private
 from ...statistics import Moments, Quantiles
@@ -94,8 +94,8 @@ def plot(
     return axes[0] if len(panels) == 1 else np.array(axes, dtype=object)
 
 
-def _pieces(result: Any) -> list[tuple[Record, Any]]:
-    """What to draw: records, and the part of each (None for all)."""
+def _pieces(result: Any) -> list[tuple[Record, ShownFigures | None]]:
+    """What to draw: records, and what is shown of each (None for all)."""
     if isinstance(result, Private):
         raise RecordError(
             "this is not released yet. Plot the result of a release, as .release(epsilon=0.1)."
@@ -105,18 +105,25 @@ def _pieces(result: Any) -> list[tuple[Record, Any]]:
         )
     if isinstance(result, Record):
         return [(result, None)]
-    record = result if isinstance(result, RecordBundle) else results.record(result)
-    if isinstance(record, RecordBundle):
+    shown = results.shown_in(result)
+    record = shown.record
+    is_all = not isinstance(result, pd.Series | pd.DataFrame)
+    if isinstance(record, Record):
+        return [(record, None if is_all else shown)]
+    if is_all or record._places is None:
         return [(each, None) for each in record.components.values()]
-    return [(record, result if isinstance(result, pd.Series | pd.DataFrame) else None)]
+    every = record.components.values()
+    return [(each, shown) for each in every if shown.of(each).size or not shown.places.size]
 
 
-def _panels(record: Record, part: Any, confidence: float, rows: float | None) -> list[Panel]:
+def _panels(
+    record: Record, shown: ShownFigures | None, confidence: float, rows: float | None
+) -> list[Panel]:
     _refuse_what_has_no_bars(record)
     statistic = record._statistic
     if rows is not None and not isinstance(statistic, Quantiles):
         raise QueryError("expected_rows= is for quantiles, which err in ranks. Leave it out.")
-    table = PlotTable(record, placed(record, part), confidence)
+    table = PlotTable(record, placed(record, shown), confidence)
     if isinstance(statistic, Quantiles):
         return quantile_plots.panels(statistic, table, rows)
     if isinstance(statistic, Moments):

@@ -102,6 +102,17 @@ class ShownFigures:
     index: pd.Index | None  # None for a single number
     columns: pd.Index | None  # None for a Series
 
+    def of(self, record: Record) -> npt.NDArray[np.intp]:
+        """The places among the figures of one release of those that are shown, in order."""
+        first = 0
+        if isinstance(self.record, RecordBundle):
+            for each in self.record.components.values():
+                if each is record:
+                    break
+                first += len(each._values())
+        last, flat = first + len(record._values()), self.places.reshape(-1)
+        return (flat[(flat >= first) & (flat < last)] - first).astype(np.intp)
+
     def figures(self, confidence: float = CONFIDENCE) -> Figures:
         """The figures in the order shown, row by row."""
         return figures_of(self.record, confidence).at(self.places)

@@ -34,7 +34,7 @@ def located(
         return None
     is_whole = len(rows) == len(whole) and len(columns) == whole.shape[1]
     is_same = is_whole and all(one.dtype.kind == other.dtype.kind for one, other in pairs)
-    return (rows, columns) if is_same or made_up or _tell(table) else None
+    return (rows, columns) if is_same or made_up or has_figures(table) else None
 
 
 def with_labels_as_index(shown: Table, released: Table) -> pd.DataFrame | None:
@@ -50,7 +50,7 @@ def with_labels_as_index(shown: Table, released: Table) -> pd.DataFrame | None:
     return table.set_axis(table.index.set_names(names), axis=0)
 
 
-def _tell(table: pd.DataFrame) -> bool:
+def has_figures(table: pd.DataFrame) -> bool:
     """Whether some value would be another one after arithmetic: 0 and NaN, doubled, would not."""
     held = (table.iloc[:, i].to_numpy() for i in range(table.shape[1]))
     return not table.size or any(

@@ -23,6 +23,7 @@ from ..pickles import register
 from ..query import Token, token
 from .figures import ShownFigures
 from .matching import located, with_labels_as_index
+from .rearranged import KEEP_LABELS, rearranged, recalled, remember, unstack_whole
 from .record_bundle import RecordBundle
 from .records import Record, by_id
 from .shown import DROWNED
@@ -248,6 +249,7 @@ def _selection(record: Record) -> pd.Series[Any]:
 
 
 def _marked(value: Any, record: Record) -> Any:
+    remember(value, record)
     value.attrs[_ATTR] = token(record.id, record)
     return value
 
@@ -255,6 +257,7 @@ def _marked(value: Any, record: Record) -> Any:
 def gathered(value: Any, records: dict[str, Record], places: Any = None) -> Any:
     """An answer that is made of several releases, with their records: see `RecordBundle`."""
     record = RecordBundle(records, _places=places, _answer=value.copy())
+    remember(value, record)
     value.attrs[_PARTS] = token(entropy.identifier(), record)
     return value
 
@@ -307,13 +310,13 @@ def shown_in(result: Any) -> ShownFigures:
     if isinstance(result, Record | RecordBundle):
         return _whole(result)
     found = claimed(result)
+    shown = _matched(result, found) if found is not None else recalled(result, _matched)
+    if shown is not None:
+        return shown
     if found is not None:
-        shown = _matched(result, found)
-        if shown is not None:
-            return shown
         raise RecordError(
             "this was computed from a release, but its values are not those released. Call "
-            "dp.record with the result itself, before arithmetic or renaming."
+            f"dp.record with the result itself, before arithmetic or renaming. {KEEP_LABELS}"
         )
     if getattr(result, "_is_answer", False):
         raise RecordError("this isn't released yet, so it has no record: .release(epsilon=…).")
@@ -323,13 +326,12 @@ def shown_in(result: Any) -> ShownFigures:
             ".releases_ has the record of each release, as in dp.intervals(model.releases_[0])."
         )
     if isinstance(result, bool | np.bool_):
-        raise RecordError(
-            "True and False can't hold a record, in Python: dp.ledger() lists the release, if it "
-            "is one."
-        )
+        said = "True and False can't hold a record, in Python: dp.ledger() lists the release, if it"
+        raise RecordError(f"{said} is one.")
     raise RecordError(
         f"no release record belongs to this {type(result).__name__}. Results of releases have "
         "one; numbers and labels computed from them don't. dp.ledger() lists every release."
+        f"{unstack_whole(result)}"
     )
 
 
@@ -362,12 +364,13 @@ def _matched(result: Any, record: Record | RecordBundle) -> ShownFigures | None:
     if found is None and (indexed := with_labels_as_index(result, released)) is not None:
         result = indexed
         found = located(result, released, one_column, made_up)
-    if found is None:
+    each = np.full(released.shape, math.nan) if places is None else np.asarray(places, float)
+    if found is not None:
+        shown = each.reshape(len(released), 1 if one_column else released.shape[1])[np.ix_(*found)]
+    elif (at := rearranged(result, released, one_column, made_up)) is not None:
+        shown = np.append(each, math.nan)[np.where(np.isnan(at), -1, at).astype(int)]
+    else:
         return None
-    rows, columns = found
-    wide = 1 if one_column else released.shape[1]
-    each = np.full((len(released), wide), math.nan) if places is None else np.asarray(places)
-    shown = each.reshape(len(released), wide)[np.ix_(rows, columns)]
     across = result.columns if isinstance(result, pd.DataFrame) else None
     return ShownFigures(record, shown, result.index, across)
 

@@ -52,14 +52,14 @@ def family(declared: Declaration | None) -> str:
         return "number"
     if not isinstance(declared, Keys):
         return ""
-    families = {_family(label) for label in declared.labels}
+    families = {_family(kind) for kind in declared.types}
     return families.pop() if len(families) == 1 else ""
 
 
-def _family(value: Any) -> str:
-    if isinstance(value, vectors.NUMBERS):
+def _family(kind: type) -> str:
+    if issubclass(kind, vectors.NUMBERS):
         return "number"
-    return "text" if isinstance(value, str) else ""
+    return "text" if issubclass(kind, str) else ""
 
 
 def agree(expression: Expression, facts: Facts, values: Sequence[Any]) -> None:
@@ -67,8 +67,9 @@ def agree(expression: Expression, facts: Facts, values: Sequence[Any]) -> None:
     the expression: they would match nothing."""
     fact = expression.declared(facts.domain)
     declared = family(fact)
-    for value in values if declared else ():
-        if _family(value) not in ("", declared):
+    is_own = isinstance(fact, Keys) and values is fact.labels  # of one family, or of none
+    for value in values if declared and not is_own else ():
+        if _family(type(value)) not in ("", declared):
             raise QueryError(
                 f"the domain of {expression} declares {declared}s, and {quoted(value)} isn't one: "
                 "they are never equal."

@@ -118,13 +118,19 @@ class Keys:
         meant = (_meanings(column) for column in columns)
         return dict(zip(zip(*meant, strict=True), range(len(self)), strict=True))
 
+    @cached_property
+    def types(self) -> frozenset[type]:
+        """The types of the labels: found once, because each comparison with the column asks."""
+        return frozenset(map(type, self.labels))
+
     def place(self, label: tuple[Any, ...]) -> int | None:
         """The place of a label, given as a tuple; None if it isn't among these."""
         return self.places.get(tuple(key(canonical(part)) for part in label))
 
     def __getstate__(self) -> dict[str, Any]:
-        """What another process needs, without `places`."""
-        return {name: held for name, held in self.__dict__.items() if name != "places"}
+        """What another process needs, without what is found once."""
+        found = "places", "types"
+        return {name: held for name, held in self.__dict__.items() if name not in found}
 
     def index(self, names: Sequence[str]) -> pd.Index:
         """The labels as a pandas index: of objects, if a text has a lone surrogate, which Arrow's
@@ -266,7 +272,7 @@ def _checked_parts(label: Any, example: str, depth: int) -> tuple[Any, ...]:
         if _holds_missing(part):
             raise QueryError(
                 f"{example}; missing values can't be labels. To count them in a cell of their "
-                "own, pass dropna=False to value_counts."
+                "own, pass dropna=False to value_counts or groupby."
             )
         if isinstance(part, complex | np.complexfloating):
             raise QueryError(f"{example}; a complex number can't be a label.")

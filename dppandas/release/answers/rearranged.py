@@ -1,0 +1,172 @@
+"""Finds the numbers of an answer whose labels have moved between rows and columns, as after
+unstack, stack, T or swaplevel, or after the selection of one row or column."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from itertools import permutations, product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from .figures import ShownFigures
+from .matching import Table, comparable, has_figures
+from .record_bundle import RecordBundle
+from .records import Record
+
+#: Larger tables aren't searched: each number is looked up by its labels.
+MOST = 10**5
+#: As many whole numbers, none of them 0, are no coincidence.
+FEW = 4
+#: With more labels that a row or column could have had, none is looked for.
+CHOICES = 1000
+#: What to write instead of a selection that drops labels.
+KEEP_LABELS = "A list keeps the labels: answer.loc[['x']], answer[['mean']]."
+#: The last answers by several labels: `Series.unstack` loses `attrs`. They hold no rows.
+_unstackable: deque[Record | RecordBundle] = deque(maxlen=64)
+
+#: A level of labels: its name, and its label for each number, row by row.
+Level = tuple[Any, list[Any]]
+
+
+def remember(answer: Any, record: Record | RecordBundle) -> None:
+    """Keep the record of an answer whose columns can be unstacked."""
+    if answer.index.nlevels > 1 and answer.size <= MOST:
+        _unstackable.append(record)
+
+
+def recalled(table: Any, match: Callable[[Any, Any], ShownFigures | None]) -> ShownFigures | None:
+    """What a table without a token shows of a late answer, if all that it may be of agree."""
+    is_table = isinstance(table, pd.DataFrame | pd.Series)
+    if not is_table or table.attrs or table.size > MOST or not tells(_flat(table)):
+        return None
+    each = (match(table, record) for record in list(_unstackable))
+    found = {_told(shown): shown for shown in reversed([s for s in each if s is not None])}
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+def unstack_whole(table: Any) -> str:
+    """What to write instead of unstacking a column of an answer."""
+    if not isinstance(table, pd.DataFrame | pd.Series):
+        return ""
+    return (
+        " Unstack a whole answer, and select from it by lists: answer.unstack()[['mean']], and not "
+        "answer['mean'].unstack()."
+    )
+
+
+def _told(shown: ShownFigures) -> str:
+    """What is said of the numbers shown: equal for two answers that hold one release."""
+    figures = shown.figures()
+    return repr((figures.errors, figures.lows, figures.highs, figures.units))
+
+
+def rearranged(
+    shown: Table, released: Table, one_column: bool, made_up: bool
+) -> npt.NDArray[np.float64] | None:
+    """For each number shown, row by row, its position in the released table, NaN where an unstacked
+    one has no such labels; None unless each (labels, value) was released.
+
+    one_column, made_up : as in `located`.
+    """
+    if not shown.size or max(shown.size, released.size) > MOST:
+        return None
+    values, numbers = _flat(shown), _flat(released)
+    have, want = _levels(released, one_column), _levels(shown, isinstance(shown, pd.Series))
+    if one_column and len(want) > len(have):  # the name of the answer, as a level
+        want = [level for level in want if level[0] is not None or len({*level[1]}) > 1]
+    at = {labels: i for i, labels in enumerate(zip(*(each for _, each in have), strict=True))}
+    if len(at) < len(numbers) or not (made_up or has_figures(_table(shown))):
+        return None
+    found: set[tuple[int | None, ...]] = set()
+    for levels, is_known in _assigned(have, want, _selected(shown)):
+        places = tuple(at.get(labels) for labels in zip(*levels, strict=True))
+        if _are_same(values, places, numbers):
+            if is_known:
+                found = {places}
+                break
+            found.add(places)
+    else:
+        if not tells(values):
+            return None
+    if len(found) != 1:  # two rows with the same numbers: nobody knows whose errors they have
+        return None
+    each = [math.nan if place is None else place for place in found.pop()]
+    return np.array(each, dtype=np.float64).reshape(_table(shown).shape)
+
+
+def tells(values: Sequence[Any]) -> bool:
+    """Whether values are those of one answer, and of no other by chance: a fraction, a time, or
+    several whole numbers."""
+    told = [v for v in values if not (isinstance(v, int | float) and (v == 0 or v * 0 != 0))]
+    return len(told) >= FEW or any(not isinstance(v, int | float) or v % 1 for v in told)
+
+
+def _are_same(values: Sequence[Any], places: Sequence[int | None], numbers: Sequence[Any]) -> bool:
+    """Whether values are those at their places; where there is no place, a missing one."""
+    pairs = zip(values, (None if at is None else numbers[at] for at in places), strict=True)
+    return any(at is not None for at in places) and all(_is_same(*pair) for pair in pairs)
+
+
+def _table(table: Table) -> pd.DataFrame:
+    return table.to_frame() if isinstance(table, pd.Series) else table
+
+
+def _flat(table: Table) -> list[Any]:
+    """The values row by row, as Python's objects."""
+    columns = (column.tolist() for _, column in _table(table).items())
+    return [value for row in zip(*columns, strict=True) for value in row]
+
+
+def _levels(table: Table, without_columns: bool) -> list[Level]:
+    high, wide = _table(table).shape
+    found: list[Level] = []
+    for i, name in enumerate(table.index.names):
+        labels = map(comparable, table.index.get_level_values(i))
+        found.append((name, [label for label in labels for _ in range(wide)]))
+    if without_columns or isinstance(table, pd.Series):
+        return found
+    for i, name in enumerate(table.columns.names):
+        found.append((name, list(map(comparable, table.columns.get_level_values(i))) * high))
+    return found
+
+
+def _selected(shown: Table) -> tuple[Any, ...]:
+    """The labels of a selected row or column, which pandas makes its name."""
+    name = shown.name if isinstance(shown, pd.Series) else None
+    names = name if isinstance(name, tuple) else () if name is None else (name,)
+    return tuple(map(comparable, names))
+
+
+def _assigned(
+    have: Sequence[Level], want: Sequence[Level], selected: tuple[Any, ...]
+) -> Iterator[tuple[list[list[Any]], bool]]:
+    """The labels shown, as the levels of the release that they may be, in its order; and whether
+    each of them is there, or is the name of what was selected."""
+    size, dropped = len(want[0][1]), len(have) - len(want)
+    labels, there = [{*each} for _, each in want], [dict.fromkeys(each) for _, each in have]
+    for order in permutations(range(len(have)), len(want)):
+        named = zip(want, (have[k] for k in order), strict=True)
+        alike = all(None in (one[0], other[0]) or one[0] == other[0] for one, other in named)
+        if not alike or any(labels[i] - there[k].keys() for i, k in enumerate(order)):
+            continue
+        missing = [k for k in range(len(have)) if k not in order]
+        choices = [there[k] for k in missing]
+        is_known = not dropped or (
+            len(selected) == dropped and all(x in c for x, c in zip(selected, choices, strict=True))
+        )
+        given = [selected[:dropped]] if is_known else product(*choices)
+        for picked in given if math.prod(map(len, choices)) <= CHOICES else ():
+            levels = {k: want[i][1] for i, k in enumerate(order)}
+            levels |= {k: [label] * size for k, label in zip(missing, picked, strict=True)}
+            yield [levels[k] for k in range(len(have))], is_known
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two values are equal; missing ones are, and truth values are no numbers."""
+    is_alike = isinstance(one, bool | np.bool_) == isinstance(other, bool | np.bool_)
+    return is_alike and bool(comparable(one) == comparable(other))

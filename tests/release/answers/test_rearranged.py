@@ -1,0 +1,124 @@
+"""Answers keep their errors when pandas moves labels between rows and columns."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from notes import noted
+from refusals import refusal
+
+import dppandas as dp
+from dppandas.errors import RecordError
+
+ROWS = pd.DataFrame({
+    "town": ["x", "y"] * 300, "kind": ["u", "v", "w"] * 200, "age": np.arange(600) % 90,
+    "pay": np.arange(600.0),
+})  # fmt: skip
+DOMAIN = {"town": ["x", "y"], "kind": ["u", "v", "w"], "age": (0, 90), "pay": (0, 600)}
+
+
+@pytest.fixture
+def p() -> Any:
+    dp.session(epsilon=1000, delta=1e-3)
+    return dp.protect(pd.DataFrame(ROWS.to_dict("list")), "rearranged", domain=DOMAIN)
+
+
+def answers(p: Any) -> dict[str, Any]:
+    both = p.groupby(["town", "kind"])
+    return {
+        "size": both.size(epsilon=1),
+        "mean": both["age"].mean(epsilon=1),
+        "means": both[["age", "pay"]].mean(epsilon=1),
+        "several": both["age"].agg(["count", "mean"], epsilon=1),
+        "panels": p.groupby("town")[["age", "pay"]].agg(["mean", "sum"], epsilon=1),
+        "cross": dp.crosstab(p["town"], p["kind"], epsilon=1),
+        "counts": both[["age", "pay"]].count(epsilon=1),
+    }
+
+
+def told(answer: Any) -> dict[Any, Any]:
+    """The ends of the interval of each value, which are known apart by the value."""
+    found = dp.intervals(answer)
+    return {
+        float(value): (float(low), float(high), unit)
+        for value, low, high, unit in found[["value", "low", "high", "unit"]].to_numpy()
+    }
+
+
+MOVES = {
+    "unstack": lambda a: a.unstack(), "unstack the first": lambda a: a.unstack(0),
+    "T": lambda a: a.T, "stack": lambda a: a.stack(), "swaplevel": lambda a: a.swaplevel(),
+    "back": lambda a: a.unstack().stack(), "some": lambda a: a.unstack().iloc[:, :2],
+    "loc of a list": lambda a: a.loc[list(a.index[:1])],
+    "one column": lambda a: a[a.columns[0]], "columns": lambda a: a[[a.columns[-1]]],
+}  # fmt: skip
+
+
+def test_each_number_keeps_its_interval_wherever_it_moves(p: Any) -> None:
+    for name, answer in answers(p).items():
+        whole = told(answer)
+        for move, moved in MOVES.items():
+            with noted(name, move):
+                try:
+                    table = moved(answer)
+                except Exception:  # pandas has no such move of it
+                    continue
+                some = told(table)
+                assert some.items() <= whole.items()
+                assert len(some) == len({*np.asarray(table, dtype=float).reshape(-1).tolist()})
+
+
+def test_the_ends_come_in_the_shape_of_the_unstacked_answer(p: Any) -> None:
+    table = p.groupby(["town", "kind"]).size(epsilon=1).unstack()  # the Series itself is gone
+    ends = dp.intervals(table)
+    for name in ("low", "high"):
+        assert ends[name].unstack().shape == table.shape
+        assert ends[name].unstack().columns.equals(table.columns)
+    assert (ends["low"].unstack() <= table).all(axis=None)
+
+
+def test_combinations_that_nobody_found_have_no_interval() -> None:
+    dp.session(epsilon=1000, delta=1e-3)
+    rows = pd.DataFrame(ROWS.to_dict("list")).query("town == 'x' or kind == 'u'")
+    answer = dp.protect(rows, "some")[["town", "kind"]].value_counts(epsilon=1, delta=1e-6)
+    ends = dp.intervals(answer.unstack())
+    assert ends["low"].isna().tolist() == [False, False, False, False, True, True]
+    refusal(lambda: dp.intervals(answer.unstack(fill_value=0)), error=RecordError)
+
+
+def test_what_was_computed_or_is_not_known_is_refused_with_the_line_to_write(p: Any) -> None:
+    both = p.groupby(["town", "kind"])
+    counts, means = both.size(epsilon=1), both["age"].mean(epsilon=1)
+    for name, made in {
+        "sum": means.unstack() + 1, "doubled": means.unstack() * 2, "zero": means.unstack() * 0,
+        "renamed": means.unstack().rename(columns={"u": "v", "v": "u"}),
+        "one count": counts.loc["x"].iloc[:1],
+    }.items():  # fmt: skip
+        with noted(name):
+            said = refusal(lambda made=made: dp.intervals(made), error=RecordError)
+            assert "[['mean']]" in said
+    assert told(means.loc["x"]).items() <= told(means).items()  # fractions are no coincidence
+
+
+def test_a_plot_of_a_column_has_its_own_error_bars(p: Any) -> None:
+    pytest.importorskip("matplotlib")
+    found = answers(p)
+    for name, column in [("several", "mean"), ("means", "pay"), ("panels", "age"), ("cross", "u")]:
+        with noted(name, column):
+            part = found[name][column]
+            axes = np.atleast_1d(np.asarray(dp.plot(part), dtype=object))
+            assert len(axes) == (part.shape[1] if part.ndim == 2 else 1)
+            if name == "cross":
+                continue  # drawn in colours
+            for ax, (_, values) in zip(
+                axes, pd.DataFrame(part).items() if part.ndim == 2 else [("", part)], strict=True
+            ):
+                ends = dp.record(part).intervals()
+                (bars,) = [each for each in ax.containers if hasattr(each, "has_yerr")]
+                segments = bars[2][0].get_segments()
+                drawn = sorted((round(s[0][1], 9), round(s[1][1], 9)) for s in segments)
+                wide = ends.get(column, ends)
+                flat = np.asarray(wide, dtype=float).reshape(len(ends), -1, 2).reshape(-1, 2)
+                assert {*drawn} <= {(round(a, 9), round(b, 9)) for a, b in flat.tolist()}
+                assert len(drawn) == len(values)
