@@ -417,7 +417,7 @@ ERRORS: dict[str, tuple[Any, ...]] = {
     "keys where normalize is": (
         lambda p: p["city"].value_counts(["Rome"], epsilon=1), "normalize="),
     "epsilon by position": (lambda p: p.count(0.1), "positional argument"),
-    "an option of pandas": (lambda p: p["age"].mean(skipna=False), "'skipna'"),
+    "an option of pandas": (lambda p: p["age"].mean(skipna=False), "skipna="),
     "a column of data as bounds": (
         lambda p: p["age"].mean(bounds=sample()["age"], epsilon=1), "not a Series"),
     "a column of data as epsilon": (lambda p: p.count(epsilon=sample()["age"]), "epsilon=a Series"),
