@@ -264,11 +264,11 @@ class Statistic(ABC):
         return list(zip(*ends, strict=True))
 
     def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
-        """An interval for each number; with this confidence all hold together."""
+        """An interval for each number; with this confidence all hold simultaneously."""
         return self.intervals(noisy, law.half_width(confidence, self.size))
 
     def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
-        """How far each number may be off; with this confidence all hold together."""
+        """How far each number may be off; with this confidence all hold simultaneously."""
         known = self.errors_by_column(law.half_width(confidence, self.size))
         values = self.estimate(noisy)
         if known is not None and not self.layout.is_mixed:

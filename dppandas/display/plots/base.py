@@ -115,7 +115,7 @@ def percent(confidence: float) -> str:
 def said_of(record: Record, confidence: float, what: str = "Whiskers") -> str:
     """What the whiskers are, in words."""
     number = len(record._layout.labels())
-    together = f"all {number} hold together" if number > 1 else "of this one number"
+    together = f"all {number} hold simultaneously" if number > 1 else "of this one number"
     if record._statistic.each:
         together = "each label by itself, not all together"
     return (

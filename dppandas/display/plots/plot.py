@@ -48,8 +48,8 @@ def plot(
     result : a released answer, a part of it (``head``, a column, sorted), or its `Record`. Answers
         of ``agg`` and ``describe`` have a panel for each record.
     ax : matplotlib Axes to draw on, as many as there are panels; else a new figure.
-    confidence : of the intervals, which hold together for all numbers of one record; for labels
-        released under a δ, for each label by itself.
+    confidence : of the intervals, which hold simultaneously for all numbers of one record; for
+        labels released under a δ, for each label by itself.
     expected_rows : for quantiles, about how many values there are, from public knowledge: then
         errors in ranks become shares, and the distribution function has bounds.
 
@@ -59,8 +59,8 @@ def plot(
     have an axis of time. Tables and correlations are heat maps, with the noise level on the colour
     bar, and with cells hatched whose interval includes 0. A quantile errs in ranks, so it has no
     whiskers along its value; by group, the axis spans the public bounds. The caption says what the
-    whiskers are: their confidence, how many hold together, that they cover the noise only, the
-    mechanism, its loss, whom it protects, and the query. A new figure is transparent, and can be
+    whiskers are: their confidence, how many hold simultaneously, that they cover the noise only,
+    the mechanism, its loss, whom it protects, and the query. A new figure is transparent, and can be
     read on light and on dark pages, unless you have set a style in matplotlib.
 
     Raises `RecordError` for an object without a record, or whose numbers have no error to draw,

@@ -198,7 +198,7 @@ class ExponentialQuantiles:
     def rank_errors(
         self, confidence: float, rows: Sequence[float] | float | None = None
     ) -> list[float]:
-        """The error of each answer in ranks; with this confidence all hold together.
+        """The error of each answer in ranks; with this confidence all hold simultaneously.
 
         ``rows`` is an upper limit, in all or for each column of each cell. It narrows the errors of
         splits, and no error exceeds it.

@@ -96,8 +96,8 @@ class Tails:
 
 
 def joint_errors(aims: Sequence[RankTarget], failure: float, rows: float | None) -> list[float]:
-    """Errors of all answers, in whole ranks, that hold together except with this probability. Most
-    of it goes to the largest errors, to make them small."""
+    """Errors of all answers, in whole ranks, that hold simultaneously except with this probability.
+    Most of it goes to the largest errors, to make them small."""
     left = failure - len(aims) * CAPPED
     tails = _tails(aims, rows)
     errors = np.full(len(aims), math.inf)

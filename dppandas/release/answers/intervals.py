@@ -33,7 +33,7 @@ def intervals(answer: Any, confidence: float = CONFIDENCE) -> pd.DataFrame:
     answer : a released number, label, Series, DataFrame or Index, or what is left of one after
         sort_index, head or a selection; or a record. Answers of `agg`, `describe` and
         ``quantile`` count, too.
-    confidence : the probability with which all errors and intervals hold together; for labels
+    confidence : the probability with which all errors and intervals hold simultaneously; for labels
         found with a δ, with which each holds by itself, given that it is shown. If the answer is
         made of k releases, each gets the confidence 1 - (1 - confidence) / k, also if a selection
         shows only some of them. So they are wider than those of `record`, which hold by release.
@@ -82,8 +82,8 @@ def intervals(answer: Any, confidence: float = CONFIDENCE) -> pd.DataFrame:
 
 
 def _of_each(confidence: float, releases: int) -> float:
-    """The confidence of each of several releases with which all hold together, by the union bound:
-    the next float that isn't smaller."""
+    """The confidence of each of several releases with which all hold simultaneously, by the union
+    bound: the next float that isn't smaller."""
     exact = 1 - (1 - Fraction(confidence)) / releases
     found = float(exact)
     return parse_confidence(found if found >= exact else math.nextafter(found, 1))

@@ -119,8 +119,8 @@ def test_confidence_is_that_of_the_bars(people: Any) -> None:
 def test_the_words_below_say_what_bars_are(people: Any) -> None:
     (said,) = captions(dp.plot(people["g"].value_counts(epsilon=0.5)))
     for part in (
-        "95 % intervals", "all 3 hold together", "of the noise only", "discrete Laplace", "ε = 0.5",
-        "protecting each row of drawn",
+        "95 % intervals", "all 3 hold simultaneously", "of the noise only", "discrete Laplace",
+        "ε = 0.5", "protecting each row of drawn",
     ):  # fmt: skip
         assert part in said
     assert "of this one number" in captions(dp.plot(people.count(epsilon=1)))[0]
