@@ -60,8 +60,8 @@ def plot(
     bar, and with cells hatched whose interval includes 0. A quantile errs in ranks, so it has no
     whiskers along its value; by group, the axis spans the public bounds. The caption says what the
     whiskers are: their confidence, how many hold simultaneously, that they cover the noise only,
-    the mechanism, its loss, whom it protects, and the query. A new figure is transparent, and can be
-    read on light and on dark pages, unless you have set a style in matplotlib.
+    the mechanism, its loss, whom it protects, and the query. A new figure is transparent, and can
+    be read on light and on dark pages, unless you have set a style in matplotlib.
 
     Raises `RecordError` for an object without a record, or whose numbers have no error to draw,
     and `QueryError` for other arguments. Needs matplotlib: ``pip install dppandas[plots]``.
