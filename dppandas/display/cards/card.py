@@ -133,10 +133,8 @@ def _with_gaps(cells: Sequence[Cell], columns: Sequence[int | None]) -> list[Cel
 
 def _names(shown: ShownFigures) -> str:
     """The names of the index, and of a table's columns."""
-    both = [names_of(cast(pd.Index, shown.index))]
-    if shown.columns is not None:
-        both += filter(None, [names_of(shown.columns)])
-    return " \\ ".join(both)
+    both = [shown.index, shown.columns]
+    return " \\ ".join(filter(None, (names_of(each) for each in both if each is not None)))
 
 
 def _heads(answer: Any, shown: ShownFigures, columns: Sequence[int | None]) -> list[str]:

@@ -184,11 +184,12 @@ def test_what_no_longer_matches_is_shown_as_by_pandas(shell: Any, exact: None) -
     moved.iloc[0, 0] += 1
     renamed = table.rename(columns={"age": "years"}), counts.rename({"Bonn": "Aachen"})
     others = pd.Series([1, 2]), pd.DataFrame({"a": [1]})
-    for other in (counts / 2, table / 2, moved, table.T, *renamed, *others):
+    for other in (counts / 2, table / 2, moved, *renamed, *others):
         shown = data(shell, other)
         assert shown["text/plain"] == repr(other)
         assert shown.get("text/html") == getattr(other, "_repr_html_", lambda: None)()
-    for same in (counts, counts.sort_index(), counts.head(1), table[["age"]], counts.to_frame()):
+    parts = counts.head(1), table[["age"]], table.T
+    for same in (counts, counts.sort_index(), *parts, counts.to_frame()):
         assert "dppandas-card" in data(shell, same)["text/html"]
         assert "95 %" in data(shell, same)["text/plain"]
         assert "95 %" not in str(same)  # print stays pandas'

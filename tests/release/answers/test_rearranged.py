@@ -102,7 +102,7 @@ def test_what_was_computed_or_is_not_known_is_refused_with_the_line_to_write(p: 
 
 
 def test_a_plot_of_a_column_has_its_own_error_bars(p: Any) -> None:
-    pytest.importorskip("matplotlib")
+    plt = pytest.importorskip("matplotlib.pyplot")
     found = answers(p)
     for name, column in [("several", "mean"), ("means", "pay"), ("panels", "age"), ("cross", "u")]:
         with noted(name, column):
@@ -122,3 +122,4 @@ def test_a_plot_of_a_column_has_its_own_error_bars(p: Any) -> None:
                 flat = np.asarray(wide, dtype=float).reshape(len(ends), -1, 2).reshape(-1, 2)
                 assert {*drawn} <= {(round(a, 9), round(b, 9)) for a, b in flat.tolist()}
                 assert len(drawn) == len(values)
+    plt.close("all")
