@@ -64,9 +64,10 @@ def _places(labels: pd.Index, wanted: pd.Index) -> Places | None:
     if wanted.equals(labels):
         return np.arange(len(labels))
     try:
-        found = labels.get_indexer(wanted)
-        if labels.is_unique and (found >= 0).all():
-            return found
+        if labels.nlevels == wanted.nlevels:  # others fail an assertion of pandas 2
+            found = labels.get_indexer(wanted)
+            if labels.is_unique and (found >= 0).all():
+                return found
     except (TypeError, ValueError, pd.errors.InvalidIndexError):
         pass  # labels that pandas can't look up
     places = {comparable(label): i for i, label in enumerate(labels)}
