@@ -199,6 +199,12 @@ def _by(df: pd.DataFrame, name: str, keys: Sequence[Any], values: Any, how: str)
     return _flat(found.fillna(0) if how in ("sum", "count", "size") else found)
 
 
+def _by_and_missing(df: pd.DataFrame, values: Any, how: str) -> list[float]:
+    """By "group", with a last group of the rows that have none."""
+    gone = df.assign(gone=df["group"].isna())
+    return _by(df, "group", ops.GROUPS, values, how) + _by(gone, "gone", [True], values, how)
+
+
 def _weighted(df: pd.DataFrame) -> tuple[Any, Any]:
     return df["code"].astype("float64").clip(0.5, 3), clipped(df["number"])
 
@@ -221,6 +227,9 @@ PANDAS: dict[str, Callable[[pd.DataFrame], list[float]]] = {
         .reindex(pd.MultiIndex.from_product([ops.GROUPS, ops.CODES])).fillna(0)),
     "group mean": lambda d: _by(
         d, "code", ops.CODES, pd.DataFrame({c: clipped(d[c]) for c in ("number", "no")}), "mean"),
+    "group size with missing": lambda d: _by_and_missing(d, d["owner"], "size"),
+    "group mean with missing": lambda d: _by_and_missing(
+        d, pd.DataFrame({c: clipped(d[c]) for c in ("number", "no")}), "mean"),
     "var": lambda d: [clipped(d["number"]).var()],
     "std of columns": lambda d: [clipped(d[c]).std(ddof=0) for c in ("number", "code")],
     "group std": lambda d: _by(d, "group", ops.GROUPS, clipped(d["number"]), "std"),

@@ -149,6 +149,13 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "group count": lambda p: p.groupby("code", keys=CODES)[["number", "yes"]].count(),
     "group sum": lambda p: p.groupby(["group", "code"], keys=BOTH)["number"].sum(bounds=BOUNDS),
     "group mean": lambda p: p.groupby("code", keys=CODES)[["number", "no"]].mean(bounds=BOUNDS),
+    "group size with missing": lambda p: p.groupby("group", keys=GROUPS, dropna=False).size(),
+    "group mean with missing": lambda p: p.groupby("group", keys=GROUPS, dropna=False)[
+        ["number", "no"]
+    ].mean(bounds=BOUNDS),
+    "group quantiles with missing": lambda p: p.groupby("code", keys=CODES, dropna=False)[
+        "number"
+    ].quantile([0.1, 0.8], bounds=BOUNDS),
     "count of a sample": lambda p: p.sample(frac=0.5).count(),
     "count of an inner merge": lambda p: p.merge(LEVELS, how="inner", on=["group", "code"]).count(),
     "count of complete rows": lambda p: p.dropna(subset=["number", "when"]).count(),

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from habits import FRAMES, agree, clean, private
+from habits import FRAMES, agree, clean, private, ugly
+from notes import noted
 
 import dppandas as dp
 from dppandas.errors import LineageError, MissingArgument, QueryError
@@ -70,6 +71,8 @@ LINES: dict[str, Line] = {
     "observed": lambda f: f.groupby("city", sort=True, observed=True)["age"].mean(),
     "pipe": lambda f: f.groupby("city", sort=True).pipe(lambda g, name: g[name].mean(), "age"),
     "two columns": lambda f: f.groupby(["city", f["income"] > 40], sort=True)["income"].mean(),
+    "size with missing": lambda f: f.groupby("level", sort=True, dropna=False).size(),
+    "sum with missing": lambda f: f.groupby("sex", sort=True, dropna=False)["income"].sum(),
 }  # fmt: skip
 #: How far sums are off, because they are kept on a grid.
 GRID = 1e-8
@@ -83,6 +86,9 @@ def test_as_pandas(line: str, frame: str) -> None:
         found = LINES[line](f)
         if line == "by a part of a time":  # months of which there are no rows are there, too
             found = found.reindex(pd.Index(range(1, 13), name="when"), fill_value=0.0)
+        if line.endswith("with missing") and not found.index.hasnans:  # nor of missing labels
+            gone = pd.Index([np.nan], name=found.index.name)
+            found = found.reindex(found.index.append(gone), fill_value=0)
         return found
 
     agree(LINES[line], FRAMES[frame](), plain, GRID)
@@ -95,6 +101,29 @@ def test_labels_of_a_mask_are_a_column() -> None:
         lambda f: f.groupby(f["age"] > 40, sort=True, as_index=False).agg(n=("age", "count")),
         clean(), lambda f: f.groupby(f["age"] > 40).agg(n=("age", "count")).reset_index(),
     )  # fmt: skip
+
+
+#: Statistics of a last group of the rows whose label is missing.
+MISSING: dict[str, Line] = {
+    "mean": lambda f: f.groupby("sex", sort=True, dropna=False)["age"].mean(),
+    "of a list": lambda f: f.groupby(["sex"], sort=True, dropna=False)[["age", "income"]].mean(),
+    "by a column": lambda f: f.groupby(f["level"], sort=True, dropna=False)["income"].sum(),
+    "of a column": lambda f: f["income"].groupby(f["level"], sort=True, dropna=False).count(),
+    "of a query": lambda f: f.query("income > 20").groupby("sex", sort=True, dropna=False).size(),
+    "of a time": lambda f: f.groupby(
+        f["when"].dt.month.map({1: 1, 2: 2}), sort=True, dropna=False)["income"].sum(),
+    "agg": lambda f: f.groupby("sex", sort=True, dropna=False).agg(
+        n=("age", "size"), old=("age", "mean"), rich=("income", "sum")),
+    "as_index": lambda f: f.groupby(
+        "sex", sort=True, dropna=False, as_index=False)["income"].mean(),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("exact")
+def test_missing_labels_are_a_group_as_in_pandas() -> None:
+    for name, line in MISSING.items():
+        with noted(name):
+            agree(line, ugly(), rtol=GRID)
 
 
 # --- groups ---------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ from dppandas.rows.accumulators import SumAccumulator
 from dppandas.rows.expressions import Column
 from dppandas.rows.facts.bounds import Bounds, Grid
 from dppandas.rows.facts.units import Unit
-from dppandas.statistics import REGISTRY, Cells, Layout, Sum, quantiles
+from dppandas.statistics import REGISTRY, Cells, DistinctValues, Layout, Sum, quantiles
 from dppandas.statistics.counting.counts import SHARE_STEP
 
 #: Cells of all sorts are read one by one here, whatever their column is.
@@ -223,6 +223,7 @@ def test_a_failing_read_stays_charged_and_quotes_no_data(name: str, monkeypatch:
     for statistic in REGISTRY:
         monkeypatch.setattr(statistic, "kernel", quoting)
     monkeypatch.setattr(quantiles.Pass, "points", quoting)
+    monkeypatch.setattr(DistinctValues, "_of", quoting)
     dp.session(epsilon=1)
     df = people().assign(group=CANARY)
     with pytest.raises(dp.errors.ReleaseFailed, match=r"charge of ε = 0\.5 stays") as caught:

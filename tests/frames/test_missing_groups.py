@@ -48,6 +48,23 @@ def test_answers_are_pandas_own_with_a_last_group_for_missing() -> None:
     assert len(groups["age"].describe(epsilon=60)) == 3
 
 
+def test_labels_keep_what_they_are_beside_a_missing_one() -> None:
+    """As in pandas 3; pandas 2 would make numbers of True and False."""
+    dp.session(epsilon=10_000)
+    noon, day = pd.Timestamp("2024-01-01 12:00"), pd.Period("2024-01-01", "D")
+    for labels in (["a", "b"], [1, 2], [1.5, 2], [True, False], [noon, pd.Timestamp(0)], [day]):
+        with noted(*labels):
+            p = dp.protect(pd.DataFrame({"x": [*labels, None] * 9}), str(labels))
+            sizes = p.groupby("x", labels, dropna=False).size(epsilon=50)
+            *found, gone = sizes.index
+            assert found == labels
+            assert pd.isna(gone)
+            kinds = [float if type(each) is int else type(each) for each in labels]
+            assert [type(each) for each in found] == kinds
+            counts = p["x"].value_counts(keys=labels, dropna=False, sort=False, epsilon=50)
+            assert counts.index.equals(sizes.index)
+
+
 def test_it_is_another_question_and_true_is_the_same_as_none() -> None:
     dp.session(epsilon=10)
     p = people()

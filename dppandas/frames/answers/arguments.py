@@ -188,7 +188,9 @@ def index(cells: Cells, names: Sequence[Any]) -> pd.Index:
     found: pd.Index = pd.Index(list(names)) if cells.keys is None else cells.keys.index(names)
     if cells.missing_cell:
         gone = pd.Index([np.nan], name=names[0])
-        if isinstance(found, pd.CategoricalIndex):
+        if found.dtype == bool:
+            found = found.astype(object)  # pandas 2 would make 1.0 of True
+        elif isinstance(found, pd.CategoricalIndex):
             gone = pd.CategoricalIndex(gone, dtype=found.dtype, name=names[0])
         found = found.append(gone)
     return found

@@ -64,11 +64,12 @@ def _places(labels: pd.Index, wanted: pd.Index) -> Places | None:
     if wanted.equals(labels):
         return np.arange(len(labels))
     try:
-        found = labels.get_indexer(wanted)
-        if labels.is_unique and (found >= 0).all():
-            return found
-    except (AssertionError, TypeError, ValueError, pd.errors.InvalidIndexError):
-        pass  # labels that pandas can't look up, or of another number of levels
+        if labels.nlevels == wanted.nlevels:  # others fail an assertion of pandas
+            found = labels.get_indexer(wanted)
+            if labels.is_unique and (found >= 0).all():
+                return found
+    except (TypeError, ValueError, pd.errors.InvalidIndexError):
+        pass  # labels that pandas can't look up
     places = {comparable(label): i for i, label in enumerate(labels)}
     each = [places.get(comparable(label)) for label in wanted]
     return None if None in each else np.array(each, dtype=np.intp)

@@ -78,6 +78,13 @@ def test_the_ends_come_in_the_shape_of_the_unstacked_answer(p: Any) -> None:
     assert (ends["low"].unstack() <= table).all(axis=None)
 
 
+def test_late_answers_of_other_levels_are_no_hindrance(p: Any) -> None:
+    for by in (["town", "kind", "town2"], ["town", "kind"]):
+        rows = p.assign(town2=p["town"])
+        answer = rows.groupby(by)["age"].mean(epsilon=1)
+        assert len(dp.intervals(answer.unstack().stack(future_stack=True))) == len(answer)
+
+
 def test_combinations_that_nobody_found_have_no_interval() -> None:
     dp.session(epsilon=1000, delta=1e-3)
     rows = pd.DataFrame(ROWS.to_dict("list")).query("town == 'x' or kind == 'u'")
