@@ -1,5 +1,5 @@
-"""``df.dp`` and ``series.dp``: importing this registers them with pandas, and lets merges of an old
-pandas keep what they come from."""
+"""``df.dp`` and ``series.dp``: importing this registers them with pandas, and lets merges keep
+what they come from."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ import sys
 from typing import Any
 
 import pandas as pd
+from pandas.core.reshape.merge import (  # type: ignore[attr-defined]
+    _MergeOperation,
+    _OrderedMerge,
+)
 
 from .errors import hide_internals
 
@@ -35,26 +39,25 @@ def _register(getter: Any) -> None:
 _register(hide_internals(_private, _imported))
 
 
-def _keep_attrs_in_merges() -> None:
-    """Before version 3 pandas lost attrs in most merges, and with them the token of a source: rows
-    that were merged with themselves would then be a source like any other. As in pandas 3, attrs
-    of a source stay if both sides have the same."""
-    from pandas.core.reshape.merge import _MergeOperation  # type: ignore[attr-defined]
-
-    merged = _MergeOperation.get_result
+def _keep_tokens(merge: Any) -> None:
+    """Let a merge keep the token of a source that both sides have. pandas loses attrs in ordered
+    merges and where one side has more of them, and before version 3 in most others: then rows that
+    were merged with themselves would be a source like any other."""
+    merged = merge.get_result
 
     @functools.wraps(merged)
     def get_result(self: Any, *given: Any, **named: Any) -> Any:
-        result, attrs = merged(self, *given, **named), self.left.attrs
-        if attrs and attrs == self.right.attrs:
-            from .rows.facts.keys import SOURCE_ATTR
+        result = merged(self, *given, **named)
+        left, right = self.orig_left.attrs, self.orig_right.attrs
+        if left and right:
+            from .rows.facts.keys import SOURCE_ATTR  # only where there may be one
 
-            if SOURCE_ATTR in attrs:
-                result.attrs = dict(attrs)
+            if SOURCE_ATTR in left and left[SOURCE_ATTR] == right.get(SOURCE_ATTR):
+                result.attrs = {**result.attrs, SOURCE_ATTR: left[SOURCE_ATTR]}
         return result
 
-    _MergeOperation.get_result = get_result
+    merge.get_result = get_result
 
 
-if int(pd.__version__.partition(".")[0]) < 3:
-    _keep_attrs_in_merges()
+for _merge in (_MergeOperation, _OrderedMerge):
+    _keep_tokens(_merge)

@@ -16,7 +16,7 @@ from ..errors import QueryError, quoted
 from ..release.private import Private
 from ..release.query import same_value
 from ..rows.expressions import Expression
-from ..rows.facts.keys import is_hashable, is_missing
+from ..rows.facts.keys import SOURCE_ATTR, is_hashable, is_missing
 from ..statistics import Cells
 from ..statistics.layout import GroupLabels
 
@@ -114,7 +114,12 @@ def grouping(
 
 def with_missing(by: Grouping, items: Sequence[Any]) -> Grouping:
     """A grouping with a last group, of the rows whose label is missing."""
-    if len(items) > 1 or any(map(is_grouper, items)):
+    if any(map(is_grouper, items)):
+        raise QueryError(
+            "groupby offers dropna=False for one column of labels, and rows without a time are in "
+            "no period. Leave it out: frame['day'].isna().mean(epsilon=0.1) is the share of these."
+        )
+    if len(items) > 1:
         raise QueryError(
             "groupby offers dropna=False for one column of labels. For several, make missing "
             "labels a key first: frame.assign(city=frame['city'].fillna('missing'))."
@@ -123,7 +128,10 @@ def with_missing(by: Grouping, items: Sequence[Any]) -> Grouping:
 
 
 def without_missing(keys: object) -> object:
-    """Keys without a missing one, which `dropna=False` declares."""
+    """Keys without a missing one, which `dropna=False` declares. A protected column stays one, and
+    is refused as keys."""
+    if SOURCE_ATTR in getattr(keys, "attrs", ()):
+        return keys
     if isinstance(keys, Mapping):
         return {name: without_missing(each) for name, each in keys.items()}
     if isinstance(keys, list | tuple | pd.Index | pd.Series | np.ndarray):

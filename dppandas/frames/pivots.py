@@ -122,9 +122,13 @@ class Asked(NamedTuple):
 
 def _written(item: Any) -> str:
     """What a call names, as a caller writes it."""
-    if is_grouper(item):
+    if is_grouper(item) and item.freq is not None:
         return f"pd.Grouper(key={quoted(item.key)}, freq={item.freq.freqstr.partition('-')[0]!r})"
-    return quoted(item.name if isinstance(item, ColumnOperators) else item)
+    return quoted(item.key if is_grouper(item) else _name_of(item))
+
+
+def _name_of(item: Any) -> Any:
+    return item.name if isinstance(item, ColumnOperators) else item
 
 
 def _with_sides(

@@ -211,8 +211,8 @@ def collected(
     outside = int((_places(told, asked) == len(asked.keys)).sum())
     if outside:
         raise QueryError(
-            f"{outside:,} responses aren't among the keys, but in this design each is one of them. "
-            "Give the keys and the design that they were made with."
+            f"{outside:,} of the responses {'is' if outside == 1 else 'are'} no key, but in this "
+            "design each is one of the keys. Give the keys and the design that they were made with."
         )
     return Responses(told, asked)
 

@@ -183,11 +183,20 @@ def _bought(ledger: Ledger, due: Mapping[object, Plan]) -> dict[object, StoredRe
                 for i, (name, plan) in enumerate(due.items())
             }
         except (KeyboardInterrupt, SystemExit) as stop:
-            if not entries:
+            if not entries and not _is_charged(ledger, drafts):
                 raise
             stopped = type(stop)
     # a new one: the first one's traceback holds rows or exact integers
     raise stopped(_left_by(ledger, list(due.values()), process))
+
+
+def _is_charged(ledger: Ledger, drafts: Sequence[Entry]) -> bool:
+    """Whether the ledger has charges that an interrupt kept from being returned."""
+    last: Sequence[Entry] = ()
+    with suppress(StoreError):
+        last = ledger._charges(len(drafts) + _MEANWHILE)
+    charged = {(each.kernel, each.time, each.what) for each in last}
+    return any((each.kernel, each.time, each.what) in charged for each in drafts)
 
 
 def _left_by(ledger: Ledger, plans: Sequence[Plan], process: int) -> str:
@@ -262,6 +271,8 @@ def _answered(
 
 
 #: Said of an error whose words are unknown.
+#: How many charges other processes and threads may add between a charge and the look at it.
+_MEANWHILE = 100
 _HIDDEN = "The cause is not shown, because it could quote data."
 
 

@@ -294,15 +294,15 @@ def _started(
         )
     if strict is not None and strict != running.strict:
         raise SessionError(
-            f"a session with strict={running.strict} is running. Go on with "
-            f"dp.session(strict={running.strict}), or end it for good with dp.reset()."
+            f"a session with strict={running.strict} is running. Go on with {running._terms.call}, "
+            "or end it for good with dp.reset()."
         )
     if terms is not None and running.budget is None:
         running.ledger._limit(terms)
     elif terms is not None and running._terms != terms:
         raise SessionError(
-            f"a session with a budget of {running._terms} is running, not {terms}. Go on by "
-            f"{running._terms.call}. Or end it for good by dp.reset(), and start the other "
+            f"a session with a budget of {running._terms} is running, not {terms}. Go on with "
+            f"{running._terms.call}. Or end it for good with dp.reset(), and start the other "
             "one: what the first one released stays released, and the losses add up."
         )
     if experimental is not None:

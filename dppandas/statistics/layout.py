@@ -84,6 +84,10 @@ class GroupLabels:
         """Labels that are objects stay objects: pandas would find out what they are, and of keys
         that nobody declared the dtype would tell which were left out."""
         each = [value.index.get_level_values(place) for place in range(value.index.nlevels)]
+        # pandas may not even look at objects: it fails at half a letter, a lone surrogate
+        numbers = [np.arange(len(x)) if x.dtype == object else x for x in each]
+        stand_in = pd.MultiIndex.from_arrays(numbers, names=value.index.names)
+        value = value.set_axis(stand_in if len(each) > 1 else stand_in.get_level_values(0), axis=0)
         unnamed = isinstance(value, pd.Series) and value.name is None
         table = value.reset_index(name=UNNAMED) if unnamed else value.reset_index()
         for place, labels in enumerate(each):

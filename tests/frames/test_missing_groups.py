@@ -1,5 +1,6 @@
 """groupby(dropna=False): a last group of the rows whose label is missing."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -97,3 +98,14 @@ def test_what_has_no_group_for_missing_says_what_to_write() -> None:
             assert "frame[frame['city'].isna()]" in refusal(ask)
     refusal(lambda: groups["age"].value_counts(keys=[0, 10]), "dropna=True")
     refusal(lambda: p.groupby("city", [*KEYS, None]), "dropna=False to value_counts or groupby")
+
+
+def test_a_protected_column_is_no_list_of_keys() -> None:
+    """Found: its labels were made a plain list, of which nobody could tell where they came from."""
+    df = pd.DataFrame({"name": ["Ann", "Bob", "Cid"], "n": [1, 2, 3]})
+    people = dp.protect(df, name="names of missing groups")
+    for keys in (df["name"], {"name": df["name"]}, df.set_index("name")["n"].rename("name")):
+        for dropna in (True, False):
+            with noted(type(keys), dropna):
+                ask = partial(people.groupby, "name", keys=keys, dropna=dropna)
+                refusal(lambda ask=ask: ask().size(epsilon=1), "column of a protected source")

@@ -514,7 +514,7 @@ asked, told, shared = local.randomized_response, local.collected, local.simulate
     (lambda: local.one_coin(1), QueryError, "between 0 and 1"),
     (lambda: local.two_coins(yes=0), QueryError, "greater than 0"),
     (lambda: local.two_coins(truth="1e-9"), QueryError, "2\\^-20"),
-    (lambda: told([True, None], epsilon=1), QueryError, "1 responses are none"),
+    (lambda: told([True, None], epsilon=1), QueryError, "1 of the responses is no key"),
     (lambda: told(FRAME, epsilon=1), QueryError, "one column"),
     (lambda: told(FRAME, epsilon=1, keys=list("ab"), design="OUE"), QueryError, "2 keys"),
     (lambda: told(FRAME * 1, epsilon=1, keys=["x", "y"], design="OUE"), QueryError, "keys"),

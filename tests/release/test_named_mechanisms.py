@@ -93,7 +93,8 @@ def done(ask: Ask, p: Any, **ways: Any) -> set[str] | str:
 def names(mechanisms: set[str]) -> set[str]:
     """What a caller calls them; nothing for those that can't be named."""
     found = {word for word, title in TITLES.items() if mechanisms & {title, f"{title}, in a batch"}}
-    laplace = any(each.startswith("discrete Laplace, told") for each in mechanisms)
+    thresholds = "discrete Laplace, told", "discrete Laplace, released"
+    laplace = any(each.startswith(thresholds) for each in mechanisms)
     return found | ({"laplace"} if laplace else set())
 
 

@@ -561,6 +561,12 @@ def test_a_frame_that_lost_token_or_unit_is_refused_with_the_way_out(way: str) -
     refusal(lambda: lost.dp.count(epsilon=1), way_out, LineageError)
 
 
+def _with_attrs(df: pd.DataFrame) -> pd.DataFrame:
+    found = df.copy()
+    found.attrs["mine"] = 1
+    return found
+
+
 #: What *Known limits* says of pandas, in each version: whether the token of a source is kept.
 OF_PANDAS: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], bool]] = {
     "merged with itself": (lambda df: df.merge(df), True),
@@ -575,6 +581,8 @@ OF_PANDAS: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], bool]] = {
     "exploded": (lambda df: df.assign(x=[[1, 2]] * 4).explode("x"), True),
     "beside itself": (lambda df: pd.concat([df, df]), True),
     "sampled": (lambda df: df.sample(9, replace=True, random_state=1), True),
+    "in order": (lambda df: pd.merge_ordered(df, df, on="id"), True),
+    "with more attrs": (lambda df: df.merge(_with_attrs(df)), True),
     "merged with another": (lambda df: df.merge(pd.DataFrame({"id": [1, 2]})), False),
     "another, merged with it": (lambda df: pd.DataFrame({"id": [1, 2]}).merge(df), False),
     "joined with another": (lambda df: df.join(pd.DataFrame({"x": [1, 2]})), False),

@@ -179,7 +179,12 @@ def with_levels(
         for key in shape.index
         for level in levels
     ]
-    both = pd.MultiIndex.from_tuples(pairs, names=[*shape.index.names, None])
+    named = [*shape.index.names, None]
+    try:
+        both = pd.MultiIndex.from_tuples(pairs, names=named)
+    except UnicodeEncodeError:  # at half a letter, a lone surrogate
+        columns = [np.array(column, dtype=object) for column in zip(*pairs, strict=True)]
+        both = pd.MultiIndex.from_arrays([pd.Index(c, dtype=object) for c in columns], names=named)
     return replace(shape, index=both)
 
 

@@ -262,11 +262,12 @@ class SqliteStore(Connected):
         """Read without seeing what others write meanwhile."""
 
         def read(db: Connection) -> T:
-            db.execute("BEGIN")
             try:
+                db.execute("BEGIN")
                 return action(db)
-            finally:
-                db.execute("ROLLBACK")
+            finally:  # also after an interrupt as it begins
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
 
         return self._read(read)
 

@@ -75,7 +75,10 @@ class Domain:
         """Rows of labels, from positions column by column. Types follow from the labels alone."""
         columns = {}
         for i, (keys, each) in enumerate(zip(self.keys, codes, strict=True)):
-            labels: pd.Index[Any] = pd.Index(list(keys.labels), tupleize_cols=False)
+            try:
+                labels: pd.Index[Any] = pd.Index(list(keys.labels), tupleize_cols=False)
+            except UnicodeEncodeError:  # at half a letter, a lone surrogate
+                labels = pd.Index(list(keys.labels), dtype=object, tupleize_cols=False)
             columns[i] = pd.Series(labels.take(each)).reset_index(drop=True)
         names: pd.Index[Any] = pd.Index(list(self.names), tupleize_cols=False)
         return pd.DataFrame(columns).set_axis(names, axis=1)

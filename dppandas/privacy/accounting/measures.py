@@ -225,7 +225,8 @@ class PrivacyBudget:
             way = "rho=…, delta=…, delta_releases=1e-6" if is_zcdp else "epsilon=2, delta=1e-6"
             raise QueryError(
                 f"this session has no δ to spend: its promise is {self.measure.value}, and "
-                f"delta={quoted(delta)} would break it. Start one with dp.session({way})."
+                f"delta={quoted(delta)} would break it. To have one, end this session with "
+                f"dp.reset() and start another, such as dp.session({way})."
             )
         return parsed
 

@@ -47,7 +47,7 @@ def advice(
     wanted = "" if asked is None else asked.question
     if rest and worth:
         best = min(worth, key=lambda each: (questions[each.number] != wanted, _first(each)))
-        said.append(f".refine({way}={rest}) makes {_named(best)} more accurate.")
+        said.append(f"dp.record(answer).refine({way}={rest}) makes {_named(best)} more accurate.")
     return " ".join(said)
 
 

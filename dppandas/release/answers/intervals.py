@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, Protocol, cast, runtime_checkable
 
@@ -72,13 +73,22 @@ def intervals(answer: Any, confidence: float = CONFIDENCE) -> pd.DataFrame:
         confidence = _of_each(shown.record._checked(confidence), len(shown.record.components))
     found = shown.figures(confidence)
     columns = {
-        "value": list(found.values), "error": list(found.errors),
+        "value": _as_column(found.values), "error": list(found.errors),
         "low": list(map(_lower, found.lows, found.values)),
         "high": list(map(_higher, found.highs, found.values)),
         "unit": pd.array(list(found.units), dtype=object),
         "noise_dominated": pd.array(list(found.dominated), dtype="boolean"),
     }  # fmt: skip
     return pd.DataFrame(columns).set_axis(labels_of(shown), axis=0)
+
+
+def _as_column(values: Iterable[Any]) -> pd.Series[Any]:
+    """Values as pandas holds them; texts with half a letter, a lone surrogate, as objects."""
+    found = list(values)
+    try:
+        return pd.Series(found)
+    except UnicodeEncodeError:
+        return pd.Series(found, dtype=object)
 
 
 def _of_each(confidence: float, releases: int) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ..context import here
 from .figures import ShownFigures
 from .matching import Table, comparable, has_figures
 from .record_bundle import RecordBundle
@@ -34,8 +35,9 @@ Level = tuple[Any, list[Any]]
 
 
 def remember(answer: Any, record: Record | RecordBundle) -> None:
-    """Keep the record of an answer whose columns can be unstacked."""
-    if answer.index.nlevels > 1 and answer.size <= MOST:
+    """Keep the record of an answer whose columns can be unstacked; not of an audit or preview."""
+    is_asked = not getattr(record, "preview", False) and not here().slot.is_scratch
+    if is_asked and answer.index.nlevels > 1 and answer.size <= MOST:
         _unstackable.append(record)
 
 

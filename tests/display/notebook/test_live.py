@@ -33,6 +33,7 @@ from dppandas.errors import StoreError
 from dppandas.ledger import charts, html, words
 from dppandas.ledger.cells import attribute_to
 from dppandas.ledger.ledger import Ledger, kernel
+from dppandas.ledger.questions import threshold_in_words
 from dppandas.ledger.storage import schema as file_schema
 from dppandas.ledger.storage import sqlite
 from dppandas.ledger.storage.store import MemoryStore
@@ -232,7 +233,8 @@ def test_what_is_told_of_an_operation_is_what_it_then_costs_and_its_error(name: 
     assert f"leaves {words.short(dp.ledger().remaining, down=True)}: {fit - 1:,} more like" in said
     assert ("costs" in said) == (entry.loss != Loss(Epsilon("0.5"))), "what is left says the rest"
     if not whatif.takes_rows(query):
-        assert said.startswith(f"gives {entry.error}" if entry.error else "its error is known with")
+        error = threshold_in_words(entry.error)
+        assert said.startswith(f"gives {error}" if error else "its error is known with")
 
 
 def test_what_if_charges_notes_and_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

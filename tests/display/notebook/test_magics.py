@@ -79,7 +79,7 @@ def test_a_budget_that_is_refused_leaves_no_other_session_to_answer(shell: Any) 
 
 def test_a_refusal_is_shown_above_the_ledger_until_it_is_settled(shell: Any, capsys: Any) -> None:
     dp.session(epsilon=1)
-    refusal(lambda: shell.run_line_magic("dp", "budget 2"), "Go on by", UsageError)
+    refusal(lambda: shell.run_line_magic("dp", "budget 2"), "Go on with", UsageError)
     for show in ("%dp", "dp.session()", "print(dp.session())"):
         shell.push({"dp": dp})
         shell.run_cell(show)

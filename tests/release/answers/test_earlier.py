@@ -51,7 +51,8 @@ def test_what_is_said_to_be_combined_can_be(survey: Any) -> None:
     assert "dp.combine joins releases 1, 3 at no cost." in told
     best = dp.record(asked[2])
     assert told.endswith(
-        f".refine(epsilon=0.25) makes release 3 (count, ± {best.error():g}) more accurate."
+        "dp.record(answer).refine(epsilon=0.25) makes release 3 "
+        f"(count, ± {best.error():g}) more accurate."
     )
     before = dp.ledger().spent
     assert dp.combine(asked[0], asked[2]).error() < best.error()
@@ -102,7 +103,8 @@ def test_other_ways_to_be_refused_say_it_too(survey: Any) -> None:
         lambda: dp.synthesize(survey[["street"]], rows=9, epsilon=3),
     ):
         told = said(ask)
-        assert told == f"{FREE} .refine(epsilon=1) makes release 1 (count, ± 3) more accurate."
+        refined = "dp.record(answer).refine(epsilon=1) makes release 1 (count, ± 3) more accurate."
+        assert told == f"{FREE} {refined}"
 
 
 def test_a_restarted_kernel_knows_what_it_asked_again(tmp_path: Path) -> None:

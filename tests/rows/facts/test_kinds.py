@@ -755,9 +755,9 @@ NO_VERBS = {"columns", "str", "dt", "per_unit", "partition", "isnull", "notnull"
             "declare"}  # fmt: skip
 #: What selects and names columns of any kind, or is another spelling of assign, merge and concat:
 #: test_habits_naming.py and test_habits_selection.py try these.
-NO_VERBS |= {"loc", "select_dtypes", "filter", "info", "dtypes", "keys", "get", "items", "squeeze",
-             "add_prefix", "add_suffix", "set_axis", "reindex", "reset_index", "join", "melt",
-             "eval"}  # fmt: skip
+NO_VERBS |= {"loc", "select_dtypes", "filter", "info", "dtype", "dtypes", "keys", "get", "items",
+             "squeeze", "add_prefix", "add_suffix", "set_axis", "reindex", "reset_index", "join",
+             "melt", "eval"}  # fmt: skip
 #: Other spellings of agg, groupby and calls: test_habits_groups.py and test_habits_resample.py.
 NO_VERBS |= {"aggregate", "resample"}
 #: Functions of the caller: test_habits_functions.py.

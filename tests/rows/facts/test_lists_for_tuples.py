@@ -30,7 +30,7 @@ LENGTHS = [pd.Timedelta(0), pd.Timedelta("7D")]
     ("sex", [0, 1000], lambda p: p["sex"].value_counts()),
     ("when", TIMES, lambda p: p["when"].mean()),
     ("when", TIMES, lambda p: (p["when"] - TIMES[0]).mean()),
-    ("when", TIMES, lambda p: p["when"].dt.year.nunique()),
+    ("when", TIMES, lambda p: p["when"].dt.year.value_counts()),
     ("when", TIMES, lambda p: p["when"].dt.date.value_counts()),
     ("when", TIMES, lambda p: p["when"].hist(bins=4)),
     ("when", TIMES, lambda p: dp.cut(p["when"], 4)),
