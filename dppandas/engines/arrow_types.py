@@ -113,14 +113,20 @@ def joined(parts: list[Any]) -> Any:
 
 def _converted(array: Any, kind: Any) -> Any:
     import pyarrow as pa
+    import pyarrow.compute as pc
     from pyarrow import types
 
     if array.type == kind:
         return array
     if types.is_run_end_encoded(array.type):
-        # Arrow's own decoding knows no views, and refers to levels that aren't there under nulls
-        places = pa.array(sizes.runs(array, np.arange(len(array))))
-        return in_known_type(array.values).take(places)
+        values = in_known_type(array.values)
+        try:
+            # Arrow's own decoding knows no dictionaries, and refers to levels inside of structs
+            # that aren't there, under nulls
+            return values.take(pa.array(sizes.runs(array, np.arange(len(array)))))
+        except pa.ArrowNotImplementedError:  # a type that can't be taken
+            whole = pa.RunEndEncodedArray.from_arrays(array.run_ends, values)
+            return pc.run_end_decode(whole.slice(array.offset, len(array)))
     if types.is_dictionary(array.type):
         levels = _converted(array.dictionary, kind.value_type)
         codes = array.indices.cast(kind.index_type)

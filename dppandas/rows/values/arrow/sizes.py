@@ -47,8 +47,8 @@ def within(column: Any) -> Any:
 def converted(array: Any, kind: Any) -> Any:
     """The same array in a type that writes out what views and dictionaries share, with null in the
     place of cells that are surely beyond, and of those that can't be converted: no cell makes it
-    fail. Types do, and so with two that are null."""
-    _converted(_nothing(array, 2), kind, np.array([True, False]))
+    fail. Types do, and so with no cell at all."""
+    _converted(array.slice(0, 0), kind, np.zeros(0, dtype=np.bool_))
     gone = is_beyond(array)
     try:
         return _converted(array, kind, gone)
@@ -169,7 +169,7 @@ def _converted(array: Any, kind: Any, missing: Mask) -> Any:
     inner_kind = pa.struct([kind.key_field, kind.item_field]) if types.is_map(kind) else None
     inner_kind = inner_kind or kind.value_type
     starts, sizes = _ranges(array, np.arange(len(array), dtype=np.int64))
-    if types.is_fixed_size_list(given):
+    if types.is_fixed_size_list(kind):
         first = int(starts[0]) if len(array) else 0
         held = array.values.slice(first, len(array) * kind.list_size)
         return _made(kind, len(array), [], [_converted(held, inner_kind, np.repeat(gone, sizes))],

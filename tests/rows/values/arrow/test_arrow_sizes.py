@@ -156,6 +156,34 @@ def test_null_in_the_place_of_what_is_beyond_can_be_taken(seed: int) -> None:
             assert list(map(canonical, last)) == list(map(canonical, wanted[-1:]))
 
 
+def test_lists_of_a_fixed_size_in_others_are_picked_as_they_are() -> None:
+    """Found: `take` of Arrow forgets where a slice of the inner lists starts, and reads memory
+    beyond them."""
+    inner = pa.array([[i, i + 1] for i in range(9)], pa.list_(pa.int64(), 2))
+    for start in (0, 1, 3):
+        lists = pa.FixedSizeListArray.from_arrays(inner.slice(start, 6), 2)
+        beside = pa.StructArray.from_arrays([lists, pa.array(["a", None, "b"])], ["x", "y"])
+        for array in (lists, lists.slice(1), beside, pa.ListArray.from_arrays([0, 1, 3], lists)):
+            found = in_known_type(array)
+            found.validate(full=True)
+            last = len(array) - 1
+            assert found.take([last, 0]).to_pylist() == [array[last].as_py(), array[0].as_py()]
+
+
+def test_runs_of_dictionaries_are_decoded() -> None:
+    """Found: Arrow's own decoding knows none of them, and inside of structs refers to levels that
+    aren't there."""
+    levels = pa.DictionaryArray.from_arrays(pa.array([1, None, 0], pa.int8()), ["a", "b"])
+    beside = pa.StructArray.from_arrays([levels], ["x"])
+    for values in (levels, beside):
+        runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3, 7], pa.int32()), values)
+        for array in (runs, runs.slice(1, 4), runs.slice(2, 0)):
+            found = in_known_type(array)
+            found.validate(full=True)
+            assert found.type == known(array.type)
+            assert found.to_pylist() == array.to_pylist()
+
+
 def can(do: Callable[[], Any]) -> bool:
     try:
         do()
