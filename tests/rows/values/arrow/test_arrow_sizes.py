@@ -141,6 +141,7 @@ def test_null_in_the_place_of_what_is_beyond_can_be_taken(seed: int) -> None:
         chunks = sizes.within(pa.chunked_array([part]))
         chunks.validate(full=True)
         assert chunks.to_pylist() == wanted
+        # of one array, as in files, where Arrow can join what it is cut into: by its type
         if can(lambda part=part: pa.concat_arrays([sizes._nothing(part, 2), part])):
             whole = sizes.within(part)
             whole.validate(full=True)
