@@ -13,15 +13,13 @@ from weakref import WeakSet
 
 from ...errors import StoreError
 from . import locks, log
-from .locks import Hold, registry
+from .locks import Hold, Wait, registry
 from .paths import Identity, checked_path, identity, is_shared, is_writable, stamp
 
 T = TypeVar("T")
 
 #: "dpdf": marks the file as a ledger of dppandas.
 APPLICATION = 0x64706466
-#: Seconds that a charge waits for others before it gives up.
-PATIENCE = 60.0
 #: How often reading is tried again when the file changes meanwhile.
 TRIES = 10
 
@@ -38,6 +36,23 @@ class Connection(sqlite3.Connection):
         self.is_copy = False
         self.lacks_log = False  # of a copy: charges may have been in a log that isn't there
         self.is_closed = False
+        self.is_closing = False
+
+    def execute(self, *query: Any) -> sqlite3.Cursor:
+        """Run a statement. It waits for other programs that lock the file as SQLite does; they know
+        nothing of turns, and SQLite's own wait is silent and can't be interrupted."""
+        wait: Wait | None = None
+        while True:
+            try:
+                return super().execute(*query)
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode not in _BUSY:
+                    raise
+                # Who closes has `registry`, so nobody is told: a warning may look at the ledger.
+                patience = locks.CLOSING if self.is_closing else locks.PATIENCE
+                wait = wait or Wait(self.path or File(), patience)
+                if not wait.goes_on():
+                    raise
 
     def close(self) -> None:
         """Close it; the last one in this process tidies up and releases the file."""
@@ -57,6 +72,7 @@ class Connection(sqlite3.Connection):
         """Whether all of the log is in the file, and the log may go."""
         if self.is_closed or self.hold is None or self.path is None:
             return True
+        self.is_closing = True
         try:
             if self.in_transaction:
                 self.execute("ROLLBACK")
@@ -69,7 +85,7 @@ class Connection(sqlite3.Connection):
     def in_turn(self, action: Callable[[], T], alone: bool = False) -> T:
         """Run an action that reads the file, or ``alone`` one that writes it: see `locks`."""
         hold = self.hold
-        return action() if hold is None else hold.in_turn(action, alone, PATIENCE)
+        return action() if hold is None else hold.in_turn(action, alone)
 
     def begin(self) -> None:
         """Begin to read the file as it is at this moment. Only the beginning takes a turn, so that
@@ -110,6 +126,8 @@ class _Kept:
             _LATE.append(self.db)
 
 
+#: What SQLite says of a file that another program locks.
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_BUSY_RECOVERY}
 #: Reads the file, which BEGIN alone doesn't.
 _READ = "SELECT 1 FROM sqlite_master"
 #: The parent process's, which could not be closed before the fork: closing them here would clean
@@ -186,7 +204,7 @@ class Connected:
             db.close()
             raise
         self._refuse_other_databases(db)
-        log.switch_to_wal(db, PATIENCE)
+        db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = FULL")
         db.execute(_READ).fetchone()  # the log and its map are there now
         if db.hold is not None and db.path is not None:
@@ -324,7 +342,7 @@ def refuse_database(path: File) -> NoReturn:
 def _connection_to(uri: str) -> Connection:
     # Used by one thread, but closed by whoever forks or collects what a thread has left.
     return sqlite3.connect(
-        uri, uri=True, timeout=PATIENCE, isolation_level=None, factory=Connection,
+        uri, uri=True, timeout=0, isolation_level=None, factory=Connection,
         check_same_thread=False,
     )  # fmt: skip
 
@@ -391,8 +409,8 @@ def explained(error: Exception, path: File) -> str:
         return f"there is no room left for the ledger {file}: free some, and ask again."
     if "locked" in said or "busy" in said:
         return (
-            f"the ledger {file} was busy for {PATIENCE:g} seconds: another process holds it. Ask "
-            "again, or end that process."
+            f"the ledger {file} was busy for {locks.PATIENCE:g} seconds: another process holds it. "
+            "Ask again, or end that process."
         )
     if isinstance(error, sqlite3.OperationalError | OSError):
         return f"the ledger {file} can't be used: {said}."

@@ -45,9 +45,11 @@ MAPPED = (128, 1)
 GATE = (2**60, 1)
 #: Locked to read the file, together with other readers, or to write it, alone.
 TURN = (2**60 + 1, 1)
-#: Seconds after which who waits for a turn is told so.
+#: Seconds that a charge waits for others before it gives up.
+PATIENCE = 60.0
+#: Seconds after which who waits is told so.
 NOTICE = 2.0
-#: Seconds that the last to close waits for its turn before it leaves the log as it is.
+#: Seconds that the last to close waits for others before it leaves the log as it is.
 CLOSING = 1.0
 #: One byte for each name, and one for each answer that is being computed.
 NAMES, NAMES_LONG = 2**61, 2**60
@@ -55,6 +57,29 @@ ANSWERS = 2**62
 
 #: Errors of file systems that have no such locks.
 _UNKNOWN = {errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
+
+
+class Wait:
+    """A wait for whoever holds a ledger: short pauses, which an interrupt ends, and after `NOTICE`
+    seconds a warning."""
+
+    def __init__(self, path: File, patience: float) -> None:
+        self._path, self._patience = path, patience
+        self._begun, self._pause, self._is_said = time.monotonic(), 0.0002, False
+
+    def goes_on(self) -> bool:
+        """Pause; False at the end of patience."""
+        if (waited := time.monotonic() - self._begun) > self._patience:
+            return False
+        if waited > NOTICE and not self._is_said:
+            self._is_said = True
+            warn_user(
+                f"the ledger {str(self._path)!r} is busy: another process holds it. Waiting for up "
+                f"to {self._patience:g} seconds in all; you can interrupt this."
+            )
+        time.sleep(self._pause)
+        self._pause = min(2 * self._pause, 0.01)
+        return True
 
 
 class Hold:
@@ -133,7 +158,7 @@ class Hold:
         if self.connected <= 0 and not self._guarded:
             self.log.forget()
 
-    def in_turn(self, action: Callable[[], T], alone: bool, patience: float) -> T:
+    def in_turn(self, action: Callable[[], T], alone: bool) -> T:
         """Run an action while nobody writes; ``alone`` while nobody reads either. A turn within a
         turn is part of it. `TimeoutError` if others don't end theirs.
 
@@ -141,14 +166,14 @@ class Hold:
         keeps its threads apart without them; processes are kept apart by this lock alone.
         """
         # One line, or an interrupt could leave it locked: see `store`.
-        with self._one_by_one: return self._in_turn(action, alone, patience)  # noqa: E701  # fmt: skip
+        with self._one_by_one: return self._in_turn(action, alone)  # noqa: E701  # fmt: skip
 
-    def _in_turn(self, action: Callable[[], T], alone: bool, patience: float) -> T:
+    def _in_turn(self, action: Callable[[], T], alone: bool) -> T:
         if self._turn is not None:
             return action()
         try:
             try:
-                if not self._took_turn(alone, patience):
+                if not self._took_turn(alone, PATIENCE):
                     raise TimeoutError("locked by another process")
                 return action()
             finally:
@@ -158,29 +183,16 @@ class Hold:
 
     def _took_turn(self, alone: bool, patience: float) -> bool:
         descriptor = self._looking if self.descriptor is None else self.descriptor
-        self._turn = descriptor
         if descriptor is None:
             return True
-        begun, pause, is_said = time.monotonic(), 0.0002, False
+        wait = Wait(self.path, patience)
+        self._turn = descriptor  # before it begins, or an interrupt could leave it
         while not _is_locked_at_once(descriptor, *TURN, alone):
-            if (waited := time.monotonic() - begun) > patience:
+            self._turn = None  # who shows warnings may look at the ledger: in a turn of his own
+            if not wait.goes_on():
                 return False
-            if waited > NOTICE and not is_said:
-                is_said = True
-                self._say_waiting(descriptor, patience)
-            time.sleep(pause)
-            pause = min(2 * pause, 0.01)
+            self._turn = descriptor
         return True
-
-    def _say_waiting(self, descriptor: int, patience: float) -> None:
-        """Say that it waits. Who shows warnings may look at the ledger: that takes a turn of its
-        own, because this one has not begun."""
-        self._turn = None
-        warn_user(
-            f"the ledger {str(self.path)!r} is busy: another process holds it. Waiting for up to "
-            f"{patience:g} seconds in all; you can interrupt this."
-        )
-        self._turn = descriptor
 
     def _end_turn(self) -> None:
         if self._turn is not None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from pathlib import Path as File
 from typing import NoReturn
 
@@ -161,16 +160,3 @@ def empty(db: sqlite3.Connection, descriptor: int, on_disk: bool = False) -> boo
         finally:
             db.execute("ROLLBACK")
     return True
-
-
-def switch_to_wal(db: sqlite3.Connection, patience: float) -> None:
-    """Keep a log beside the file. SQLite itself doesn't wait for others here."""
-    end = time.monotonic() + patience
-    while True:
-        try:
-            db.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > end:
-                raise
-        time.sleep(0.01)

@@ -413,8 +413,8 @@ BACKED_UP = """
 """
 #: Tries to charge, without patience.
 TRIES = """
-    from dppandas.ledger.storage import connections
-    connections.PATIENCE = 0.2
+    from dppandas.ledger.storage import locks
+    locks.PATIENCE = 0.2
     while heard():
         try:
             store.add([entry()], within)
@@ -476,7 +476,7 @@ def test_who_only_reads_waits_for_who_writes(file: Path, monkeypatch: pytest.Mon
         assert other.says() == "ready"
         look = SqliteStore(file, reading=True)
         assert other.told() == "in"
-        monkeypatch.setattr(connections, "PATIENCE", 0.2)
+        monkeypatch.setattr(locks, "PATIENCE", 0.2)
         refusal(lambda: look.count(), "another process holds it", StoreError)
         assert other.told() == "out"
         assert look.count() == 1
@@ -525,7 +525,7 @@ def test_a_fork_neither_ends_a_turn_nor_keeps_it(file: Path, monkeypatch: Any) -
     with kernel(file, body) as other:
         child = int(other.says().split()[1])
         try:
-            monkeypatch.setattr(connections, "PATIENCE", 0.2)
+            monkeypatch.setattr(locks, "PATIENCE", 0.2)
             refusal(lambda: SqliteStore(file), "another process holds it", StoreError)
             monkeypatch.undo()
             other.ran.kill()
@@ -533,3 +533,69 @@ def test_a_fork_neither_ends_a_turn_nor_keeps_it(file: Path, monkeypatch: Any) -
             SqliteStore(file).add([DRAFT], agreed)
         finally:
             os.kill(child, signal.SIGKILL)
+
+
+#: Another program, which knows SQLite's locks alone: a database browser with an open transaction.
+BROWSER = """
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("BEGIN IMMEDIATE")
+print("in", flush=True)
+sys.stdin.readline()
+db.execute("ROLLBACK")
+db.close()
+print("out", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_who_waits_for_another_program_is_told_once(file: Path, monkeypatch: Any) -> None:
+    store, heard = SqliteStore(file), []
+    with Process(BROWSER, file) as other:
+        assert other.first == "in"
+        monkeypatch.setattr(locks, "NOTICE", 0.01)
+
+        def shown(message: Any, *args: object, **more: object) -> None:
+            heard.append(str(message))
+            assert store.count() == 0  # who shows warnings may ask the ledger
+            assert other.told() == "out"
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            monkeypatch.setattr(warnings, "showwarning", shown)
+            store.add([DRAFT], agreed)
+    assert len(heard) == 1
+    assert "is busy: another process holds it. Waiting for up to 60 seconds" in heard[0]
+    assert store.count() == 1
+
+
+def test_another_program_that_never_ends_is_refused(file: Path, monkeypatch: Any) -> None:
+    store = SqliteStore(file)
+    with Process(BROWSER, file) as other:
+        monkeypatch.setattr(locks, "PATIENCE", 0.2)
+        refusal(lambda: store.add([DRAFT], agreed), "another process holds it", StoreError)
+        monkeypatch.undo()
+        store.close()  # leaves the log, which nobody can move now, and says nothing
+        assert other.told() == "out"
+    store.add([DRAFT], agreed)
+    assert store.count() == 1
+
+
+def test_a_wait_for_another_program_can_be_interrupted(file: Path, monkeypatch: Any) -> None:
+    """SQLite's own wait could not: a minute passed first."""
+    store = SqliteStore(file)
+    with Process(BROWSER, file) as other:
+        monkeypatch.setattr(locks, "NOTICE", 0.01)
+
+        def interrupted(*args: object, **more: object) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+        monkeypatch.setattr(warnings, "showwarning", interrupted)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            with pytest.raises(KeyboardInterrupt):
+                store.add([DRAFT], agreed)
+        assert other.told() == "out"
+    monkeypatch.undo()
+    store.add([DRAFT], agreed)
+    assert store.count() == 1
