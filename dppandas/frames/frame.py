@@ -24,6 +24,8 @@ from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Span
 from ..rows.facts.units import MOST_ROWS, whole_number
 from ..statistics import Cells, Layout, Truncation
+from ..statistics.verbs import FRAME
+from .answers.several import answers_of
 from .frame_answers import FrameAggregations
 from .groupby import PrivateGroupBy, grouped_by
 from .grouping import grouping, labels_shown
@@ -158,11 +160,7 @@ ask .release(epsilon=…)>
             return PrivateSeries(self._table, name, self._columns[name], self._where)
         if name.startswith("_"):
             raise AttributeError(name)
-        answers = (
-            "count, size, sum, mean, var, std, median, quantile, min, max, cov, corr, "
-            "value_counts, idxmax, agg, describe, crosstab, pivot_table, groupby, partition, "
-            "per_unit and truncation_shares"
-        )
+        answers = answers_of(FRAME, "pivot_table", "groupby", "partition", "per_unit")
         raise refusals.refuse(self, "private frames", answers, name, self._columns)
 
     # units

@@ -25,8 +25,10 @@ from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import Keys
 from ..statistics import Cells, Count, Layout, Statistic
 from ..statistics.layout import GroupLabels
+from ..statistics.verbs import FOUND_GROUPS, GROUPS
 from .answers.arguments import briefly, index
 from .answers.frequencies import all_distinct
+from .answers.several import answers_of
 from .answers.summaries import Covariances
 from .grouping import Grouping, grouping, labels_of, names_and_columns
 from .partitions import GroupsOneByOne
@@ -69,10 +71,7 @@ class PrivateGroupBy(GroupsOneByOne, Covariances):
             self._refuse("a plain table")
         if name.startswith("_"):
             raise AttributeError(name)
-        answers = (
-            "size, count, sum, mean, var, std, median, quantile, min, max, cov, corr, hist, "
-            "value_counts, nunique, agg and describe"
-        )
+        answers = answers_of(GROUPS)
         raise refusals.refuse(self, "private groups", answers, name, self._columns, refusals.GROUPS)
 
     def _operands(self) -> dict[Any, Expression]:
@@ -285,10 +284,11 @@ class UnknownGroups(PrivateGroupBy):
     def _question(
         self, statistic: Statistic, what: str, kind: type[Unreleased] = Unreleased
     ) -> Any:
-        if type(statistic) not in statistics.BY_LABEL or kind is not Unreleased:
+        offered = (FOUND_GROUPS in verb.offered for verb in statistic.verbs)
+        if kind is not Unreleased or not any(offered):
             raise QueryError(
                 f"{what} needs declared keys: groupby(…, keys=[…]). For undeclared keys "
-                "there are size, count, sum, mean, var and std."
+                f"there are {', '.join(statistics.verbs(FOUND_GROUPS))}."
             )
         return self._over_found_keys(statistic.layout, statistic, what)
 

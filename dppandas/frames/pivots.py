@@ -20,20 +20,21 @@ from ..release.blocks.bundle import Name, ReleaseBundle
 from ..release.query import same_value
 from ..release.request import Request
 from ..rows import query_string
-from ..statistics import Layout
+from ..statistics import Count, Layout, verbs
+from ..statistics.verbs import PIVOT
 from .answers import several
 from .crosstab import CrosstabMethods, with_margin
 from .groupby import PrivateGroupBy
 from .grouping import Grouping, names_of
 
 #: Aggregates of any values, which aren't clipped.
-COUNTED = ("size", "count")
+COUNTED = [verb.name for verb in Count.verbs if PIVOT in verb.offered]
 
 #: The columns that are laid out as rows, and those that are laid out as columns.
 Sides = tuple[list[Any], list[Any]]
 
 #: The answers of groups that a pivot table can show: those with one number for each group.
-OFFERED = (*(name for name in several.AGGREGATED if name != "nunique"), "quantile")
+OFFERED = verbs(PIVOT)
 
 
 class PivotMethods(CrosstabMethods):

@@ -22,9 +22,11 @@ from ..rows.expressions import Column, Expression, Outside
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import Keys
 from ..statistics import Cells, Count, Covariance, Layout, SmoothQuantile, TrimmedMean
+from ..statistics.verbs import COLUMN
 from .answers.arguments import checked_ddof, pearson, quantiles_of, trim_of
 from .answers.descriptions import Parts, add_labels, of_labels_in, rows_of
 from .answers.frequencies import Frequencies
+from .answers.several import answers_of
 
 #: If an expression is longer, the ledger shows the column's name and the beginning.
 LONGEST = 60
@@ -44,12 +46,7 @@ class PrivateSeries(Frequencies):
     def __getattr__(self, name: builtins.str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
-        answers = (
-            "count, sum, mean, trimmed_mean, var, std, median, quantile, min, max, value_counts, "
-            "mode, hist, unattributed_histogram, nunique, unique, cov, corr, agg, describe, "
-            "clipping_shares and suggest_bounds"
-        )
-        raise refusals.refuse(self, "private columns", answers, name)
+        raise refusals.refuse(self, "private columns", answers_of(COLUMN), name)
 
     @property
     def loc(self) -> Locator:

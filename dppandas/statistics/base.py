@@ -24,6 +24,7 @@ from ..rows.facts.kinds import Kind, Schema
 from ..rows.values.vectors import Mask
 from .given_rows import CROWD, over_rows
 from .layout import Cells, Codes, Interval, Layout, by_name, format_number, spread
+from .verbs import Offered, Verb
 
 Partial = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -60,7 +61,11 @@ class Statistic(ABC):
     #: Fields that don't change the integers: queries that differ only in these are equal.
     not_asked: ClassVar[tuple[str, ...]] = ("layout",)
 
+    #: The methods that ask for it. A subclass has its own.
+    verbs: ClassVar[tuple[Verb, ...]] = ()
+
     def __init_subclass__(cls, registered: bool = True) -> None:
+        cls.verbs = vars(cls).get("verbs", ())
         if registered:
             REGISTRY.append(cls)
 
@@ -373,6 +378,11 @@ class Statistic(ABC):
                 "knowledge. Write expected_rows=1000, for example."
             )
         return ratio / rows
+
+
+def verbs(where: Offered) -> list[str]:
+    """The methods that are offered there, by name."""
+    return sorted({v.name for kind in REGISTRY for v in kind.verbs if where in v.offered})
 
 
 def with_kept(

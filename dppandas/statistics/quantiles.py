@@ -23,6 +23,7 @@ from .base import Partial, RowLimit, RowPass, Statistic, with_kept
 from .given_rows import at
 from .layout import Codes, Interval, format_number
 from .quantile_windows import CountAccumulator, Integers, PointAccumulator, Window, sort_by_cell
+from .verbs import AGG, COLUMN, FRAME, GROUPS, PIVOT, Verb
 
 HALF = Fraction(1, 2)
 #: Bins of a histogram over a grid: enough to narrow it down, few enough for the cache.
@@ -31,6 +32,9 @@ BINS = 2**15
 ALL_BINS = 2**20
 #: Up to this many values, sorting beats another counting pass.
 FEW = 2**18
+
+#: Where quantiles are offered: they aren't sums over the rows of each label.
+DECLARED = COLUMN | FRAME | GROUPS | PIVOT
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,12 @@ class Quantiles(Statistic):
     quantiles: tuple[Fraction, ...] = ()
     step: float | None = None  # of a coarser grid
 
+    verbs: ClassVar[tuple[Verb, ...]] = (
+        Verb("median", DECLARED | AGG, (np.median, np.nanmedian)),
+        Verb("min", DECLARED | AGG, (min, np.min, np.nanmin)),
+        Verb("max", DECLARED | AGG, (max, np.max, np.nanmax)),
+        Verb("quantile", DECLARED),
+    )
     reading: ClassVar[int] = 2  # extremes aim at the outermost row
     needs: ClassVar = {"operands": kinds.NUMBERS}
     in_ranks: ClassVar[bool] = True

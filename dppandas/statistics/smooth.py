@@ -14,6 +14,7 @@ from ..privacy.mechanisms.ranks import Ranks
 from ..privacy.mechanisms.smooth import AtRank, PolyPlace, Target, Trimmed
 from .base import RowPass
 from .quantiles import Quantiles
+from .verbs import COLUMN, Verb
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ class TrimmedMean(Smooth):
 
     trim: int = 0  # rows at each end
 
+    verbs: ClassVar = (Verb("trimmed_mean", COLUMN),)
     no_interval: ClassVar[str] = f"{Smooth.no_interval}mean has both."
 
     @property

@@ -22,6 +22,7 @@ from ..rows.values.vectors import Mask, as_numbers
 from .base import Partial, Statistic
 from .counting.counts import SHARE_STEP
 from .layout import Interval
+from .verbs import COLUMN, Verb
 
 #: A cell holds the numbers of one sign with 2^(e-1) < |x| ≤ 2^e, for e in this range. Smaller
 #: numbers lie in the cell of 0, larger ones in the last cell at either end.
@@ -59,6 +60,7 @@ class BoundsHistogram(Statistic):
 
     operand: Expression | None = None
 
+    verbs: ClassVar = (Verb("suggest_bounds", COLUMN),)
     needs: ClassVar = {"operand": kinds.NUMBERS}
     measured_in: ClassVar = ("column", "share")
 

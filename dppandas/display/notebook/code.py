@@ -14,9 +14,8 @@ from ...frames.frame import PrivateFrame
 from ...release.blocks import split
 from ...release.query import Query
 from ...release.unreleased import Unreleased
-
-#: Methods of a column whose names the words of a question begin with.
-_METHODS = ("mean", "sum", "median", "var", "std", "nunique", "value_counts")
+from ...statistics import verbs
+from ...statistics.verbs import COLUMN
 
 _Ask = Callable[[PrivateFrame], Any]
 
@@ -58,7 +57,7 @@ def _calls(query: Query, frame: PrivateFrame) -> Iterator[tuple[str, _Ask]]:
         yield f"{before}.count", lambda f: kept(f).count()
         return
     said = re.fullmatch(r"(\w+) of (.+)", query.what)
-    if said is None or said[1] not in _METHODS:
+    if said is None or said[1] not in verbs(COLUMN):
         return
     method, rest = said.groups()
     for column in frame.columns:

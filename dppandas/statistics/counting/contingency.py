@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ...rows.facts.kinds import Schema
 from ..base import RowPass
 from ..layout import Interval, format_number
+from ..verbs import COLUMN, FRAME, Verb
 from .counts import Count, clamped, rounded, share_interval
 
 Whole = npt.NDArray[np.object_]  # of Python's integers
@@ -34,6 +35,8 @@ class Contingency(Count):
     width: int = 1  # the number of columns
     share: str = ""  # of "all", of each row ("index"), or of each column ("columns")
     margins: bool = False
+
+    verbs: ClassVar = (Verb("crosstab", FRAME),)
 
     @property
     def _sums_rows(self) -> bool:
@@ -157,6 +160,7 @@ class UnattributedHistogram(Count):
     """
 
     canonical_name: ClassVar[str] = "Popularity"
+    verbs: ClassVar = (Verb("unattributed_histogram", COLUMN),)
     selectable: ClassVar[bool] = False
 
     def read(self, row_pass: RowPass, mechanism: Any = None) -> Any:

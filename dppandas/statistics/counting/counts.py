@@ -16,6 +16,7 @@ from ...rows.values import hashing
 from ...rows.values.vectors import Mask
 from ..base import Partial, Statistic, count_by
 from ..layout import Interval
+from ..verbs import COLUMN, EVERYWHERE, FRAME, GROUPS, Verb
 
 #: Shares are rounded to this public grid.
 SHARE_STEP = Fraction(1, 2**30)
@@ -40,6 +41,14 @@ class Count(Statistic):
     at_most: int | None = None
     hashed: tuple[Any, ...] = ()
 
+    verbs: ClassVar[tuple[Verb, ...]] = (
+        Verb("size", EVERYWHERE, (len, np.size)),
+        Verb("count", EVERYWHERE),
+        Verb("value_counts", COLUMN | FRAME | GROUPS),
+        Verb("hist", COLUMN | GROUPS),
+        Verb("mode", COLUMN),
+        Verb("clipping_shares", COLUMN),
+    )
     not_asked: ClassVar = ("layout", "share_of")
     selectable: ClassVar[bool] = True
 

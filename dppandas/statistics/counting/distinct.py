@@ -16,6 +16,7 @@ from ...rows.facts import kinds
 from ...rows.values.vectors import Mask, as_numbers
 from ..base import Partial, Statistic, with_kept
 from ..layout import Interval
+from ..verbs import FRAME, Verb
 from .counts import Count, share_intervals, shares
 
 
@@ -77,6 +78,7 @@ class Truncation(Statistic):
     max_rows: int = 1
     counted: int = 1
 
+    verbs: ClassVar = (Verb("truncation_shares", FRAME),)
     needs: ClassVar = {"rows": kinds.NUMBERS}
 
     size = 2

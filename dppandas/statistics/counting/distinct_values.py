@@ -19,6 +19,7 @@ from ...rows.values import labels, vectors
 from ...rows.values.vectors import Mask
 from ..base import Partial, RowPass, Statistic, count_by, with_kept
 from ..layout import Interval
+from ..verbs import AGG, COLUMN, GROUPS, Verb
 from .counts import clamped
 from .label_accumulators import Entry, LabelAccumulator, NumberedLabels, combined
 
@@ -35,6 +36,7 @@ class DistinctValues(Statistic):
     value: Expression = EVERY
     dropna: bool = True
 
+    verbs: ClassVar = (Verb("nunique", COLUMN | GROUPS | AGG),)
     needs: ClassVar = {"value": kinds.LABELS}
     measured_in: ClassVar = ("values",)
     selectable: ClassVar[bool] = True

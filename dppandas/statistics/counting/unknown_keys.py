@@ -25,10 +25,7 @@ from ...rows.values import labels
 from ...rows.values.vectors import Mask
 from ..base import Partial, RowPass, Statistic, with_kept
 from ..layout import Cells, Codes, Interval, Layout
-from ..moments.means import Mean
-from ..moments.norms import NormedSum
-from ..moments.sums import Sum
-from ..moments.variances import Variance
+from ..verbs import COLUMN, Verb
 from .counts import Count, clamped
 from .distinct import units_of
 from .label_accumulators import (
@@ -42,8 +39,6 @@ from .label_accumulators import (
 
 #: What `NumberedLabels` says of each label.
 ByName = Mapping[str, Entry]
-#: Statistics that can be asked for undeclared keys: sums over the rows of each label.
-BY_LABEL = (Count, Sum, NormedSum, Mean, Variance)
 
 
 @dataclass(frozen=True)
@@ -278,6 +273,7 @@ class Unique(Sparse):
     A unit of m rows has at most m labels, and adds 1 to each (docs/proofs/partition_selection.md).
     """
 
+    verbs: ClassVar = (Verb("unique", COLUMN),)
     whole_units: ClassVar[bool] = True
     accumulator: ClassVar = EntryAccumulator
     size = 1

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from ...privacy.accounting.measures import LossRequest
 from ...rows.facts.bounds import Grid
 from ...rows.values.vectors import Mask
+from ..verbs import COLUMN, FRAME, GROUPS, Verb
 from .covariance_tables import BITS, WHOLE, CovarianceTable, Integers, Values
 from .fieller import Design, NoisySums
 from .second_moments import SecondMoments
@@ -35,6 +37,11 @@ class Covariance(CovarianceTable):
     """
 
     complete: bool = False
+
+    verbs: ClassVar = (
+        Verb("cov", COLUMN | FRAME | GROUPS),
+        Verb("corr", COLUMN | FRAME | GROUPS),
+    )
 
     def adapted_to(self, asked: LossRequest) -> CovarianceTable:
         """One vector of all products for Gaussian noise, complete rows and three columns or more,

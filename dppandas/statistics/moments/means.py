@@ -18,6 +18,7 @@ from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
 from ..base import Partial, count_by, sum_by
 from ..layout import Interval
+from ..verbs import EVERYWHERE, Verb
 from .sums import TRUTHS, Clipped, _are_truths, on_grid, sum_on_grid
 
 
@@ -32,6 +33,7 @@ class Mean(Clipped):
     If all values are truth values, T = 1 and the sums count True and False.
     """
 
+    verbs: ClassVar = (Verb("mean", EVERYWHERE, (np.mean, np.nanmean)),)
     parts: ClassVar[int] = 2
     noise_in_columns: ClassVar[bool] = True
 

@@ -18,6 +18,7 @@ from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask, as_numbers
 from ..base import Floats, Partial, Statistic, sum_by
 from ..layout import Codes, Interval
+from ..verbs import EVERYWHERE, FRAME, Verb
 
 T = TypeVar("T")
 
@@ -68,6 +69,7 @@ class Sum(ByColumn):
     operands: tuple[Expression, ...] = ()
     grids: tuple[Grid, ...] = ()
 
+    verbs: ClassVar = (Verb("sum", EVERYWHERE, (sum, np.sum, np.nansum)), Verb("idxmax", FRAME))
     selectable: ClassVar[bool] = True
     noise_in_columns: ClassVar[bool] = True
 

@@ -17,6 +17,7 @@ from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
 from ..base import Partial, count_by, sum_by
 from ..layout import LISTED, Interval, spread
+from ..verbs import EVERYWHERE, Verb
 from .means import _around, _half_up, _mean, box
 from .sums import Clipped, T, on_grid
 
@@ -33,6 +34,10 @@ class Variance(Clipped):
     ddof: int = 1
     root: bool = False  # the standard deviation
 
+    verbs: ClassVar = (
+        Verb("var", EVERYWHERE, (np.var, np.nanvar)),
+        Verb("std", EVERYWHERE, (np.std, np.nanstd)),
+    )
     parts: ClassVar[int] = 3
     not_asked: ClassVar = ("layout", "ddof", "root")
 

@@ -1,0 +1,108 @@
+"""What is offered where: lists follow from the statistics, and agree with the methods."""
+
+import inspect
+import re
+from typing import Any
+
+import pandas as pd
+import pytest
+from notes import noted
+from refusals import refusal
+
+import dppandas as dp
+from dppandas.errors import QueryError, UnsupportedVerb
+from dppandas.frames.answers import several
+from dppandas.frames.groupby import UnknownGroups
+from dppandas.frames.pivots import COUNTED, OFFERED, PivotMethods
+from dppandas.statistics import REGISTRY, NormedSum, Sum, verbs
+from dppandas.statistics.verbs import AGG, COLUMN, FOUND_GROUPS, FRAME, GROUPS, PIVOT, Offered
+
+#: Several releases for one loss.
+SEVERAL = {"agg", "aggregate", "describe"}
+ROWS = pd.DataFrame({"x": [1.0, 2.0, 3.0], "g": ["a", "b", "a"]})
+
+
+@pytest.fixture
+def p() -> Any:
+    dp.session(epsilon=10, delta=1e-3)
+    return dp.protect(ROWS.copy(), name="s", domain={"x": (0, 5)})
+
+
+def answering(face: type) -> set[str]:
+    """The methods that release, given a loss."""
+    methods = inspect.getmembers(face, inspect.isfunction)
+    return {
+        name
+        for name, method in methods
+        if name[0] != "_" and "epsilon" in inspect.signature(method).parameters
+    }
+
+
+def test_each_face_has_the_methods_that_statistics_say_it_has() -> None:
+    types = vars(dp.types)
+    faces = {
+        types["PrivateSeries"]: (COLUMN, SEVERAL),
+        types["PrivateFrame"]: (FRAME, SEVERAL | {"pivot_table"}),
+        types["PrivateGroupBy"]: (GROUPS, SEVERAL),
+    }
+    for face, (where, others) in faces.items():
+        with noted(face.__name__):
+            assert answering(face) - others == {*verbs(where)}
+
+
+def test_a_statistic_has_no_verbs_of_its_base() -> None:
+    each = [verb for kind in REGISTRY if kind is not NormedSum for verb in kind.verbs]
+    assert len(each) == len({verb.name for verb in each})
+    assert NormedSum.verbs == Sum.verbs
+
+
+def test_refusals_say_what_is_offered(p: Any) -> None:
+    faces = {COLUMN: p["x"], FRAME: p, GROUPS: p.groupby("g", keys=["a"])}
+    for where, face in faces.items():
+        with noted(where):
+            said = refusal(lambda face=face: face.nothing, "They answer", UnsupportedVerb)
+            told = re.findall(r"\w+", said.partition("They answer ")[2].partition(". ")[0])
+            assert {*verbs(where), "agg", "describe"} <= {*told}
+            assert all(hasattr(face, name) for name in told)
+
+
+def test_agg_offers_each_by_its_name_and_by_functions_that_mean_the_same(p: Any) -> None:
+    for name in verbs(AGG):
+        with noted(name):
+            found = p["x"].agg([name])
+            assert type(found).__name__ == "ReleaseBundle"
+            assert name in (p.agg.__doc__ or "")
+    said = re.search(r"The statistics are ([\w, ]+)\.", dp.types.PrivateFrame.agg.__doc__ or "")
+    assert said is not None
+    assert sorted(re.split(", | and ", said[1])) == verbs(AGG)
+    refusal(lambda: p["x"].agg(["quantile"]), f"Choose from {', '.join(verbs(AGG))}", QueryError)
+    pairs = {(f, verb.name) for kind in REGISTRY for verb in kind.verbs for f in verb.functions}
+    assert {(f, name.partition(",")[0]) for f, name in several._FUNCTIONS.items()} == pairs
+    assert {name for _, name in pairs} <= {*verbs(AGG)}
+
+
+def test_pivot_tables_offer_what_has_one_number_for_each_group() -> None:
+    assert {*OFFERED} == {*verbs(PIVOT)} <= {*verbs(GROUPS)}
+    assert {*COUNTED} == {"size", "count"}
+    said = re.search(r'aggfunc : ((?:"\w+", )+)', PivotMethods.pivot_table.__doc__ or "")
+    assert said is not None
+    assert {*re.findall(r"\w+", said[1])} <= {*OFFERED}
+
+
+def test_found_keys_are_asked_for_what_their_messages_name(p: Any) -> None:
+    names = verbs(FOUND_GROUPS)
+    said = re.search(r"Only ([\w, ]+) answer\.", UnknownGroups.__doc__ or "")
+    assert said is not None
+    assert sorted(re.split(", | and ", said[1])) == names
+    groups = p.groupby("g", delta=1e-6)["x"]
+    for name in names:
+        with noted(name):
+            given = {} if name in ("size", "count") else {"bounds": (0, 5)}
+            assert "nothing computed" in repr(getattr(groups, name)(**given))
+    refusal(lambda: groups.median(bounds=(0, 5)), f"there are {', '.join(names)}", QueryError)
+
+
+def test_every_place_is_named_by_a_statistic() -> None:
+    for where in Offered:
+        with noted(where.name):
+            assert verbs(where)
