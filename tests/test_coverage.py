@@ -46,7 +46,7 @@ def test_every_statistic_that_tells_an_interval_is_drawn_and_compared_with_panda
     for kind in REGISTRY:
         if kind.__module__.startswith("dppandas.") and not inspect.isabstract(kind):
             assert kind.__name__ in drawn, f"{kind.__name__}: no operation releases it"
-            told = not kind.no_interval and kind.__name__ not in NOT_IN_PANDAS
+            told = not kind.error_model.no_interval and kind.__name__ not in NOT_IN_PANDAS
             assert not told or drawn[kind.__name__] & draws.PANDAS.keys(), kind.__name__
     assert draws.PANDAS.keys() <= set(draws.EVERY)
 
@@ -56,9 +56,9 @@ def test_what_is_drawn_is_what_a_result_tells(name: str) -> None:
     """What tells no interval says so, and what does is among the draws."""
     for part in draws.parts(name, "ordinary"):
         # of labels told under a δ a draw may tell none, here in 37 %: all of 60 in 1e-26
-        number = 60 if part.statistic.each else 1
+        number = 60 if part.statistic.errors.each else 1
         found = draws.held(name, "ordinary", part, draws.CONFIDENCE, number)
-        tells = not (isinstance(part.law, Selection) or part.statistic.no_interval)
+        tells = not (isinstance(part.law, Selection) or part.statistic.errors.no_interval)
         labels_alone = type(part.statistic).__name__ == "Unique"
         assert (found is not None and found.intervals is not None) == (tells and not labels_alone)
 

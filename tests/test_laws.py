@@ -561,7 +561,7 @@ def _told(name: str, private: Any) -> Any:
             if name in ops.OPERATIONS:
                 record = dp.record(result)
                 facts = (record.scale, record.mechanism, record.query, record.expected)
-                known = record._statistic.error(1) is not None  # else the answer decides it
+                known = record._statistic.errors.error(1) is not None  # else the answer decides it
                 outcome = (outcome, facts, known and sorted(np.ravel(record.errors()).tolist()))
         except Exception as error:
             outcome = (type(error), str(error))

@@ -276,9 +276,10 @@ class UndeclaredCells(Cells):
 class UnknownGroups(PrivateGroupBy):
     """Private rows grouped by keys found in the data: `PrivateFrame.groupby` with ``delta=``.
 
-    Only size, count, sum, mean, var and std answer. Half of ε decides by counts which keys are
-    shown, and half pays for the statistic; `size` shows the counts, for all of ε. Keys are sorted,
-    as objects. Errors and intervals hold for each key by itself, given that it is shown.
+    Only what follows from sums over the rows of a key answers: counts, sums, means and deviations.
+    Half of ε decides by counts which keys are shown, and half pays for the statistic; `size` shows
+    the counts, for all of ε. Keys are sorted, as objects. Errors and intervals hold for each key by
+    itself, given that it is shown.
     """
 
     def _question(

@@ -187,8 +187,8 @@ def _refuse_what_has_no_bars(record: Record) -> None:
             "suggested bounds have no plot: two ends and a share aren't on one scale. Use "
             "dp.record(result).intervals() for the interval of each."
         )
-    if statistic.no_interval and type(statistic) is not Quantiles:
-        raise RecordError(f"a plot without errors would mislead. {statistic.no_interval}")
+    if statistic.errors.no_interval and type(statistic) is not Quantiles:
+        raise RecordError(f"a plot without errors would mislead. {statistic.errors.no_interval}")
 
 
 def _by_figure(table: PlotTable, caption: str) -> list[Panel]:

@@ -60,10 +60,10 @@ class Summaries(Descriptions):
         shares : how the loss is divided: a dict of shares by statistic, by (column, statistic) or
             by the names of figures, such as {"mean": 2, "count": 1}. Without it, evenly.
 
-        The statistics are size, count, sum, mean, var, std, median, min, max and nunique. Each is a
-        release of its own, with its own entry in the ledger; either all are charged, or none. Rows
-        are counted once, whichever columns "size" is asked for. ``dp.record(result).components``
-        has their records.
+        The statistics are those that are one number of a column, such as count, mean and median;
+        what refuses another name lists them. Each is a release of its own, with its own entry in
+        the ledger; either all are charged, or none. Rows are counted once, whichever columns "size"
+        is asked for. ``dp.record(result).components`` has their records.
 
         *Guarantee*: differential privacy of the unit. The losses add up to exactly epsilon
         (sequential composition: Dwork and Roth, 2014, Theorem 3.16).

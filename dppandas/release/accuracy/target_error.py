@@ -152,7 +152,7 @@ class TargetError:
         if self.share:
             return f"It is {self.share} of {self.rows:.12g} rows."
         share = f"{100 * self.within:.4g}%"
-        if not query.statistic.counts_rows(query.source.schema):
+        if not query.statistic.errors.counts_rows(query.source.schema):
             return f"If you mean {share} of some number, give that many."
         return (
             f'If you mean {share} of all rows, write within="{share}" with expected_rows=, about '
@@ -188,7 +188,7 @@ def parsed(ways: Ways, statistic: Statistic, what: str, schema: Schema) -> Targe
     wanted, options = ways.within, options_of(ways, statistic)
     rows = expected.parse_rows(ways.expected_rows)
     share = str(wanted).strip() if isinstance(wanted, str) and "%" in wanted else ""
-    is_share = statistic.counts_rows(schema) or statistic.in_ranks
+    is_share = statistic.errors.counts_rows(schema) or statistic.errors.in_ranks
     if share:
         within = _share_of_rows(share, rows, what, is_share)
     else:
@@ -201,7 +201,7 @@ def options_of(ways: Ways, statistic: Statistic) -> dict[str, Any]:
     said, most = ways.confidence, ways.at_most
     return {
         "confidence": expected.CONFIDENCE if said is None else expected.parse_confidence(said),
-        "ruler": None if statistic.in_ranks else statistic.layout.ruler,
+        "ruler": None if statistic.errors.in_ranks else statistic.layout.ruler,
         "at_most": None if most is None else parse_budget(most, "at_most"),
     }
 

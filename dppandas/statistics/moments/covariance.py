@@ -16,12 +16,25 @@ from ...privacy.accounting.measures import LossRequest
 from ...rows.facts.bounds import Grid
 from ...rows.values.vectors import Mask
 from ..verbs import COLUMN, FRAME, GROUPS, Verb
-from .covariance_tables import BITS, WHOLE, CovarianceTable, Integers, Values
+from .covariance_tables import BITS, WHOLE, CovarianceTable, CovarianceTableErrors, Integers, Values
 from .fieller import Design, NoisySums
 from .second_moments import SecondMoments
 
 #: For each entry of a table of masses, the places of the integers that add up to it.
 Places = tuple[tuple[int, ...], ...]
+
+
+class CovarianceErrors(CovarianceTableErrors):
+    of: Covariance
+
+    def evenly(self, rows: float) -> list[int]:
+        """The mean share of each node is the same, if values are spread evenly; none is missing."""
+        found: list[int] = []
+        for block in self.of.blocks:
+            each = round(Fraction(rows) * WHOLE / self.of.nodes ** len(block))
+            states = itertools.product(range(self.of.states), repeat=len(block))
+            found += [each if max(state) < self.of.nodes else 0 for state in states]
+        return found * len(self.of.cells)
 
 
 @dataclass(frozen=True)
@@ -42,6 +55,7 @@ class Covariance(CovarianceTable):
         Verb("cov", COLUMN | FRAME | GROUPS),
         Verb("corr", COLUMN | FRAME | GROUPS),
     )
+    error_model: ClassVar = CovarianceErrors
 
     def adapted_to(self, asked: LossRequest) -> CovarianceTable:
         """One vector of all products for Gaussian noise, complete rows and three columns or more,
@@ -110,15 +124,6 @@ class Covariance(CovarianceTable):
         for share in shares:
             share[~there] = 0
         return [*shares, np.where(there, 0, WHOLE)] if self.gaps else shares
-
-    def evenly(self, rows: float) -> list[int]:
-        """The mean share of each node is the same, if values are spread evenly; none is missing."""
-        found: list[int] = []
-        for block in self.blocks:
-            each = round(Fraction(rows) * WHOLE / self.nodes ** len(block))
-            states = itertools.product(range(self.states), repeat=len(block))
-            found += [each if max(state) < self.nodes else 0 for state in states]
-        return found * len(self.cells)
 
     # from noisy integers to numbers
 

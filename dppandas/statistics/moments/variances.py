@@ -19,7 +19,44 @@ from ..base import Partial, count_by, sum_by
 from ..layout import LISTED, Interval, spread
 from ..verbs import EVERYWHERE, Verb
 from .means import _around, _half_up, _mean, box
-from .sums import Clipped, T, on_grid
+from .sums import ByColumnErrors, Clipped, T, on_grid
+
+
+class VarianceErrors(ByColumnErrors):
+    of: Variance
+
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        return self.measured_in if self.of.root else ("square",)
+
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        """A row adds T in all, and T differs slightly by column."""
+        return (max(1 / (grid.high or 1) for grid in self.of.grids),)
+
+    def possible(self, entry: int) -> Interval | None:
+        return 0, math.inf
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        intervals = []
+        for sums, bounds, grid in self.of._sums(noisy):
+            ends = box(sums, half_width)
+            counts = reversed([Fraction(sum(end), grid.high or 1) for end in ends])
+            pairs = zip(_spreads(*ends), counts, strict=True)
+            low, high = (self.of._shown(share, count, bounds, grid) for share, count in pairs)
+            intervals.append((low, high))
+        return _around(Variance.estimate(self.of, noisy), intervals)
+
+    def evenly(self, rows: float) -> list[int]:
+        """The means of (1-u)², 2u(1-u) and u² are a third, if u is spread evenly over [0, 1]."""
+        third = [round(Fraction(rows) * grid.high / 3) for grid in self.of.grids]
+        return third * (3 * len(self.of.cells))
+
+    def ratios_by_column(self, half_width: int) -> list[float] | None:
+        """An upper bound for n values; None for a deviation, where it depends on the deviation."""
+        if self.of.root:
+            return None
+        widths = zip(self.of.bounds, self.of.grids, strict=True)
+        return [(b.upper - b.lower) ** 2 * half_width / (g.high or 1) for b, g in widths]
 
 
 @dataclass(frozen=True)
@@ -38,22 +75,17 @@ class Variance(Clipped):
         Verb("var", EVERYWHERE, (np.var, np.nanvar)),
         Verb("std", EVERYWHERE, (np.std, np.nanstd)),
     )
+    error_model: ClassVar = VarianceErrors
     parts: ClassVar[int] = 3
     not_asked: ClassVar = ("layout", "ddof", "root")
 
+    @property
+    def verb(self) -> str:
+        """The verb that asks for this estimate of its sums."""
+        return "std" if self.root else "var"
+
     def says(self, entry: int) -> str:
         return "spread"
-
-    def units(self, schema: Schema) -> tuple[str, ...]:
-        return self.measured_in if self.root else ("square",)
-
-    @property
-    def noise_steps(self) -> tuple[float, ...]:
-        """A row adds T in all, and T differs slightly by column."""
-        return (max(1 / (grid.high or 1) for grid in self.grids),)
-
-    def possible(self, entry: int) -> Interval | None:
-        return 0, math.inf
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         cells, codes = len(self.cells), self.cells.codes(chunk, keep)
@@ -84,16 +116,6 @@ class Variance(Clipped):
             answers.append(self._shown(share, Fraction(total, grid.high or 1), bounds, grid))
         return answers
 
-    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        intervals = []
-        for sums, bounds, grid in self._sums(noisy):
-            ends = box(sums, half_width)
-            counts = reversed([Fraction(sum(end), grid.high or 1) for end in ends])
-            pairs = zip(_spreads(*ends), counts, strict=True)
-            low, high = (self._shown(share, count, bounds, grid) for share, count in pairs)
-            intervals.append((low, high))
-        return _around(Variance.estimate(self, noisy), intervals)
-
     def _shown(self, share: Fraction, values: Fraction, bounds: Bounds, grid: Grid) -> float:
         """A share of (U-L)² as the variance or deviation of `values` values, on the grid."""
         width = Fraction(bounds.upper) - Fraction(bounds.lower)
@@ -107,39 +129,14 @@ class Variance(Clipped):
         step *= _power_of_two(width)
         return float(round(variance / step) * step)
 
-    def evenly(self, rows: float) -> list[int]:
-        """The means of (1-u)², 2u(1-u) and u² are a third, if u is spread evenly over [0, 1]."""
-        third = [round(Fraction(rows) * grid.high / 3) for grid in self.grids]
-        return third * (3 * len(self.cells))
 
-    def ratios_by_column(self, half_width: int) -> list[float] | None:
-        """An upper bound for n values; None for a deviation, where it depends on the deviation."""
-        if self.root:
-            return None
-        widths = zip(self.bounds, self.grids, strict=True)
-        return [(b.upper - b.lower) ** 2 * half_width / (g.high or 1) for b, g in widths]
-
-
-@dataclass(frozen=True)
-class Moments(Variance):
-    """For each cell and column, the number of values, their mean and their standard deviation.
-
-    All three follow from the sums of a variance, at no further cost (proof:
-    docs/proofs/variances.md). Each cell has three rows in the answer.
-    """
-
-    def estimate(self, noisy: Sequence[int]) -> list[float]:
-        counts, means = [], []
-        for sums, bounds, grid in self._sums(noisy):
-            (b0, b1, b2), _ = box(sums, 0)
-            counts.append(float(max(round(Fraction(sum(sums), grid.high)), 0)))
-            means.append(_mean(2 * b2 + b1, 2 * b0 + b1, bounds))
-        return self._by_cell(counts, means, super().estimate(noisy))
+class MomentsErrors(VarianceErrors):
+    of: Moments
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
         counts: list[Interval] = []
         means: list[Interval] = []
-        for sums, bounds, grid in self._sums(noisy):
+        for sums, bounds, grid in self.of._sums(noisy):
             low, high = box(sums, half_width)
             ends = Fraction(sum(low), grid.high), Fraction(sum(high), grid.high)
             counts.append((float(math.ceil(ends[0])), float(math.floor(ends[1]))))
@@ -148,25 +145,22 @@ class Moments(Variance):
             most = [_mean(2 * high[2] + b, 2 * low[0] + b, bounds) for b in (low[1], high[1])]
             known = sum(high) > 0
             means.append((min(least), max(most)) if known else (bounds.lower, bounds.upper))
-        found = self._by_cell(counts, means, super().intervals(noisy, half_width))
-        return _around(self.estimate(noisy), found)
-
-    def says(self, entry: int) -> str:
-        return ("number", "value", "spread")[entry // len(self.operands) % 3]
+        found = self.of._by_cell(counts, means, super().intervals(noisy, half_width))
+        return _around(self.of.estimate(noisy), found)
 
     def rows_at_most(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float] | None:
-        intervals, columns = self.intervals_at(noisy, law, confidence), len(self.operands)
+        intervals, columns = self.intervals_at(noisy, law, confidence), len(self.of.operands)
         return [high for i, (_, high) in enumerate(intervals) if i // columns % 3 == 0]
 
     def units(self, schema: Schema) -> tuple[str, ...]:
         return "rows", "column"
 
     def unit(self, entry: int, schema: Schema) -> str:
-        return "rows" if self.says(entry) == "number" else "column"
+        return "rows" if self.of.says(entry) == "number" else "column"
 
     def possible(self, entry: int) -> Interval | None:
-        bounds = self.bounds[entry % len(self.bounds)]
-        return (bounds.lower, bounds.upper) if self.says(entry) == "value" else (0, math.inf)
+        bounds = self.of.bounds[entry % len(self.of.bounds)]
+        return (bounds.lower, bounds.upper) if self.of.says(entry) == "value" else (0, math.inf)
 
     def in_words(self, errors: Sequence[float]) -> str:
         """The errors of count, mean and deviation for each column."""
@@ -182,6 +176,28 @@ class Moments(Variance):
         more = f"; … ({width} columns)" if width > LISTED else ""
         pairs_of = zip(names[:LISTED], said[:LISTED], strict=True)
         return "; ".join(f"{name}: {each}" for name, each in pairs_of) + more
+
+
+@dataclass(frozen=True)
+class Moments(Variance):
+    """For each cell and column, the number of values, their mean and their standard deviation.
+
+    All three follow from the sums of a variance, at no further cost (proof:
+    docs/proofs/variances.md). Each cell has three rows in the answer.
+    """
+
+    error_model: ClassVar = MomentsErrors
+
+    def estimate(self, noisy: Sequence[int]) -> list[float]:
+        counts, means = [], []
+        for sums, bounds, grid in self._sums(noisy):
+            (b0, b1, b2), _ = box(sums, 0)
+            counts.append(float(max(round(Fraction(sum(sums), grid.high)), 0)))
+            means.append(_mean(2 * b2 + b1, 2 * b0 + b1, bounds))
+        return self._by_cell(counts, means, super().estimate(noisy))
+
+    def says(self, entry: int) -> str:
+        return ("number", "value", "spread")[entry // len(self.operands) % 3]
 
     def _by_cell(self, *three: Sequence[T]) -> list[T]:
         """The numbers of the answer in order: cell by cell, one row for each of the three."""

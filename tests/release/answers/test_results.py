@@ -83,7 +83,7 @@ def test_errors_and_intervals_have_the_shape_of_the_result(name: str, exact: Non
     record = dp.record(result)
     error = record.errors()
     assert np.all(np.asarray(record.errors(0.999)) >= np.asarray(error))  # surer is wider
-    if record._statistic.no_interval:
+    if record._statistic.errors.no_interval:
         assert np.shape(error) == np.shape(result)
         refusal(lambda: record.intervals(), "no interval", RecordError)
         return

@@ -133,7 +133,7 @@ def test_intervals_of_shares_hold_over_the_whole_box(normalize: str) -> None:
     keys = {"sex": ["f", "m"], "child": [False, True]}
     for noisy in itertools.product((-1, 0, 2), repeat=4):
         asked = FRAME.dp.crosstab("sex", "child", keys=keys, margins=True, normalize=normalize)
-        intervals = asked._statistic.intervals(noisy, 1)
+        intervals = asked._statistic.errors.intervals(noisy, 1)
         for exact in itertools.product(*(range(max(0, v - 1), v + 2) for v in noisy)):
             for share, (low, high) in zip(asked._statistic.estimate(exact), intervals, strict=True):
                 assert low <= share <= high, (noisy, exact)

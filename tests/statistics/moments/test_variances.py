@@ -132,5 +132,7 @@ def test_of_nothing_and_of_one_value_there_is_a_number(exact: None) -> None:
 def test_intervals_hold_their_answers(noisy: list[int], half_width: int, kind: Any) -> None:
     statistic = kind(Cells(), Layout(integer=False), (Column("x"),), (Bounds(-5, 10),))
     answers = statistic.estimate(noisy)
-    for answer, (low, high) in zip(answers, statistic.intervals(noisy, half_width), strict=True):
+    for answer, (low, high) in zip(
+        answers, statistic.errors.intervals(noisy, half_width), strict=True
+    ):
         assert low <= answer <= high
