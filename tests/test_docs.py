@@ -140,6 +140,22 @@ def test_every_operation_names_its_kernel_and_links_a_proof_of_it() -> None:
     assert named == {f"{each.__module__}.{each.__name__}" for each in REGISTRY}
 
 
+def _table() -> Any:
+    return script("docs/operations_table.py")
+
+
+def test_the_tables_of_operations_are_those_of_the_proof_pages() -> None:
+    table = _table()
+    text = table.PAGE.read_text(encoding="utf-8")
+    assert table.page(text) == text, "run: python docs/operations_table.py"
+    said = [table.front_matter(page) for page in PROOFS]
+    assert {key for each in said for key in each} <= table.TABLES.keys()
+    wrong = text.replace("| yes |", "| no |", 1)
+    assert table.page(wrong) == text
+    with pytest.raises(ValueError, match="has no table of operations"):
+        table.page("# Operations")
+
+
 # --- every name of pandas -------------------------------------------------------------------------
 
 
@@ -285,8 +301,8 @@ def test_an_old_name_is_that_of_nothing_else() -> None:
 
 @pytest.mark.parametrize("page", PROOFS, ids=lambda p: p.stem)
 def test_a_proof_states_its_claim_and_its_checks(page: Path) -> None:
-    """In this order, and the list at its end is all that follows."""
-    text = page.read_text(encoding="utf-8")
+    """In this order after the front matter, and the list at its end is all that follows."""
+    text = _table().FRONT.sub("", page.read_text(encoding="utf-8"))
     parts = ("# ", "**Claim", "**Proof.", "**Checked by**", "## Read against\n\n- `dppandas.")
     places = [text.find(part) for part in parts]
     assert places == sorted(places)
