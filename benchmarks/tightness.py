@@ -2,7 +2,7 @@
 
     python benchmarks/tightness.py [--epsilon 1] [--answers 400] [--json FILE] [NAME …]
 
-Each operation of `tightness_operations.py` is asked many times of made-up rows, at ε, and at
+Each line of `tightness_operations.py` is asked many times of made-up rows, at ε, and at
 ρ = ε²/2 where ρ is counted; what takes longer fewer times. *Ratio* is by how much all stated 95 %
 errors of an answer could be divided, so that in 95 % of the answers still no number was farther
 from the truth; *held* is in which share of them none was farther than stated. A ratio below 1 by
@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 import opendp.prelude as odp
 import pandas as pd
-from tightness_operations import OPERATIONS
-from tightness_truth import LABELS, Floats, Operation, plain, rows
+from tightness_operations import LINES
+from tightness_truth import LABELS, Floats, Line, plain, rows
 
 import dppandas as dp
 
@@ -48,7 +48,7 @@ def told(answer: Any, part: str = "") -> tuple[Any, Any, str]:
     return record.estimate(), record.errors(CONFIDENCE), record.error_unit
 
 
-def seen(operation: Operation, df: pd.DataFrame, by: dict[str, Any]) -> tuple[Floats, Floats, str]:
+def seen(operation: Line, df: pd.DataFrame, by: dict[str, Any]) -> tuple[Floats, Floats, str]:
     """Of one answer, of noise of its own: stated errors, how far numbers are off, and the unit."""
     dp.reset()
     if "rho" in by:
@@ -72,7 +72,7 @@ def beyond(stated: Floats, off: Floats) -> float:
 
 def ours(name: str, df: pd.DataFrame, by: dict[str, Any], answers: int) -> dict[str, Any]:
     """What many answers say of the errors of an operation."""
-    operation = OPERATIONS[name]
+    operation = LINES[name]
     found = [seen(operation, df, by) for _ in range(max(2, answers // operation.slow))]
     dp.reset()
     times = [beyond(stated, off) for stated, off, _ in found]
@@ -146,7 +146,7 @@ def measured(epsilon: float, answers: int, names: list[str]) -> list[dict[str, A
         for number in (1000, 10_000):
             df = rows(number)
             for measure, by in losses.items():
-                if measure == "ρ" and OPERATIONS[name].is_pure:
+                if measure == "ρ" and LINES[name].is_pure:
                     continue
                 line: dict[str, Any] = {"operation": name, "rows": number, "by": measure}
                 line |= ours(name, df, by, answers) | opendp(name, by, answers)
@@ -174,13 +174,16 @@ def main() -> None:
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     odp.enable_features("contrib")
-    found = measured(asked.epsilon, asked.answers, asked.names or list(OPERATIONS))
+    found = measured(asked.epsilon, asked.answers, asked.names or list(LINES))
     print(f"errors at 95 %, ε = {asked.epsilon:g} or ρ = ε²/2, {asked.answers} answers each\n")
     print(summary(found).to_string(float_format=lambda value: f"{value:.3g}", na_rep=""))
     for line in found:
         if line["alarm"]:
             print(f"DOESN'T HOLD: {line}")
     if asked.json:
+        if asked.names:  # the others keep their figures
+            known = json.loads(asked.json.read_text("utf-8"))
+            found = [line for line in known if line["operation"] not in asked.names] + found
         asked.json.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 
 

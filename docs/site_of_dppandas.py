@@ -87,6 +87,7 @@ docs/stability
 SECURITY
 CHANGELOG
 CONTRIBUTING
+docs/maintaining
 docs/style
 docs/adr/index
 ```

@@ -12,7 +12,7 @@ import itertools
 import math
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -71,12 +71,6 @@ def _table(rows: int, numbers: Sequence[float]) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def within_norm(values: pd.DataFrame, norm: float) -> pd.DataFrame:
-    """Clipped, and each row scaled so that its sizes add up to no more than a norm."""
-    held = values.apply(clipped).fillna(0)
-    return held.mul((norm / held.abs().sum(axis=1)).clip(upper=1).fillna(1), axis=0)
-
-
 @lru_cache
 def tables() -> dict[str, pd.DataFrame]:
     """Ordinary rows, values that all lie on the bounds, two rows and none."""
@@ -92,18 +86,7 @@ def tables() -> dict[str, pd.DataFrame]:
 
 # --- what is drawn --------------------------------------------------------------------------------
 
-#: Releases of several parts.
-MORE: dict[str, Callable[[Any], Any]] = {
-    "agg": lambda p: p[["number", "code"]].agg(
-        {"number": ["mean", "median", "sum"], "code": ["count", "std"]},
-        bounds=ops.BOUNDS, epsilon=1),
-    "describe": lambda p: p[["number", "code"]].describe(bounds=ops.BOUNDS, epsilon=1),
-}  # fmt: skip
-
-EVERY = [
-    *ops.OPERATIONS, *ops.OF_UNITS, *ops.SELECTIONS, *ops.UNKNOWN, *ops.GAUSSIAN, *ops.EXPERIMENTAL,
-    *ops.VOUCHED, *MORE,
-]  # fmt: skip
+EVERY = [*ops.ALL_ASKED, *ops.TOGETHER]
 
 
 @dataclass(frozen=True)
@@ -147,7 +130,7 @@ def parts(name: str, table: str) -> list[Part]:
 
     with watching(record), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        MORE[name](private) if name in MORE else _released(name, private)
+        ops.TOGETHER[name](private) if name in ops.TOGETHER else _released(name, private)
     dp.reset()
     return found
 
@@ -179,110 +162,11 @@ def _bounds_answer(exact: Sequence[int], found: tuple[int, int] | None) -> list[
 
 def in_pandas(name: str, table: str) -> list[float] | None:
     """What pandas says, if the table knows how to ask it."""
-    if name not in PANDAS:
+    if name not in ops.PANDAS:
         return None
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        return PANDAS[name](tables()[table])
-
-
-def clipped(column: pd.Series[Any], low: float = ops.BOUNDS[0], high: float = ops.BOUNDS[1]) -> Any:
-    return column.astype("float64").clip(low, high)
-
-
-def _flat(table: Any) -> list[float]:
-    return list(np.asarray(table, dtype="float64").reshape(-1))
-
-
-def _by(df: pd.DataFrame, name: str, keys: Sequence[Any], values: Any, how: str) -> list[float]:
-    """By group, column by column, in the order of keys."""
-    found = values.groupby(df[name]).agg(how).reindex(keys)
-    return _flat(found.fillna(0) if how in ("sum", "count", "size") else found)
-
-
-def _by_and_missing(df: pd.DataFrame, values: Any, how: str) -> list[float]:
-    """By "group", with a last group of the rows that have none."""
-    gone = df.assign(gone=df["group"].isna())
-    return _by(df, "group", ops.GROUPS, values, how) + _by(gone, "gone", [True], values, how)
-
-
-def _weighted(df: pd.DataFrame) -> tuple[Any, Any]:
-    return df["code"].astype("float64").clip(0.5, 3), clipped(df["number"])
-
-
-#: What pandas says on clipped values, for at least one operation of each statistic.
-PANDAS: dict[str, Callable[[pd.DataFrame], list[float]]] = {
-    "count": lambda d: [len(d)],
-    "count of columns": lambda d: _flat(d[["number", "group", "when"]].count()),
-    "sum of True": lambda d: [d["yes"].sum(), d["no"].sum(), (d["number"] > 1).sum()],
-    "sum": lambda d: [clipped(d["number"]).sum()],
-    "sum of columns": lambda d: [clipped(d[c]).sum() for c in ("number", "code")],
-    "sum within a norm": lambda d: _flat(within_norm(d[["number", "code"]], 4).sum()),
-    "mean": lambda d: [clipped(d["number"]).mean()],
-    "value_counts": lambda d: _flat(d["group"].value_counts().reindex(ops.GROUPS).fillna(0)),
-    "proportions": lambda d: _flat(
-        d.loc[d["group"].isin(ops.GROUPS), "group"].value_counts(normalize=True).reindex(ops.GROUPS)
-        .fillna(0 if len(d) else math.nan)),
-    "group sum": lambda d: _flat(
-        clipped(d["number"]).groupby([d["group"], d["code"]]).sum()
-        .reindex(pd.MultiIndex.from_product([ops.GROUPS, ops.CODES])).fillna(0)),
-    "group mean": lambda d: _by(
-        d, "code", ops.CODES, pd.DataFrame({c: clipped(d[c]) for c in ("number", "no")}), "mean"),
-    "group size with missing": lambda d: _by_and_missing(d, d["owner"], "size"),
-    "group mean with missing": lambda d: _by_and_missing(
-        d, pd.DataFrame({c: clipped(d[c]) for c in ("number", "no")}), "mean"),
-    "var": lambda d: [clipped(d["number"]).var()],
-    "std of columns": lambda d: [clipped(d[c]).std(ddof=0) for c in ("number", "code")],
-    "group std": lambda d: _by(d, "group", ops.GROUPS, clipped(d["number"]), "std"),
-    "crosstab": lambda d: _crosstab(d),
-    "hist": lambda d: _flat(np.histogram(d["number"].dropna(), 3, (0, 10))[0]),
-    "popularity": lambda d: sorted(PANDAS["value_counts"](d), reverse=True),
-    "nunique of keys": lambda d: [d.loc[d["group"].isin(ops.GROUPS), "group"].nunique()],
-    "nunique of values": lambda d: [d["number"].nunique()],
-    "cov of three": lambda d: _flat(_three(d).cov(ddof=0)) if len(d) > 2 else [math.nan] * 9,
-    "cov": lambda d: _flat(_three(d)[["number", "code"]].cov()),
-    "cov of complete rows": lambda d: _of_complete(d, ["number", "code", "yes", "no"]),
-    "cov of complete rows, Gaussian": lambda d: _of_complete(d, ["number", "code", "yes"]),
-    "corr of a pair": lambda d: _pair(d, clipped(d["number"] + d["code"]).corr, d["yes"]),
-    "cov of a pair": lambda d: _pair(d, clipped(d["number"]).cov, d["code"]),
-    "weighted sum": lambda d: [float((_weighted(d)[0] * _weighted(d)[1]).sum())],
-    "weighted mean": lambda d: [_mean(clipped(d[c]), _weighted(d)[0]) for c in ("number", "yes")],
-    "moments": lambda d: _flat(_three(d)[["number", "code"]].agg(["count", "mean", "std"])),
-    "nunique": lambda d: [d["owner"].nunique()] if len(d) < 9 else [math.nan],
-    "kept and dropped": lambda d: _kept(d["owner"].value_counts()),
-}  # fmt: skip
-
-
-def _pair(df: pd.DataFrame, how: Callable[[Any], float], other: Any) -> list[float]:
-    return [how(clipped(other)) if len(df) > 2 else math.nan]
-
-
-def _three(df: pd.DataFrame) -> pd.DataFrame:
-    return pd.DataFrame({c: clipped(df[c]) for c in ("number", "code", "yes")})
-
-
-def _of_complete(df: pd.DataFrame, columns: list[str]) -> list[float]:
-    held = pd.DataFrame({c: clipped(df[c]) for c in columns}).dropna()
-    return _flat(held.cov()) if len(df) > 2 else [math.nan] * len(columns) ** 2
-
-
-def _mean(values: Any, weights: Any) -> float:
-    there = values.notna()
-    whole = weights[there].sum() if there.any() else math.nan
-    return float((values * weights)[there].sum() / whole)
-
-
-def _kept(rows: Any) -> list[float]:
-    kept = rows.clip(upper=3).sum() / rows.sum() if len(rows) else math.nan
-    return [kept, 1 - kept]
-
-
-def _crosstab(df: pd.DataFrame) -> list[float]:
-    counts = pd.crosstab(df["group"], df["code"]) if len(df) else pd.DataFrame()
-    counts = counts.reindex(index=ops.GROUPS, columns=ops.CODES).fillna(0)
-    counts["All"] = counts.sum(axis=1)
-    counts.loc["All"] = counts.sum()
-    return _flat(counts)
+        return ops.PANDAS[name](tables()[table])
 
 
 # --- how often it holds ---------------------------------------------------------------------------

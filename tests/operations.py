@@ -1,396 +1,1172 @@
-"""Every operation that releases something, over one schema: a line here, and a new one is tested.
+"""Every operation that releases something: one record each, which all suites over operations read.
 
-Columns: number, group (text), code (whole numbers), yes and no (truth values), when (times).
+`test_operations.py` names what a record lacks, and what has no record. The tables asked are in
+`schema.py`, random statistics in `hostile.py`, pandas' answers in `truths.py`, the cases of kinds
+in `by_kind.py`, and what tightness is measured on in `tightness_truth.py`.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
-from fractions import Fraction
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import tightness_truth as t
+import truths
+from by_kind import (
+    ALL,
+    FREE,
+    LABELS,
+    LENGTHS,
+    NUMBERS,
+    TIMES,
+    TRUTHS,
+    B,
+    E,
+    Row,
+    by_group,
+    count_row,
+    counts,
+    of_numbers,
+)  # fmt: skip
+from hostile import (
+    ALONE,
+    COUNTED,
+    SUMMED,
+    Maker,
+    cells,
+    operands,
+    some_contingency,
+    some_count,
+    some_covariance,
+    some_distance,
+    some_distinct_values,
+    some_few,
+    some_mean,
+    some_misfit,
+    some_normed_sum,
+    some_present,
+    some_quantiles,
+    some_scores,
+    some_second_moments,
+    some_small_databases,
+    some_smooth_quantile,
+    some_sum,
+    some_trimmed_mean,
+    some_truncation,
+    some_unique,
+    some_unknown,
+    some_variance,
+    some_weighted_mean,
+    within_bounds,
+)  # fmt: skip
+from schema import BOTH as BOTH
+from schema import BOUNDS as BOUNDS
+from schema import BY_GROUP as BY_GROUP
+from schema import CODES as CODES
+from schema import COLUMNS as COLUMNS
+from schema import (
+    DAYS,
+    DELTA,
+    FEW_DAYS,
+    HOURS,
+    LEVELS,
+    MONTHS,
+    WEIGHTS,
+    YEAR,
+    lead,
+    parts,
+    per_unit,
+    small,
+)
+from schema import GROUPS as GROUPS
+from schema import SCHEMA as SCHEMA
+from schema import letters as letters
+from schema import people as people
+from schema import rows_with as rows_with
+from schema import schema as schema
+from schema import sixty as sixty
+from schema import spent as spent
+from schema import statuses as statuses
+from schema import table as table
+from schema import vouched as vouched
+from tightness_truth import Line
+from truths import clipped, numbers
 
 import dppandas as dp
+from dppandas import statistics as stats
 from dppandas.engines.base import Kernel
-from dppandas.models.synthetic.domains import domain_of, marginals_of
-from dppandas.models.synthetic.small_database import database
+from dppandas.models.synthetic.fit_scores import MarginalError, SmallDatabases
 from dppandas.privacy.mechanisms.ranks import Ranks, RanksByCell
 from dppandas.release.query import need_of
 from dppandas.release.unreleased import Unreleased
 
-COLUMNS = ("number", "group", "code", "yes", "no", "when")
-BOUNDS = (-5, 10)
-GROUPS = ["a", "b", "c"]
-CODES = [1, 2, 3]
-DELTA = 1e-6
-BOTH = {"group": GROUPS, "code": CODES}
-WEIGHTS = {"weight_bounds": (0.5, 3)}
-MONTHS = (pd.Timestamp("2019-12-31", tz="UTC"), pd.Timestamp("2020-02-01", tz="UTC"))
-YEAR = ("2020-01-01", "2020-12-31")
-FEW_DAYS = ("2020-01-01", "2020-01-06")
-HOURS = (pd.Timedelta(0), pd.Timedelta("30D"))
-DAYS = (pd.Timestamp("2020-01-01", tz="UTC"), pd.Timestamp("2020-01-06", tz="UTC"))
-BY_GROUP = {"group": GROUPS, "yes": [False, True]}
+Ask = Callable[[Any], Any]
 
-#: A few rows of the schema, some of them of one owner.
-SCHEMA = pd.DataFrame({
-    "number": np.arange(12) * 1.5 - 3, "group": list("abcx") * 3, "code": [1, 2, 3, 9] * 3,
-    "yes": [True, False] * 6, "no": [False, True, True] * 4,
-    "when": pd.date_range("2020-01-01", periods=12, tz="UTC"),
-    "owner": [1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 5, 6],
-})  # fmt: skip
+#: Tests of how often intervals hold: by an exact law, or by at least 2,000 draws.
+EXACT = "test_coverage.py::test_intervals_and_errors_hold_as_often_as_they_say"
+DRAWN = "test_intervals.py::test_intervals_hold_in_two_thousand_draws"
+GAPS = "test_selection.py::test_gap_of_permute_and_flip_holds_exactly"
+RANKS = "test_rank_errors.py::test_all_errors_hold_together"
+TABLES = "test_covariance.py::test_intervals_hold_in_two_thousand_draws"
 
 
-def schema() -> pd.DataFrame:
-    """Ten days of the schema, two rows to an owner."""
-    rows = range(240)
-    return pd.DataFrame({
-        "number": [i % 7 - 2.5 for i in rows], "group": ["abx"[i % 3] for i in rows],
-        "code": [i % 4 for i in rows], "yes": [i % 2 == 0 for i in rows],
-        "no": [i % 5 == 0 for i in rows], "owner": [i // 2 for i in rows],
-        "when": pd.date_range("2020-01-01", periods=240, freq="h", tz="UTC"),
-    })  # fmt: skip
+@dataclass(frozen=True)
+class Operation:
+    """What the tests know of a statistic. A text in place of `truth`, `kinds` or `tight` says why
+    there is none. Names of what is asked are those of `tests/golden/keys.json`."""
+
+    statistic: type[stats.Statistic] | None  #: None: several of the others at once
+    hostile: Maker | None = None  #: any of it, for the neighbour suite
+    law: str = ""  #: the test of how often its intervals hold, or why it states none
+    often: tuple[str, ...] = ()  #: what is asked here and drawn 2,000 times
+    warns: tuple[str, ...] = ()  #: what is asked here and warns, whatever the data are
+
+    # what a private frame of the schema answers; each call leaves ``epsilon=`` to the test
+    asked: Mapping[str, Ask] = field(default_factory=dict)
+    of_units: Mapping[str, Ask] = field(default_factory=dict)  #: needs a unit column, "owner"
+    found: Mapping[str, Ask] = field(default_factory=dict)  #: labels that nobody declared, at a δ
+    gaussian: Mapping[str, Ask] = field(default_factory=dict)  #: has other integers with such noise
+    experimental: Mapping[str, Ask] = field(default_factory=dict)
+    vouched: Mapping[str, Ask] = field(default_factory=dict)  #: takes functions of the caller
+    selected: Mapping[str, Callable[[Any, Any], Any]] = field(default_factory=dict)  #: with its ε
+    together: Mapping[str, Ask] = field(default_factory=dict)  #: several releases, with their ε
+
+    #: What pandas says on clipped values of the tables of `draws.py`, of some that are asked.
+    truth: Mapping[str, Callable[[pd.DataFrame], list[float]]] | str = ""
+    #: By its place in the matrix of kinds: which kinds are answered, and pandas' answer.
+    kinds: Mapping[str, Row] | str = ""
+    #: What is measured of how tight its errors are.
+    tight: Mapping[str, Line] | str = ""
+
+    def names(self) -> list[str]:
+        """Of all that is asked."""
+        by_field = (
+            self.asked, self.selected, self.of_units, self.found, self.gaussian, self.experimental,
+            self.vouched, self.together,
+        )  # fmt: skip
+        return [name for entries in by_field for name in entries]
 
 
-def sixty(rows: int = 60) -> pd.DataFrame:
-    """The schema with few values: each group and each code in a third of the rows."""
-    return pd.DataFrame({
-        "number": np.arange(rows) % 10, "group": list("abc") * (rows // 3),
-        "code": [1, 2, 3] * (rows // 3), "yes": True, "no": False,
-        "when": pd.Timestamp("2020-01-02", tz="UTC"), "owner": range(rows),
-    })  # fmt: skip
+RECORDS: list[Operation] = []
+
+RECORDS.append(Operation(
+    stats.Count,
+    hostile=lambda rng: rng.choice([some_count, some_few])(rng),
+    law=EXACT,
+    often=("proportions",),
+    asked={
+        "count": lambda p: p.count(),
+        "size": lambda p: p.size(),
+        "count of a query": lambda p: p.query("number > 1 and group in ['a', 'b']").count(),
+        "count of a time query": lambda p: p.query("when >= '2020-01-02' or not yes").count(),
+        "count of a column query": lambda p: p.query("yes == no or number < code").count(),
+        "count of a mask": lambda p: (
+            p[(p["number"] * 2 - p["code"] > 1) | p["when"].isna()].count()),
+        "count of columns": lambda p: p[["number", "group", "when"]].count(),
+        "count of a column": lambda p: p["group"].count(),
+        "sum of True": lambda p: p.assign(high="number > 1")[["yes", "no", "high"]].sum(),
+        "sum of a mask": lambda p: (p["number"] > 1).sum(),
+        "sum of a mask by months": lambda p: p.assign(high="number > 1", low="code < 2").groupby(
+            p["when"].dt.month)[["high", "low"]].sum(),
+        "value_counts": lambda p: p["group"].value_counts(keys=GROUPS, sort=False),
+        "sorted value_counts": lambda p: p["code"].value_counts(keys=CODES),
+        "value_counts of times": lambda p: (
+            p["when"].value_counts(keys=["2020-01-01"], dropna=False)),
+        "value_counts with missing": lambda p: p["code"].value_counts(keys=CODES, dropna=False),
+        "proportions": lambda p: p["group"].value_counts(keys=GROUPS, normalize=True),
+        "value_counts of a mask": lambda p: (p["number"] > 0).value_counts(),
+        "value_counts of bins": lambda p: p["number"].value_counts(bins=[-5, 0, 2, 10]),
+        "value_counts of columns": lambda p: p[["group", "code"]].value_counts(keys=BOTH),
+        "group size": lambda p: p.groupby("group", keys=GROUPS).size(),
+        "group count": lambda p: p.groupby("code", keys=CODES)[["number", "yes"]].count(),
+        "group size with missing": lambda p: p.groupby("group", keys=GROUPS, dropna=False).size(),
+        "count of a sample": lambda p: p.sample(frac=0.5).count(),
+        "count of an inner merge": lambda p: (
+            p.merge(LEVELS, how="inner", on=["group", "code"]).count()),
+        "count of complete rows": lambda p: p.dropna(subset=["number", "when"]).count(),
+        "count of texts": lambda p: p[p["group"].str.upper().str.contains("A|B")].count(),
+        "count of elements": lambda p: parts(p)[["part", "number"]].count(),
+        "value_counts of elements": lambda p: parts(p)["part"].value_counts(keys=["", "x"]),
+        "value_counts of a cut": lambda p: p["number"].cut([-5, 0, 2, 10]).value_counts(sort=False),
+        "value_counts of a map": lambda p: p["code"].map({1: "one", 2: "two"}).value_counts(),
+        "value_counts of a merge": lambda p: p.merge(LEVELS, "left", on=["group", "code"])[
+            "grade"
+        ].value_counts(),
+        "hist of times": lambda p: p["when"].hist(bins=4, range=YEAR),
+        "shares of times outside": lambda p: p["when"].clipping_shares(bounds=FEW_DAYS),
+        "value_counts of converted": lambda p: (
+            p["when"]
+            .dt.tz_convert("Asia/Tokyo")
+            .dt.strftime("%d %H")
+            .value_counts(keys=["01 09", "02 09"])),
+        "value_counts of periods": lambda p: (
+            p["when"].dt.to_period("M").value_counts(keys=[pd.Period("2020-01", "M")])),
+        "value_counts of months": lambda p: p["when"].dt.month.value_counts(sort=False),
+        "value_counts of texts": lambda p: p["number"].astype(str).value_counts(keys=["0", "0.5"]),
+        "shares outside": lambda p: p["number"].clipping_shares(bounds=(0, 1)),
+        "pivot table of counts": lambda p: p.pivot_table(
+            ["no"], index=["yes", "group"], columns="code", aggfunc="count",
+            keys={**BOTH, **BY_GROUP}),
+        "hist": lambda p: p["number"].hist(bins=3, range=(0, 10)),
+        "hist by edges": lambda p: p["code"].hist(bins=[0, 1, 2, 4]),
+        "sum of few True": lambda p: (
+            p.assign(high="number > 1")[["yes", "no", "high"]].sum(at_most=1)),
+        "group value_counts": lambda p: p.groupby("code", keys=CODES)["group"].value_counts(
+            keys=GROUPS),
+        "group hist": lambda p: (
+            p.groupby("group", keys=GROUPS)["number"].hist(bins=3, range=(0, 10))),
+        "size by day": lambda p: p.groupby(pd.Grouper(key="when", freq="D"), range=DAYS).size(),
+    },
+    of_units={
+        "value_counts per unit": lambda p: (
+            per_unit(p)["n"].value_counts(keys=[1, 2, 3], sort=False)),
+        "value_counts of kinds": lambda p: per_unit(p)["kinds"].value_counts(keys=[0, 1, 2, 3]),
+        "sum of True per unit": lambda p: per_unit(p)[["ever", "always"]].sum(),
+        "count per unit": lambda p: parts(p).per_unit().agg(n=("part", "count")).count(),
+    },
+    selected={
+        "idxmax of columns": lambda p, e: p[["yes", "no"]].idxmax(epsilon=e),
+        "idxmax of counts": lambda p, e: p["group"].value_counts(keys=GROUPS).idxmax(epsilon=e),
+        "nlargest columns": lambda p, e: (
+            p.assign(high="number > 1")[["yes", "no", "high"]].sum().nlargest(2, epsilon=e)),
+        "nlargest counts": lambda p, e: p["code"].value_counts(keys=CODES).nlargest(2, epsilon=e),
+        "mode": lambda p, e: p["group"].mode(keys=GROUPS, epsilon=e),
+    },
+    truth={
+        "count": lambda d: [len(d)],
+        "count of columns": lambda d: numbers(d[["number", "group", "when"]].count()),
+        "sum of True": lambda d: [d["yes"].sum(), d["no"].sum(), (d["number"] > 1).sum()],
+        "value_counts": lambda d: numbers(d["group"].value_counts().reindex(GROUPS).fillna(0)),
+        "proportions": lambda d: numbers(
+            d.loc[d["group"].isin(GROUPS), "group"].value_counts(normalize=True).reindex(GROUPS)
+            .fillna(0 if len(d) else math.nan)),
+        "group size with missing": lambda d: truths.by_and_missing(d, d["owner"], "size"),
+        "hist": lambda d: numbers(np.histogram(d["number"].dropna(), 3, (0, 10))[0]),
+    },
+    kinds={
+        "column.count": count_row(lambda d, c: d["x"]),
+        "column.size": Row(lambda p, c: p["x"].size(**E), ALL, lambda d, c: d["x"].size),
+        "column.clipping_shares": Row(
+            lambda p, c: p["x"].clipping_shares(**B), NUMBERS, lambda d, c: [0, 1, 0]),
+        "column.hist": Row(lambda p, c: p["x"].hist(bins=[0, 2, 5], **E), NUMBERS,
+                    lambda d, c: np.histogram(d["x"].astype(float).dropna(), [0, 2, 5])[0]),
+        "column.value_counts": Row(
+            lambda p, c: p["x"].value_counts(keys=c.labels, sort=False, **E), LABELS,
+                            lambda d, c: counts(d["x"].dropna(), c.labels)),
+        "column.mode": Row(lambda p, c: p["x"].mode(keys=c.labels[:1], **E), LABELS,
+                    lambda d, c: pd.Series(c.labels[:1])),
+        "frame.count": count_row(lambda d, c: d[["x", "y"]]),
+        "frame.size": Row(lambda p, c: p.size(**E), ALL, lambda d, c: len(d)),
+        "frame.sum of True": Row(
+            lambda p, c: p[["x"]].sum(**E), TRUTHS, lambda d, c: [d["x"].sum()]),
+        "frame.value_counts": Row(
+            lambda p, c: p.value_counts(["x", "g"], keys={"x": c.labels[:1], "g": [1]}, **E),
+            LABELS,
+            lambda d, c: counts(d.loc[d["g"] == 1, "x"].dropna(), c.labels[:1])),
+        "groups.size": by_group(lambda g: g.size(**E), ALL, lambda g: g.size()),
+        "groups.count": by_group(lambda g: g.count(**E), ALL, lambda g: g["x"].count()),
+        "groups.hist": by_group(lambda g: g.hist(bins=[0, 2, 5], **E), NUMBERS),
+        "groups.value_counts": Row(
+            lambda p, c: p.groupby("g", keys=[1])["x"].value_counts(keys=c.labels, sort=False, **E),
+            LABELS, lambda d, c: counts(d.loc[d["g"] == 1, "x"].dropna(), c.labels)),
+    },
+    tight={
+        "count": Line(lambda p, by: p.count(**by), t.to(len)),
+        "size": Line(lambda p, by: p.size(**by), t.to(len)),
+        "count of columns": Line(
+            lambda p, by: p[["x", "label"]].count(**by), t.to(lambda d: d[["x", "label"]].count())
+        ),
+        "sum of True": Line(
+            lambda p, by: p[["yes", "no"]].sum(**by), t.to(lambda d: d[["yes", "no"]].sum())
+        ),
+        "sum of few True": Line(  # of a row one is True
+            lambda p, by: p[["yes", "no"]].sum(at_most=1, **by),
+            t.to(lambda d: d[["yes", "no"]].sum())
+        ),
+        "value_counts, keys": Line(
+            lambda p, by: p["label"].value_counts(**t.KEYS, **by), t.to(t.sizes)),
+        "value_counts, shares": Line(
+            lambda p, by: p["label"].value_counts(**t.KEYS, normalize=True, **by),
+            t.to(lambda d: d["label"].value_counts(normalize=True)),
+        ),
+        "hist": Line(
+            lambda p, by: p["x"].hist(bins=5, range=(0, 10), **by), t.to(lambda d: t.cut(d["x"]))
+        ),
+        "groupby size": Line(lambda p, by: t.by_label(p).size(**by), t.to(t.sizes)),
+        "groupby count": Line(
+            lambda p, by: t.by_label(p)[["x", "yes"]].count(**by),
+            t.to(lambda d: d.groupby("label")[["x", "yes"]].count()),
+        ),
+        "groupby value_counts": Line(
+            lambda p, by: t.by_label(p)["yes"].value_counts(keys=[False, True], **by),
+            t.to(lambda d: d.groupby("label")["yes"].value_counts()),
+        ),
+        "groupby hist": Line(
+            lambda p, by: t.by_label(p)["x"].hist(bins=5, range=(0, 10), **by),
+            t.to(lambda d: np.concatenate([t.cut(x) for _, x in d.groupby("label")["x"]])),
+        ),
+        "clipping_shares": Line(
+            lambda p, by: p["x"].clipping_shares(bounds=(1, 3), **by),
+            t.to(lambda d: [(d["x"] < 1).mean(), d["x"].between(1, 3).mean(), (d["x"] > 3).mean()]),
+        ),
+        "idxmax of counts": Line(
+            lambda p, by: p["even"].value_counts(**t.KEYS).idxmax(**by), t.below_the_best(t.evens)
+        ),
+        "mode": Line(lambda p, by: p["even"].mode(**t.KEYS, **by), t.below_the_best(t.evens)),
+        "idxmax of columns": Line(
+            lambda p, by: p[["early", "late"]].idxmax(**by), t.sums("early", "late")
+        ),
+    },
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.Contingency,
+    hostile=some_contingency,
+    law=DRAWN,
+    often=("crosstab", "shares of a crosstab",),
+    asked={
+        "crosstab": lambda p: p.crosstab("group", "code", keys=BOTH, margins=True),
+        "shares of a crosstab": lambda p: dp.crosstab(
+            [p["group"], p["yes"]], p["code"], keys={**BOTH, **BY_GROUP}, normalize="index"),
+    },
+    truth={
+        "crosstab": lambda d: truths.crosstab(d),
+    },
+    kinds={
+        "frame.crosstab": Row(
+            lambda p, c: p.crosstab("x", "g", keys={"x": c.labels[:1], "g": [1]}, **E),
+                        LABELS,
+                        lambda d, c: [counts(d.loc[d["g"] == 1, "x"].dropna(), c.labels[:1])]),
+    },
+    tight={
+        "crosstab": Line(
+            lambda p, by: dp.crosstab(p["label"], p["yes"], **t.BY_YES, **by),
+            t.to(lambda d: pd.crosstab(d["label"], d["yes"])),
+        ),
+        "crosstab, margins": Line(
+            lambda p, by: p.crosstab("label", "yes", **t.BY_YES, margins=True, **by),
+            t.to(lambda d: pd.crosstab(d["label"], d["yes"], margins=True)), slow=2,
+        ),
+        "crosstab, shares": Line(
+            lambda p, by: p.crosstab("label", "yes", **t.BY_YES, normalize="index", **by),
+            t.to(lambda d: pd.crosstab(d["label"], d["yes"], normalize="index")),
+        ),
+    },
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.UnattributedHistogram,
+    hostile=lambda rng: stats.UnattributedHistogram(cells(rng), SUMMED),
+    law=DRAWN,
+    often=("popularity",),
+    asked={
+        "popularity": lambda p: p["group"].unattributed_histogram(keys=GROUPS),
+    },
+    truth={
+        "popularity": lambda d: sorted(PANDAS["value_counts"](d), reverse=True),
+    },
+    kinds={
+        "column.unattributed_histogram": Row(
+            lambda p, c: p["x"].unattributed_histogram(keys=c.labels, **E), LABELS,
+            lambda d, c: sorted(counts(d["x"].dropna(), c.labels), reverse=True)),
+    },
+    tight={
+        "unattributed_histogram": Line(
+            lambda p, by: p["label"].unattributed_histogram(**t.KEYS, **by),
+            t.to(lambda d: t.sizes(d).sort_values(ascending=False).to_numpy()),
+        ),
+    },
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.OccurringKeys,
+    hostile=some_present,
+    law=EXACT,
+    asked={
+        "nunique of keys": lambda p: p["group"].nunique(keys=GROUPS),
+        "nunique of codes": lambda p: p.query("number > 0")["code"].nunique(keys=CODES),
+        "nunique of parts": lambda p: parts(p)["part"].nunique(keys=["", "x", "b"]),
+        "group nunique of keys": lambda p: (
+            p.groupby("code", keys=CODES)["group"].nunique(keys=GROUPS)),
+    },
+    truth={
+        "nunique of keys": lambda d: [d.loc[d["group"].isin(GROUPS), "group"].nunique()],
+    },
+    kinds={
+        "column.nunique": Row(
+            lambda p, c: p["x"].nunique(keys=c.labels, **E), LABELS, lambda d, c: 2),
+        "groups.nunique": Row(
+            lambda p, c: p.groupby("g", keys=[1])["x"].nunique(keys=c.labels, **E), LABELS,
+                       lambda d, c: [2]),
+    },
+    tight={
+        "nunique, keys": Line(
+            lambda p, by: p["label"].nunique(**t.KEYS, **by), t.to(lambda d: d["label"].nunique())
+        ),
+        "groupby nunique, keys": Line(
+            lambda p, by: p.groupby("yes", keys=[False, True])["label"].nunique(**t.KEYS, **by),
+            t.to(lambda d: d.groupby("yes")["label"].nunique()),
+        ),
+    },
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.DistinctValues,
+    hostile=some_distinct_values,
+    law=EXACT,
+    asked={
+        "nunique of values": lambda p: p["number"].nunique(),
+        "nunique of values with missing": lambda p: p["when"].nunique(dropna=False),
+        "nunique of found parts": lambda p: parts(p)["part"].nunique(),
+        "group nunique of values": lambda p: p.groupby("code", keys=CODES)["number"].nunique(
+            dropna=False),
+    },
+    truth={
+        "nunique of values": lambda d: [d["number"].nunique()],
+    },
+    kinds={
+        "column.nunique of all values": Row(
+            lambda p, c: p["x"].nunique(**E), LABELS, lambda d, c: d["x"].nunique()),
+        "groups.nunique of all values": by_group(
+            lambda g: g.nunique(**E), LABELS, lambda g: g["x"].nunique()),
+    },
+    tight={
+        "nunique": Line(
+            lambda p, by: p["label"].nunique(**by), t.to(lambda d: d["label"].nunique())
+        ),
+        "groupby nunique": Line(
+            lambda p, by: p.groupby("yes", keys=[False, True])["label"].nunique(**by),
+            t.to(lambda d: d.groupby("yes")["label"].nunique()),
+        ),
+    },
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.Distinct,
+    hostile=lambda rng: stats.Distinct(cells(rng), COUNTED),
+    law=EXACT,
+    of_units={
+        "nunique": lambda p: p["owner"].nunique(),
+        "nunique by group": lambda p: p.groupby("group", keys=GROUPS)["owner"].nunique(),
+        "nunique of elements": lambda p: (
+            parts(p).groupby("part", keys=["", "x"])["owner"].nunique()),
+    },
+    truth={
+        "nunique": lambda d: [d["owner"].nunique()] if len(d) < 9 else [math.nan],
+    },
+    kinds={
+        "per_unit.nunique of units": Row(
+            lambda p, c: p["u"].nunique(**E), ALL, lambda d, c: 20, unit="u"),
+    },
+    tight={
+        "nunique of units": Line(
+            lambda p, by: p["owner"].nunique(**by), t.to(lambda d: d["owner"].nunique()), t.owned
+        ),
+        "nunique of units by group": Line(
+            lambda p, by: t.by_label(p)["owner"].nunique(**by),
+            t.to(lambda d: d.groupby("label")["owner"].nunique()),
+            t.owned,
+        ),
+    },
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.Truncation,
+    hostile=some_truncation,
+    law=DRAWN,
+    often=("kept and dropped",),
+    of_units={
+        "kept and dropped": lambda p: p.truncation_shares(),
+    },
+    truth={
+        "kept and dropped": lambda d: truths.kept(d["owner"].value_counts()),
+    },
+    kinds={
+        "per_unit.truncation_shares": Row(lambda p, c: p.truncation_shares(**E), ALL, unit="u"),
+    },
+    tight={
+        "truncation_shares": Line(
+            lambda p, by: p.truncation_shares(**by),
+            t.to(lambda d: t.kept(d["owner"].value_counts())),
+            t.shortened,
+        ),
+    },
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.Sum,
+    hostile=some_sum,
+    law=EXACT,
+    asked={
+        "sum of columns": lambda p: p[["number", "code"]].sum(bounds=BOUNDS),
+        "sum": lambda p: p["number"].sum(bounds=BOUNDS),
+        "sum of text": lambda p: p["group"].astype(float).sum(bounds=BOUNDS),
+        "group sum": lambda p: p.groupby(["group", "code"], keys=BOTH)["number"].sum(bounds=BOUNDS),
+        "sum of durations": lambda p: (p["when"].clip(*YEAR) - pd.Timestamp("2020-01-01")).sum(
+            bounds=HOURS),
+        "sum of assigned": lambda p: p.assign(
+            more="number * 2 + code", less=lambda f: f["number"].where(f["yes"], f["code"]), one=1
+        )[["more", "less", "one"]].sum(bounds=BOUNDS),
+        "sum of two frames": lambda p: dp.concat(
+            [p[["number"]], p[["code"]].rename(columns={"code": "number"})]
+        )["number"].sum(bounds=BOUNDS),
+        "weighted count": lambda p: p.count(weights="code", weight_bounds=(0, 3)),
+        "weighted count of a column": lambda p: p["group"].count(weights=p["code"], **WEIGHTS),
+        "weighted sum": lambda p: p["number"].sum(bounds=BOUNDS, weights=p["code"], **WEIGHTS),
+    },
+    of_units={
+        "sum per unit": lambda p: per_unit(p)[["total", "most", "middle"]].sum(bounds=BOUNDS),
+    },
+    selected={
+        "idxmax of sums": lambda p, e: p[["number", "code"]].idxmax(bounds=BOUNDS, epsilon=e),
+    },
+    truth={
+        "sum": lambda d: [clipped(d["number"]).sum()],
+        "sum of columns": lambda d: [clipped(d[c]).sum() for c in ("number", "code")],
+        "group sum": lambda d: numbers(
+            clipped(d["number"]).groupby([d["group"], d["code"]]).sum()
+            .reindex(pd.MultiIndex.from_product([GROUPS, CODES])).fillna(0)),
+        "weighted sum": lambda d: [float((truths.weighted(d)[0] * truths.weighted(d)[1]).sum())],
+    },
+    kinds={
+        **of_numbers("sum"),
+        "column.sum, of durations": Row(
+            lambda p, c: p["x"].sum(bounds=(pd.Timedelta(0), pd.Timedelta("9D")), **E).round("h"),
+            LENGTHS, lambda d, c: d["x"].sum().round("h")),
+        "frame.idxmax": Row(lambda p, c: p[["x", "n"]].idxmax(**B), NUMBERS, lambda d, c: "n"),
+    },
+    tight={
+        **t.alike("sum", "three sums"),
+        "weighted count": Line(
+            lambda p, by: p.count(**t.WEIGHTS, **by), t.to(lambda d: d["weight"].sum())
+        ),
+        "weighted sum": Line(
+            lambda p, by: p["x"].sum(**t.BOUNDS, weights=p["weight"], weight_bounds=(0.5, 3), **by),
+            t.to(lambda d: (d["x"] * d["weight"]).sum()),
+        ),
+        "idxmax of sums": Line(
+            lambda p, by: p[["x", "y"]].idxmax(**t.PAIR, **by), t.sums("x", "y")
+        ),
+    },
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.NormedSum,
+    hostile=some_normed_sum,
+    law=EXACT,
+    asked={
+        "sum within a norm": lambda p: p[["number", "code"]].sum(bounds=BOUNDS, norm=4),
+        "group sum within a norm": lambda p: p.groupby("group", keys=GROUPS)[
+            ["number", "code"]
+        ].sum(bounds=BOUNDS, norm=("l2", 4)),
+    },
+    truth={
+        "sum within a norm": lambda d: numbers(truths.within_norm(d[["number", "code"]], 4).sum()),
+    },
+    kinds={
+        "column.sum, of a norm": Row(
+            lambda p, c: p["x"].sum(norm=9, **B), NUMBERS, lambda d, c: d["x"].sum()),
+    },
+    tight={
+        "three sums within a norm": Line(
+            lambda p, by: p[t.XYZ].sum(**t.TABLE, norm=30, **by), t.to(lambda d: d[t.XYZ].sum())
+        ),
+        "groupby sum within a norm": Line(
+            lambda p, by: t.by_label(p)[t.XYZ].sum(**t.TABLE, norm=("l2", 18), **by),
+            t.to(lambda d: d.groupby("label")[t.XYZ].sum()),
+        ),
+    },
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.Mean,
+    hostile=some_mean,
+    law=DRAWN,
+    often=("mean", "group mean",),
+    asked={
+        "mean": lambda p: p["number"].mean(bounds=BOUNDS),
+        "mean of arithmetic": lambda p: (p["number"] / p["code"]).mean(bounds=BOUNDS),
+        "mean of columns": lambda p: p[["number", "code"]].mean(bounds=BOUNDS),
+        "group mean": lambda p: p.groupby("code", keys=CODES)[["number", "no"]].mean(bounds=BOUNDS),
+        "group mean with missing": lambda p: p.groupby("group", keys=GROUPS, dropna=False)[
+            ["number", "no"]
+        ].mean(bounds=BOUNDS),
+        "mean of times": lambda p: p["when"].mean(bounds=YEAR),
+        "mean of durations": lambda p: (
+            p["when"].clip(*FEW_DAYS) - pd.Timestamp("2020-01-01")
+        ).dt.days.mean(bounds=(0, 9)),
+        "group mean of times": lambda p: p.groupby("group", keys=GROUPS)[["when", "number"]].mean(
+            bounds={"when": YEAR, "number": BOUNDS}),
+        "melted mean": lambda p: p.melt("group", ["number", "code"]).groupby(
+            ["group", "variable"], keys={"group": GROUPS, "variable": ["number", "code"]}
+        )["value"].mean(bounds=BOUNDS),
+        "mean of filled": lambda p: abs(p["number"].fillna(3).round(1)).clip(0, 9).mean(),
+        "mean of roots": lambda p: np.sqrt(p["number"]).mean(bounds=(0, 9)),
+        "pivot table": lambda p: (
+            p.pivot_table("number", "group", "yes", keys=BY_GROUP, bounds=BOUNDS)),
+        "share of a mask": lambda p: (p["number"] > 0).mean(),
+        "group shares": lambda p: (
+            p.assign(high=p["number"] > 0).groupby("group", keys=GROUPS)["high"].mean()),
+        "mean by month and group": lambda p: p.groupby(
+            [pd.Grouper(key="when", freq="MS"), "group"], keys=GROUPS, range=MONTHS
+        )["number"].mean(bounds=BOUNDS),
+    },
+    of_units={
+        "mean per unit": lambda p: per_unit(p)["average"].mean(bounds=BOUNDS),
+    },
+    truth={
+        "mean": lambda d: [clipped(d["number"]).mean()],
+        "group mean": lambda d: truths.by(
+            d, "code", CODES, pd.DataFrame({c: clipped(d[c]) for c in ("number", "no")}), "mean"),
+        "group mean with missing": lambda d: truths.by_and_missing(
+            d, pd.DataFrame({c: clipped(d[c]) for c in ("number", "no")}), "mean"),
+    },
+    kinds={
+        **of_numbers("mean"),
+        "column.mean, of times": Row(
+            lambda p, c: p["x"].mean(bounds=("2020-01-01", "2022-01-01"), epsilon=1).floor("D"),
+            TIMES,
+            lambda d, c: d["x"].dt.tz_localize(None).mean().floor("D")),
+        "frame.pivot_table": Row(
+            lambda p, c: p.pivot_table("x", "g", keys={"g": [1]}, **B), NUMBERS,
+                           lambda d, c: [[d.loc[d["g"] == 1, "x"].astype(float).mean()]]),
+    },
+    tight={
+        **t.alike("mean", "three means"),
+        "share": Line(
+            lambda p, by: p["yes"].mean(bounds=(0, 1), **by), t.to(lambda d: d["yes"].mean())
+        ),
+        "pivot_table": Line(
+            lambda p, by: p.pivot_table("x", "label", "yes", **t.BY_YES, **t.BOUNDS, **by),
+            t.to(lambda d: d.pivot_table("x", "label", "yes")),
+        ),
+        "mean of times": Line(
+            lambda p, by: p["when"].mean(bounds=t.YEAR, **by), t.to(lambda d: d["when"].mean())
+        ),
+    },
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.WeightedMean,
+    hostile=some_weighted_mean,
+    law=DRAWN,
+    often=("weighted mean",),
+    asked={
+        "weighted mean": lambda p: p[["number", "yes"]].mean(
+            bounds=BOUNDS, weights=p["code"], **WEIGHTS),
+        "weighted group mean": lambda p: p.groupby("group", keys=GROUPS)["number"].mean(
+            bounds=BOUNDS, weights="code", **WEIGHTS),
+    },
+    truth={
+        "weighted mean": lambda d: (
+            [truths.mean(clipped(d[c]), truths.weighted(d)[0]) for c in ("number", "yes")]),
+    },
+    kinds={
+        "column.mean, weighted": Row(
+            lambda p, c: p["n"].mean(weights=p["x"], weight_bounds=(0, 5), **B), NUMBERS),
+    },
+    tight={
+        "weighted mean": Line(
+            lambda p, by: p["x"].mean(
+                **t.BOUNDS, weights=p["weight"], weight_bounds=(0.5, 3), **by),
+            t.to(lambda d: np.average(d["x"], weights=d["weight"])),
+        ),
+        "two weighted means": Line(
+            lambda p, by: p[["x", "y", "weight"]].mean(**t.PAIR, **t.WEIGHTS, **by),
+            t.to(lambda d: d[["x", "y"]].mul(d["weight"], axis=0).sum() / d["weight"].sum()),
+        ),
+        "groupby weighted mean": Line(
+            lambda p, by: t.by_label(p)["x"].mean(**t.BOUNDS, **t.WEIGHTS, **by),
+            t.to(lambda d: (d["x"] * d["weight"]).groupby(d["label"]).sum()
+               / d["weight"].groupby(d["label"]).sum()),
+        ),
+    },
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.Variance,
+    hostile=some_variance,
+    law=DRAWN,
+    often=("var", "std of columns",),
+    asked={
+        "std of times": lambda p: p["when"].std(bounds=YEAR),
+        "var": lambda p: p["number"].var(bounds=BOUNDS),
+        "std of columns": lambda p: p[["number", "code"]].std(bounds=BOUNDS, ddof=0),
+        "group var": lambda p: p.groupby("code", keys=CODES)[["number", "no"]].var(bounds=BOUNDS),
+        "group std": lambda p: p.groupby("group", keys=GROUPS)["number"].std(bounds=BOUNDS),
+    },
+    truth={
+        "var": lambda d: [clipped(d["number"]).var()],
+        "std of columns": lambda d: [clipped(d[c]).std(ddof=0) for c in ("number", "code")],
+        "group std": lambda d: truths.by(d, "group", GROUPS, clipped(d["number"]), "std"),
+    },
+    kinds=of_numbers("var", "std"),
+    tight={
+        **t.alike("var"), **t.alike("std", "three stds"),
+        "std of times": Line(
+            lambda p, by: p["when"].std(bounds=t.YEAR, **by), t.to(lambda d: d["when"].std())
+        ),
+    },
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.Moments,
+    hostile=within_bounds(stats.Moments),
+    law=DRAWN,
+    often=("moments",),
+    asked={
+        "group moments": lambda p: Unreleased(
+            p.groupby("code", keys=CODES)[["number", "no"]]._moments(bounds=BOUNDS)),
+        "moments": lambda p: Unreleased(p[["number", "code"]]._moments(bounds=BOUNDS)),
+    },
+    together={
+        "describe": lambda p: p[["number", "code"]].describe(bounds=BOUNDS, epsilon=1),
+    },
+    truth={
+        "moments": lambda d: (
+            numbers(truths.three(d)[["number", "code"]].agg(["count", "mean", "std"]))),
+    },
+    kinds=of_numbers("describe", is_exact=False),
+    tight={
+        "describe: moments": Line(
+            lambda p, by: p[t.XYZ].describe(**t.TABLE, **by), t.to(lambda d: t.three(d[t.XYZ])),
+            part="count, mean, std", slow=4,
+        ),
+        "groupby describe: moments": Line(
+            lambda p, by: t.by_label(p)[["x"]].describe(**t.BOUNDS, **by),
+            t.to(lambda d: t.three(d.groupby("label")["x"]).stack().to_frame("x")),
+            part="count, mean, std", slow=4,
+        ),
+    },
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.Covariance,
+    hostile=some_covariance,
+    law=TABLES,
+    asked={
+        "group cov": lambda p: (
+            p.groupby("group", keys=GROUPS)[["number", "code"]].cov(bounds=BOUNDS)),
+        "group corr": lambda p: p.groupby(["group", "yes"], keys=BY_GROUP)[
+            ["number", "code", "no"]
+        ].corr(bounds=BOUNDS),
+        "cov": lambda p: p[["number", "code"]].cov(bounds=BOUNDS),
+        "cov of three": lambda p: p[["number", "code", "yes"]].cov(bounds=BOUNDS, ddof=0),
+        "corr": lambda p: p.assign(more="code / 2")[["number", "code", "yes", "no", "more"]].corr(
+            bounds=BOUNDS),
+        "cov of complete rows": lambda p: p[["number", "code", "yes", "no"]].cov(
+            bounds=BOUNDS, dropna=True),
+        "group corr of complete rows": lambda p: p.groupby("group", keys=GROUPS)[
+            ["number", "code"]
+        ].corr(bounds=BOUNDS, dropna=True),
+        "cov of a pair": lambda p: p["number"].cov(p["code"], bounds=BOUNDS),
+        "corr of a pair": lambda p: (p["number"] + p["code"]).corr(p["yes"], bounds=BOUNDS),
+    },
+    truth={
+        "cov of three": lambda d: (
+            numbers(truths.three(d).cov(ddof=0)) if len(d) > 2 else [math.nan] * 9),
+        "cov": lambda d: numbers(truths.three(d)[["number", "code"]].cov()),
+        "cov of complete rows": lambda d: truths.of_complete(d, ["number", "code", "yes", "no"]),
+        "corr of a pair": lambda d: truths.pair(d, clipped(d["number"] + d["code"]).corr, d["yes"]),
+        "cov of a pair": lambda d: truths.pair(d, clipped(d["number"]).cov, d["code"]),
+    },
+    kinds={
+        "column.cov": Row(lambda p, c: p["x"].cov(p["n"], **B), NUMBERS,
+                   lambda d, c: d["x"].astype(float).cov(d["n"])),
+        "column.corr": Row(lambda p, c: p["n"].corr(p["x"], **B), NUMBERS),
+        "frame.cov": Row(lambda p, c: p[["x", "n"]].cov(**B), NUMBERS),
+        "frame.corr": Row(lambda p, c: p[["x", "n"]].corr(**B), NUMBERS),
+        "groups.cov": Row(lambda p, c: p.groupby("g", keys=[1])[["x", "n"]].cov(**B), NUMBERS),
+        "groups.corr": Row(lambda p, c: p.groupby("g", keys=[1])[["x", "n"]].corr(**B), NUMBERS),
+    },
+    tight={
+        "cov": Line(
+            lambda p, by: p[t.XYZ].cov(**t.TABLE, **by), t.to(lambda d: d[t.XYZ].cov()), slow=4),
+        "corr": Line(
+            lambda p, by: p[t.XYZ].corr(**t.TABLE, **by), t.to(lambda d: d[t.XYZ].corr()), slow=4
+        ),
+        "cov of a pair": Line(
+            lambda p, by: p["x"].cov(p["y"], **t.PAIR, **by),
+            t.to(lambda d: d["x"].cov(d["y"])), slow=2
+        ),
+        "corr of a pair": Line(
+            lambda p, by: p["x"].corr(p["y"], **t.PAIR, **by),
+            t.to(lambda d: d["x"].corr(d["y"])), slow=2
+        ),
+        "groupby cov": Line(
+            lambda p, by: t.by_label(p)[["x", "y"]].cov(**t.PAIR, **by),
+            t.to(lambda d: d.groupby("label")[["x", "y"]].cov()), slow=8,
+        ),
+        "cov of complete rows": Line(
+            lambda p, by: p[t.XYZ].cov(**t.TABLE, dropna=True, **by),
+            t.to(lambda d: d[t.XYZ].cov()), slow=4
+        ),
+        "corr of complete rows": Line(
+            lambda p, by: p[t.XYZ].corr(**t.TABLE, dropna=True, **by),
+            t.to(lambda d: d[t.XYZ].corr()), slow=4
+        ),
+        "groupby corr of complete rows": Line(
+            lambda p, by: t.by_label(p)[["x", "y"]].corr(**t.PAIR, dropna=True, **by),
+            t.to(lambda d: d.groupby("label")[["x", "y"]].corr()), slow=8,
+        ),
+    },
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.SecondMoments,
+    hostile=some_second_moments,
+    law=TABLES,
+    gaussian={
+        "cov of complete rows, Gaussian": lambda p: p[["number", "code", "yes"]].cov(
+            bounds=BOUNDS, dropna=True
+        ),
+        "group corr of complete rows, Gaussian": lambda p: p.groupby("code", keys=CODES)[
+            ["number", "yes", "no"]
+        ].corr(bounds=BOUNDS, dropna=True),
+    },
+    truth={
+        "cov of complete rows, Gaussian": lambda d: (
+            truths.of_complete(d, ["number", "code", "yes"])),
+    },
+    kinds="those of Covariance, which it takes the place of",
+    tight="those of Covariance, where ρ is counted",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.Quantiles,
+    hostile=some_quantiles,
+    law=RANKS,
+    warns=("min", "group max", "quantiles of columns"),
+    asked={
+        "group quantiles with missing": lambda p: p.groupby("code", keys=CODES, dropna=False)[
+            "number"
+        ].quantile([0.1, 0.8], bounds=BOUNDS),
+        "median of times": lambda p: p["when"].median(bounds=FEW_DAYS),
+        "group quantiles of times": lambda p: p.groupby("group", keys=GROUPS)["when"].quantile(
+            [0.25, 0.75], bounds=YEAR),
+        "median": lambda p: p["number"].median(bounds=BOUNDS),
+        "median of whole numbers": lambda p: p["code"].median(bounds=(0, 8), step=1),
+        "quantiles of whole numbers": lambda p: p[["code", "number"]].quantile(
+            [0.2, 0.5, 0.9], bounds=(-4, 8), step=2),
+        "third": lambda p: (p["number"] + p["code"]).quantile(1 / 3, bounds=BOUNDS),
+        "quantiles": lambda p: p["number"].quantile([0.25, 0.5, 0.9], bounds=BOUNDS),
+        "quantile of columns": lambda p: p[["number", "code"]].quantile(0.7, bounds=BOUNDS),
+        "quantiles of columns": lambda p: (
+            p[["number", "code"]].quantile([0, 0.5, 1], bounds=BOUNDS)),
+        "min": lambda p: p["code"].min(bounds=BOUNDS),
+        "group max": lambda p: p.groupby("code", keys=CODES)["number"].max(bounds=BOUNDS),
+        "group median": lambda p: p.groupby("group", keys=GROUPS)[["number", "no"]].median(
+            bounds=BOUNDS),
+        "group quantiles": lambda p: p.groupby(["group", "code"], keys=BOTH)["number"].quantile(
+            [0.1, 0.8], bounds=BOUNDS),
+    },
+    kinds={
+        **of_numbers("median", "quantile", "min", "max", is_exact=False),
+        "column.quantile": Row(lambda p, c: p["x"].quantile([0.2, 0.5], **B), NUMBERS),
+    },
+    tight={
+        "median": Line(lambda p, by: p["x"].median(**t.BOUNDS, **by), t.ranks(0.5), slow=2),
+        "three quartiles": Line(
+            lambda p, by: p["x"].quantile([*t.QUARTILES], **t.BOUNDS, **by),
+            t.ranks(*t.QUARTILES), slow=2
+        ),
+        "nine deciles": Line(
+            lambda p, by: p["x"].quantile(t.NINE, **t.BOUNDS, **by), t.ranks(*t.NINE), slow=4
+        ),
+        "min": Line(lambda p, by: p["x"].min(**t.BOUNDS, **by), t.ranks(0.0), slow=2),
+        "max": Line(lambda p, by: p["x"].max(**t.BOUNDS, **by), t.ranks(1.0), slow=2),
+        "three medians": Line(
+            lambda p, by: p[t.XYZ].median(**t.TABLE, **by), t.ranks_of_columns(0.5), slow=4
+        ),
+        "groupby median": Line(
+            lambda p, by: t.by_label(p)["x"].median(**t.BOUNDS, **by),
+            t.ranks_of_groups(0.5), slow=4
+        ),
+        "groupby quantile": Line(
+            lambda p, by: t.by_label(p)["x"].quantile([*t.QUARTILES], **t.BOUNDS, **by),
+            t.ranks_of_groups(*t.QUARTILES), slow=4,
+        ),
+        "describe: quantiles": Line(
+            lambda p, by: p["x"].describe(**t.BOUNDS, **by), t.ranks(0.0, *t.QUARTILES, 1.0),
+            part="min, 25%, 50%, 75%, max", slow=4,
+        ),
+    },
+    truth="off by ranks, which draws.py counts",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.SmoothQuantile,
+    hostile=some_smooth_quantile,
+    law="none: the noise depends on the rows",
+    experimental={
+        "smooth median": lambda p: p["number"].median(bounds=BOUNDS, method="smooth"),
+        "smooth quantile": lambda p: (p["number"] / p["code"]).quantile(
+            0.9, bounds=BOUNDS, method="smooth"),
+    },
+    kinds={
+        "column.median, smoothly": Row(lambda p, c: p["x"].median(method="smooth", **B), NUMBERS),
+    },
+    truth="states no interval",
+    tight="experimental: how wide its noise is depends on the rows, and isn't told",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.TrimmedMean,
+    hostile=some_trimmed_mean,
+    law="none: the noise depends on the rows",
+    experimental={
+        "trimmed mean": lambda p: p["number"].trimmed_mean(trim=2, bounds=BOUNDS),
+        "trimmed mean of few": lambda p: p["code"].trimmed_mean(trim=20, bounds=BOUNDS),
+        "trimmed mean of a query": lambda p: (
+            p.query("number > 0 or yes").assign(x="number - code")["x"].trimmed_mean(
+                trim=0, bounds=BOUNDS)),
+    },
+    kinds={
+        "column.trimmed_mean": Row(lambda p, c: p["x"].trimmed_mean(trim=2, **B), NUMBERS),
+    },
+    truth="states no interval",
+    tight="experimental: how wide its noise is depends on the rows, and isn't told",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.BoundsHistogram,
+    hostile=lambda rng: stats.BoundsHistogram(ALONE, SUMMED, operands(rng)[0]),
+    law=DRAWN,
+    often=("suggested bounds",),
+    asked={
+        "suggested bounds": lambda p: p["number"].suggest_bounds(),
+    },
+    kinds={
+        "column.suggest_bounds": Row(lambda p, c: p["x"].suggest_bounds(**E), NUMBERS),
+    },
+    tight={
+        "suggest_bounds": Line(
+            lambda p, by: p["x"].suggest_bounds(**by), t.clipped_share, is_pure=True
+        ),
+    },
+    truth="pandas has no such thing",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.UndeclaredKeys,
+    hostile=some_unknown,
+    law=DRAWN,
+    often=("group count found", "group mean found", "group std found",),
+    found={
+        "value_counts of labels found": lambda p: p["group"].value_counts(delta=DELTA),
+        "value_counts of times found": lambda p: p["when"].value_counts(delta=DELTA, sort=False),
+        "value_counts of columns found": lambda p: p.value_counts(["group", "code"], delta=DELTA),
+        "value_counts of elements found": lambda p: parts(p)["part"].value_counts(delta=DELTA),
+        "group size found": lambda p: p.groupby("code", delta=DELTA).size(),
+        "group count found": lambda p: p.groupby("code", delta=DELTA)[["number", "yes"]].count(),
+        "group sum found": lambda p: (
+            p.query("number > 0").groupby(["group", "code"], delta=DELTA)["number"].sum(
+                bounds=BOUNDS)),
+        "group mean found": lambda p: p.groupby("group", delta=DELTA)[["number", "no"]].mean(
+            bounds=BOUNDS),
+        "group std found": lambda p: p.groupby("group", delta=DELTA)["number"].std(bounds=BOUNDS),
+    },
+    kinds={
+        "column.value_counts of what is found": Row(
+            lambda p, c: p["x"].value_counts(**FREE).sum(), LABELS,
+            lambda d, c: d["x"].count()),
+        "frame.groupby of what is found": Row(
+            lambda p, c: p.groupby("x", delta=DELTA).size(epsilon=50).sum(), LABELS,
+            lambda d, c: d["x"].count()),
+    },
+    tight={
+        "value_counts, δ": Line(
+            lambda p, by: p["label"].value_counts(**t.FOUND, **by),
+            t.to(t.sizes), is_pure=True, each=True
+        ),
+        "groupby size, δ": Line(
+            lambda p, by: t.found(p).size(**by), t.to(t.sizes), is_pure=True, each=True
+        ),
+        "groupby count, δ": Line(
+            lambda p, by: t.found(p)["x"].count(**by), t.to(t.sizes), is_pure=True, each=True
+        ),
+        "groupby sum, δ": Line(
+            lambda p, by: t.found(p)["x"].sum(**t.BOUNDS, **by),
+            t.to(lambda d: d.groupby("label")["x"].sum()), is_pure=True, each=True,
+        ),
+        "groupby mean, δ": Line(
+            lambda p, by: t.found(p)["x"].mean(**t.BOUNDS, **by),
+            t.to(lambda d: d.groupby("label")["x"].mean()), is_pure=True, each=True,
+        ),
+        "groupby std, δ": Line(
+            lambda p, by: t.found(p)["x"].std(**t.BOUNDS, **by),
+            t.to(lambda d: d.groupby("label")["x"].std()), is_pure=True, each=True,
+        ),
+    },
+    truth="which labels are told is private; draws.py compares those that are",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.Unique,
+    hostile=some_unique,
+    law="none: labels alone",
+    found={
+        "unique": lambda p: p["group"].unique(delta=DELTA),
+        "unique elements": lambda p: parts(p)["part"].unique(delta=DELTA),
+    },
+    kinds={
+        "column.unique": Row(lambda p, c: len(p["x"].unique(**FREE)), LABELS,
+                      lambda d, c: d["x"].nunique()),
+    },
+    truth="labels alone",
+    tight="labels alone, which are off by nothing that could be measured",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.Scores,
+    hostile=some_scores,
+    law=GAPS,
+    vouched={
+        "choice by a count": lambda p: dp.select(
+            vouched(p), GROUPS, sensitivity=1, monotone=True,
+            score=lambda frame, group: rows_with(frame, ("group", group))),
+        "choice by a balance": lambda p: dp.select(
+            vouched(p.query("number > -2")), CODES, sensitivity=2,
+            score=lambda frame, code: -abs(2 * rows_with(frame, ("code", code)) - len(frame))),
+    },
+    tight={
+        "select": Line(
+            lambda d, by: dp.select(d, t.LABELS, score=t.score, sensitivity=1, monotone=True, **by),
+            t.below_the_best(t.evens), t.plainly,
+        ),
+    },
+    truth="told by a caller's function",
+    kinds="of a caller's function",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    MarginalError,
+    hostile=some_misfit,
+    law=GAPS,
+    selected={
+        "worst fit": lambda p, e: dp.models.synthetic.worst_fit(
+            p,
+            [table({"group": GROUPS}, 4), table(BOTH, 1.3), table({"code": [1, 2, "a"]}, 2)],
+            weights=[1, 2, 1],
+            offsets=[0, 1.5, -2],
+            epsilon=e),
+        "worst fit of a query": lambda p, e: dp.models.synthetic.worst_fit(
+            p.query("number > 0"), [table(BY_GROUP, 1), table({"yes": [True]}, 3)], epsilon=e),
+    },
+    tight={
+        "worst_fit": Line(
+            lambda p, by: dp.models.synthetic.worst_fit(p, t.nothing(), offsets=t.OFFSETS, **by),
+            t.below_the_best(t.misfits)
+        ),
+    },
+    truth="how well a public table fits",
+    kinds="of the cells of a table, as counts are",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    SmallDatabases,
+    hostile=some_small_databases,
+    law=GAPS,
+    selected={
+        "small database": lambda p, e: small(p, 2).release(epsilon=e),
+        "small database of a query": lambda p, e: (
+            small(p.query("not code == 9"), 3).release(epsilon=e)),
+    },
+    truth="how well a small table fits",
+    kinds="of the cells of a table, as counts are",
+    tight="rows, of which no error is promised",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.Distance,
+    hostile=some_distance,
+    law=EXACT,
+    vouched={
+        "distance": lambda p: dp.distance_to_property(vouched(p), lambda frame: abs(lead(frame))),
+        "distance of a query": lambda p: dp.distance_to_property(
+            vouched(p.query("code in [1, 2] or yes")),
+            lambda frame: rows_with(frame, ("code", 1), ("group", "a"))),
+    },
+    tight={
+        "distance_to_property": Line(
+            lambda d, by: dp.distance_to_property(d, lambda rows: int(rows["yes"].sum()), **by),
+            t.to(lambda d: d["yes"].sum()),
+            t.plainly,
+        ),
+    },
+    truth="told by a caller's function",
+    kinds="of a caller's function",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.Proposed,
+    hostile=lambda rng: some_distance(rng, proposed=True),
+    law="none: exact, or not told",
+    vouched={
+        "proposed winner": lambda p: dp.propose_test_release(
+            vouched(p),
+            lambda frame: "a" if lead(frame) > 0 else "b",
+            lambda frame: lead(frame) - 1 if lead(frame) > 0 else -lead(frame)),
+    },
+    truth="states no interval",
+    kinds="of a caller's function",
+    tight="exact, or not told",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    None,
+    law="those of its statistics",
+    together={
+        "agg": lambda p: p[["number", "code"]].agg(
+            {"number": ["mean", "median", "sum"], "code": ["count", "std"]},
+            bounds=BOUNDS, epsilon=1),
+    },
+    kinds={
+        "column.agg": Row(lambda p, c: p["x"].agg(["mean", "sum"], **B), NUMBERS,
+                   lambda d, c: d["x"].astype(float).agg(["mean", "sum"])),
+        "frame.agg": Row(lambda p, c: p.agg({"x": "mean"}, **B), NUMBERS,
+                   lambda d, c: [d["x"].astype(float).mean()]),
+        "groups.agg": by_group(lambda g: g.agg(["mean"], **B), NUMBERS),
+    },
+    tight={
+        "agg: median beside a count": Line(
+            lambda p, by: p["x"].agg(["count", "median"], **t.BOUNDS, **by), t.ranks(0.5),
+            part="median", slow=4,
+        ),
+    },
+    truth="those of its statistics",
+))  # fmt: skip
 
 
-def letters(rows: int = 100) -> pd.DataFrame:
-    """Numbers, four groups of one size, and units of two rows."""
-    halves = [i // 2 for i in range(rows)]
-    groups = list("abcd") * (rows // 4)
-    return pd.DataFrame({"a": range(rows), "b": range(0, 2 * rows, 2), "g": groups, "u": halves})
+# --- what the suites read ------------------------------------------------------------------------
 
 
-def people(**terms: Any) -> Any:
-    """A hundred of them, protected."""
-    return dp.protect(letters(), name="people", domain={"g": list("abcd"), "a": (0, 100)}, **terms)
+def merged(name: str) -> dict[str, Any]:
+    """A field of all records; the same name twice would lose a case."""
+    found: dict[str, Any] = {}
+    for record in RECORDS:
+        entries = getattr(record, name)
+        for key, entry in {} if isinstance(entries, str) else entries.items():
+            assert key not in found, f"{name}: {key} is in two records"
+            found[key] = entry
+    return found
 
 
-def spent() -> Fraction:
-    return dp.ledger().spent
+OPERATIONS, OF_UNITS, SELECTIONS = merged("asked"), merged("of_units"), merged("selected")
+UNKNOWN, GAUSSIAN, EXPERIMENTAL = merged("found"), merged("gaussian"), merged("experimental")
+VOUCHED, TOGETHER = merged("vouched"), merged("together")
+PANDAS, KINDS, TIGHT = merged("truth"), merged("kinds"), merged("tight")
+HOSTILE: dict[Any, Any] = {each.statistic: each.hostile for each in RECORDS if each.statistic}
+#: Statistics of which nothing but a label is ever released.
+SELECTED = {each.statistic for each in RECORDS if each.law == GAPS}
+OFTEN = [name for each in RECORDS for name in each.often]
+WARNING = {name for each in RECORDS for name in each.warns}
 
-
-def statuses() -> list[str]:
-    return [entry.status for entry in dp.ledger()._entries()]
-
-
-LEVELS = pd.DataFrame(
-    {"group": ["a", "a", "b"], "code": [1, 2, 1], "grade": ["low", "high", "low"]}
-)
-
-
-def parts(p: Any) -> Any:
-    """A row for each of at most two parts of a text."""
-    return p.assign(part=p["group"].str.split("a")).explode("part", max_items=2)
-
-
-def per_unit(p: Any) -> Any:
-    """A row for each unit, with an aggregate of each kind."""
-    return p.query("not code == 9").per_unit().agg(
-        n="size",
-        total=("number", "sum"), average=("number", "mean"), middle=("number", "median"),
-        least=("number", "min"), most=("number", "max"), there=("when", "count"),
-        kinds=("group", "nunique"), ever=("yes", "any"), always=("no", "all"),
-    )  # fmt: skip
-
-
-def table(columns: dict[str, list[Any]], each: float) -> pd.Series:
-    """A public table that expects the same in all cells."""
-    index = pd.MultiIndex.from_product(list(columns.values()), names=list(columns))
-    return pd.Series(each, index=index.get_level_values(0) if len(columns) == 1 else index)
-
-
-def small(p: Any, rows: int) -> Any:
-    """A database of a few rows, not selected yet."""
-    domain = domain_of(p[["group", "yes"]], BY_GROUP)
-    return database(p, domain, marginals_of(domain, [*BY_GROUP, tuple(BY_GROUP)]), rows, 8)
-
-
-#: What a private frame of the schema answers; each call leaves ``epsilon=`` to the test.
-OPERATIONS: dict[str, Callable[[Any], Any]] = {
-    "count": lambda p: p.count(),
-    "size": lambda p: p.size(),
-    "count of a query": lambda p: p.query("number > 1 and group in ['a', 'b']").count(),
-    "count of a time query": lambda p: p.query("when >= '2020-01-02' or not yes").count(),
-    "count of a column query": lambda p: p.query("yes == no or number < code").count(),
-    "count of a mask": lambda p: p[(p["number"] * 2 - p["code"] > 1) | p["when"].isna()].count(),
-    "count of columns": lambda p: p[["number", "group", "when"]].count(),
-    "count of a column": lambda p: p["group"].count(),
-    "sum of True": lambda p: p.assign(high="number > 1")[["yes", "no", "high"]].sum(),
-    "sum of a mask": lambda p: (p["number"] > 1).sum(),
-    "sum of a mask by months": lambda p: p.assign(high="number > 1", low="code < 2").groupby(
-        p["when"].dt.month)[["high", "low"]].sum(),
-    "sum of columns": lambda p: p[["number", "code"]].sum(bounds=BOUNDS),
-    "sum": lambda p: p["number"].sum(bounds=BOUNDS),
-    "sum within a norm": lambda p: p[["number", "code"]].sum(bounds=BOUNDS, norm=4),
-    "group sum within a norm": lambda p: p.groupby("group", keys=GROUPS)[["number", "code"]].sum(
-        bounds=BOUNDS, norm=("l2", 4)),
-    "sum of text": lambda p: p["group"].astype(float).sum(bounds=BOUNDS),
-    "mean": lambda p: p["number"].mean(bounds=BOUNDS),
-    "mean of arithmetic": lambda p: (p["number"] / p["code"]).mean(bounds=BOUNDS),
-    "mean of columns": lambda p: p[["number", "code"]].mean(bounds=BOUNDS),
-    "value_counts": lambda p: p["group"].value_counts(keys=GROUPS, sort=False),
-    "sorted value_counts": lambda p: p["code"].value_counts(keys=CODES),
-    "value_counts of times": lambda p: p["when"].value_counts(keys=["2020-01-01"], dropna=False),
-    "value_counts with missing": lambda p: p["code"].value_counts(keys=CODES, dropna=False),
-    "proportions": lambda p: p["group"].value_counts(keys=GROUPS, normalize=True),
-    "value_counts of a mask": lambda p: (p["number"] > 0).value_counts(),
-    "value_counts of bins": lambda p: p["number"].value_counts(bins=[-5, 0, 2, 10]),
-    "value_counts of columns": lambda p: p[["group", "code"]].value_counts(keys=BOTH),
-    "group size": lambda p: p.groupby("group", keys=GROUPS).size(),
-    "group count": lambda p: p.groupby("code", keys=CODES)[["number", "yes"]].count(),
-    "group sum": lambda p: p.groupby(["group", "code"], keys=BOTH)["number"].sum(bounds=BOUNDS),
-    "group mean": lambda p: p.groupby("code", keys=CODES)[["number", "no"]].mean(bounds=BOUNDS),
-    "group size with missing": lambda p: p.groupby("group", keys=GROUPS, dropna=False).size(),
-    "group mean with missing": lambda p: p.groupby("group", keys=GROUPS, dropna=False)[
-        ["number", "no"]
-    ].mean(bounds=BOUNDS),
-    "group quantiles with missing": lambda p: p.groupby("code", keys=CODES, dropna=False)[
-        "number"
-    ].quantile([0.1, 0.8], bounds=BOUNDS),
-    "count of a sample": lambda p: p.sample(frac=0.5).count(),
-    "count of an inner merge": lambda p: p.merge(LEVELS, how="inner", on=["group", "code"]).count(),
-    "count of complete rows": lambda p: p.dropna(subset=["number", "when"]).count(),
-    "count of texts": lambda p: p[p["group"].str.upper().str.contains("A|B")].count(),
-    "count of elements": lambda p: parts(p)[["part", "number"]].count(),
-    "value_counts of elements": lambda p: parts(p)["part"].value_counts(keys=["", "x"]),
-    "value_counts of a cut": lambda p: p["number"].cut([-5, 0, 2, 10]).value_counts(sort=False),
-    "value_counts of a map": lambda p: p["code"].map({1: "one", 2: "two"}).value_counts(),
-    "value_counts of a merge": lambda p: p.merge(LEVELS, "left", on=["group", "code"])[
-        "grade"
-    ].value_counts(),
-    "mean of times": lambda p: p["when"].mean(bounds=YEAR),
-    "std of times": lambda p: p["when"].std(bounds=YEAR),
-    "median of times": lambda p: p["when"].median(bounds=FEW_DAYS),
-    "hist of times": lambda p: p["when"].hist(bins=4, range=YEAR),
-    "shares of times outside": lambda p: p["when"].clipping_shares(bounds=FEW_DAYS),
-    "sum of durations": lambda p: (p["when"].clip(*YEAR) - pd.Timestamp("2020-01-01")).sum(
-        bounds=HOURS),
-    "mean of durations": lambda p: (
-        p["when"].clip(*FEW_DAYS) - pd.Timestamp("2020-01-01")
-    ).dt.days.mean(bounds=(0, 9)),
-    "group mean of times": lambda p: p.groupby("group", keys=GROUPS)[["when", "number"]].mean(
-        bounds={"when": YEAR, "number": BOUNDS}),
-    "group quantiles of times": lambda p: p.groupby("group", keys=GROUPS)["when"].quantile(
-        [0.25, 0.75], bounds=YEAR),
-    "value_counts of converted": lambda p: (
-        p["when"]
-        .dt.tz_convert("Asia/Tokyo")
-        .dt.strftime("%d %H")
-        .value_counts(keys=["01 09", "02 09"])),
-    "value_counts of periods": lambda p: (
-        p["when"].dt.to_period("M").value_counts(keys=[pd.Period("2020-01", "M")])),
-    "value_counts of months": lambda p: p["when"].dt.month.value_counts(sort=False),
-    "value_counts of texts": lambda p: p["number"].astype(str).value_counts(keys=["0", "0.5"]),
-    "sum of assigned": lambda p: p.assign(
-        more="number * 2 + code", less=lambda f: f["number"].where(f["yes"], f["code"]), one=1
-    )[["more", "less", "one"]].sum(bounds=BOUNDS),
-    "melted mean": lambda p: p.melt("group", ["number", "code"]).groupby(
-        ["group", "variable"], keys={"group": GROUPS, "variable": ["number", "code"]}
-    )["value"].mean(bounds=BOUNDS),
-    "sum of two frames": lambda p: dp.concat(
-        [p[["number"]], p[["code"]].rename(columns={"code": "number"})]
-    )["number"].sum(bounds=BOUNDS),
-    "mean of filled": lambda p: abs(p["number"].fillna(3).round(1)).clip(0, 9).mean(),
-    "mean of roots": lambda p: np.sqrt(p["number"]).mean(bounds=(0, 9)),
-    "shares outside": lambda p: p["number"].clipping_shares(bounds=(0, 1)),
-    "var": lambda p: p["number"].var(bounds=BOUNDS),
-    "std of columns": lambda p: p[["number", "code"]].std(bounds=BOUNDS, ddof=0),
-    "group var": lambda p: p.groupby("code", keys=CODES)[["number", "no"]].var(bounds=BOUNDS),
-    "group std": lambda p: p.groupby("group", keys=GROUPS)["number"].std(bounds=BOUNDS),
-    "crosstab": lambda p: p.crosstab("group", "code", keys=BOTH, margins=True),
-    "shares of a crosstab": lambda p: dp.crosstab(
-        [p["group"], p["yes"]], p["code"], keys={**BOTH, **BY_GROUP}, normalize="index"),
-    "pivot table": lambda p: p.pivot_table("number", "group", "yes", keys=BY_GROUP, bounds=BOUNDS),
-    "pivot table of counts": lambda p: p.pivot_table(
-        ["no"], index=["yes", "group"], columns="code", aggfunc="count", keys={**BOTH, **BY_GROUP}),
-    "hist": lambda p: p["number"].hist(bins=3, range=(0, 10)),
-    "hist by edges": lambda p: p["code"].hist(bins=[0, 1, 2, 4]),
-    "popularity": lambda p: p["group"].unattributed_histogram(keys=GROUPS),
-    "sum of few True": lambda p: p.assign(high="number > 1")[["yes", "no", "high"]].sum(at_most=1),
-    "nunique of keys": lambda p: p["group"].nunique(keys=GROUPS),
-    "nunique of codes": lambda p: p.query("number > 0")["code"].nunique(keys=CODES),
-    "nunique of parts": lambda p: parts(p)["part"].nunique(keys=["", "x", "b"]),
-    "nunique of values": lambda p: p["number"].nunique(),
-    "nunique of values with missing": lambda p: p["when"].nunique(dropna=False),
-    "nunique of found parts": lambda p: parts(p)["part"].nunique(),
-    "suggested bounds": lambda p: p["number"].suggest_bounds(),
-    "median": lambda p: p["number"].median(bounds=BOUNDS),
-    "median of whole numbers": lambda p: p["code"].median(bounds=(0, 8), step=1),
-    "quantiles of whole numbers": lambda p: p[["code", "number"]].quantile(
-        [0.2, 0.5, 0.9], bounds=(-4, 8), step=2),
-    "third": lambda p: (p["number"] + p["code"]).quantile(1 / 3, bounds=BOUNDS),
-    "quantiles": lambda p: p["number"].quantile([0.25, 0.5, 0.9], bounds=BOUNDS),
-    "quantile of columns": lambda p: p[["number", "code"]].quantile(0.7, bounds=BOUNDS),
-    "quantiles of columns": lambda p: p[["number", "code"]].quantile([0, 0.5, 1], bounds=BOUNDS),
-    "min": lambda p: p["code"].min(bounds=BOUNDS),
-    "group max": lambda p: p.groupby("code", keys=CODES)["number"].max(bounds=BOUNDS),
-    "group median": lambda p: p.groupby("group", keys=GROUPS)[["number", "no"]].median(
-        bounds=BOUNDS),
-    "group quantiles": lambda p: p.groupby(["group", "code"], keys=BOTH)["number"].quantile(
-        [0.1, 0.8], bounds=BOUNDS),
-    "group value_counts": lambda p: p.groupby("code", keys=CODES)["group"].value_counts(
-        keys=GROUPS),
-    "group hist": lambda p: p.groupby("group", keys=GROUPS)["number"].hist(bins=3, range=(0, 10)),
-    "group nunique of keys": lambda p: p.groupby("code", keys=CODES)["group"].nunique(keys=GROUPS),
-    "group nunique of values": lambda p: p.groupby("code", keys=CODES)["number"].nunique(
-        dropna=False),
-    "group cov": lambda p: p.groupby("group", keys=GROUPS)[["number", "code"]].cov(bounds=BOUNDS),
-    "group corr": lambda p: p.groupby(["group", "yes"], keys=BY_GROUP)[
-        ["number", "code", "no"]
-    ].corr(bounds=BOUNDS),
-    "group moments": lambda p: Unreleased(
-        p.groupby("code", keys=CODES)[["number", "no"]]._moments(bounds=BOUNDS)),
-    "cov": lambda p: p[["number", "code"]].cov(bounds=BOUNDS),
-    "cov of three": lambda p: p[["number", "code", "yes"]].cov(bounds=BOUNDS, ddof=0),
-    "corr": lambda p: p.assign(more="code / 2")[["number", "code", "yes", "no", "more"]].corr(
-        bounds=BOUNDS),
-    "cov of complete rows": lambda p: p[["number", "code", "yes", "no"]].cov(
-        bounds=BOUNDS, dropna=True),
-    "group corr of complete rows": lambda p: p.groupby("group", keys=GROUPS)[
-        ["number", "code"]
-    ].corr(bounds=BOUNDS, dropna=True),
-    "cov of a pair": lambda p: p["number"].cov(p["code"], bounds=BOUNDS),
-    "corr of a pair": lambda p: (p["number"] + p["code"]).corr(p["yes"], bounds=BOUNDS),
-    "weighted count": lambda p: p.count(weights="code", weight_bounds=(0, 3)),
-    "weighted count of a column": lambda p: p["group"].count(weights=p["code"], **WEIGHTS),
-    "weighted sum": lambda p: p["number"].sum(bounds=BOUNDS, weights=p["code"], **WEIGHTS),
-    "weighted mean": lambda p: p[["number", "yes"]].mean(
-        bounds=BOUNDS, weights=p["code"], **WEIGHTS),
-    "weighted group mean": lambda p: p.groupby("group", keys=GROUPS)["number"].mean(
-        bounds=BOUNDS, weights="code", **WEIGHTS),
-    "moments": lambda p: Unreleased(p[["number", "code"]]._moments(bounds=BOUNDS)),
-    "share of a mask": lambda p: (p["number"] > 0).mean(),
-    "group shares": lambda p: (
-        p.assign(high=p["number"] > 0).groupby("group", keys=GROUPS)["high"].mean()),
-    "size by day": lambda p: p.groupby(pd.Grouper(key="when", freq="D"), range=DAYS).size(),
-    "mean by month and group": lambda p: p.groupby(
-        [pd.Grouper(key="when", freq="MS"), "group"], keys=GROUPS, range=MONTHS
-    )["number"].mean(bounds=BOUNDS),
-}  # fmt: skip
-
-#: What needs a unit column, "owner".
-OF_UNITS: dict[str, Callable[[Any], Any]] = {
-    "nunique": lambda p: p["owner"].nunique(),
-    "nunique by group": lambda p: p.groupby("group", keys=GROUPS)["owner"].nunique(),
-    "nunique of elements": lambda p: parts(p).groupby("part", keys=["", "x"])["owner"].nunique(),
-    "sum per unit": lambda p: per_unit(p)[["total", "most", "middle"]].sum(bounds=BOUNDS),
-    "mean per unit": lambda p: per_unit(p)["average"].mean(bounds=BOUNDS),
-    "value_counts per unit": lambda p: per_unit(p)["n"].value_counts(keys=[1, 2, 3], sort=False),
-    "value_counts of kinds": lambda p: per_unit(p)["kinds"].value_counts(keys=[0, 1, 2, 3]),
-    "sum of True per unit": lambda p: per_unit(p)[["ever", "always"]].sum(),
-    "count per unit": lambda p: parts(p).per_unit().agg(n=("part", "count")).count(),
-    "kept and dropped": lambda p: p.truncation_shares(),
-}
-
-#: Selections: what they release is a label.
-SELECTIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "idxmax of columns": lambda p, e: p[["yes", "no"]].idxmax(epsilon=e),
-    "idxmax of sums": lambda p, e: p[["number", "code"]].idxmax(bounds=BOUNDS, epsilon=e),
-    "idxmax of counts": lambda p, e: p["group"].value_counts(keys=GROUPS).idxmax(epsilon=e),
-    "nlargest columns": lambda p, e: (
-        p.assign(high="number > 1")[["yes", "no", "high"]].sum().nlargest(2, epsilon=e)),
-    "nlargest counts": lambda p, e: p["code"].value_counts(keys=CODES).nlargest(2, epsilon=e),
-    "mode": lambda p, e: p["group"].mode(keys=GROUPS, epsilon=e),
-    "worst fit": lambda p, e: dp.models.synthetic.worst_fit(
-        p,
-        [table({"group": GROUPS}, 4), table(BOTH, 1.3), table({"code": [1, 2, "a"]}, 2)],
-        weights=[1, 2, 1],
-        offsets=[0, 1.5, -2],
-        epsilon=e),
-    "worst fit of a query": lambda p, e: dp.models.synthetic.worst_fit(
-        p.query("number > 0"), [table(BY_GROUP, 1), table({"yes": [True]}, 3)], epsilon=e),
-    "small database": lambda p, e: small(p, 2).release(epsilon=e),
-    "small database of a query": lambda p, e: small(p.query("not code == 9"), 3).release(epsilon=e),
-}  # fmt: skip
-
-#: What finds labels that nobody declared: each has a δ.
-UNKNOWN: dict[str, Callable[[Any], Any]] = {
-    "value_counts of labels found": lambda p: p["group"].value_counts(delta=DELTA),
-    "value_counts of times found": lambda p: p["when"].value_counts(delta=DELTA, sort=False),
-    "value_counts of columns found": lambda p: p.value_counts(["group", "code"], delta=DELTA),
-    "value_counts of elements found": lambda p: parts(p)["part"].value_counts(delta=DELTA),
-    "group size found": lambda p: p.groupby("code", delta=DELTA).size(),
-    "group count found": lambda p: p.groupby("code", delta=DELTA)[["number", "yes"]].count(),
-    "group sum found": lambda p: (
-        p.query("number > 0").groupby(["group", "code"], delta=DELTA)["number"].sum(bounds=BOUNDS)),
-    "group mean found": lambda p: p.groupby("group", delta=DELTA)[["number", "no"]].mean(
-        bounds=BOUNDS),
-    "group std found": lambda p: p.groupby("group", delta=DELTA)["number"].std(bounds=BOUNDS),
-    "unique": lambda p: p["group"].unique(delta=DELTA),
-    "unique elements": lambda p: parts(p)["part"].unique(delta=DELTA),
-}  # fmt: skip
-
-#: What Gaussian noise has other integers for; each asks for it.
-GAUSSIAN: dict[str, Callable[[Any], Any]] = {
-    "cov of complete rows, Gaussian": lambda p: p[["number", "code", "yes"]].cov(
-        bounds=BOUNDS, dropna=True
-    ),
-    "group corr of complete rows, Gaussian": lambda p: p.groupby("code", keys=CODES)[
-        ["number", "yes", "no"]
-    ].corr(bounds=BOUNDS, dropna=True),
-}
-
-#: What must be allowed: an audit's own session allows it, others by `experimental=True`.
-EXPERIMENTAL: dict[str, Callable[[Any], Any]] = {
-    "smooth median": lambda p: p["number"].median(bounds=BOUNDS, method="smooth"),
-    "smooth quantile": lambda p: (p["number"] / p["code"]).quantile(
-        0.9, bounds=BOUNDS, method="smooth"),
-    "trimmed mean": lambda p: p["number"].trimmed_mean(trim=2, bounds=BOUNDS),
-    "trimmed mean of few": lambda p: p["code"].trimmed_mean(trim=20, bounds=BOUNDS),
-    "trimmed mean of a query": lambda p: (
-        p.query("number > 0 or yes").assign(x="number - code")["x"].trimmed_mean(
-            trim=0, bounds=BOUNDS)),
-}  # fmt: skip
-
-
-def vouched(p: Any) -> Any:
-    """The same frame as if its caller vouched for it. A function of the caller's own would see the
-    rows of a verified one, so that is refused; the road of a release is the same for both."""
-    table = p._table
-    asserted = replace(table, source=replace(table.source, verified=False))
-    return dp.types.PrivateFrame(asserted, p._columns, p._where)
-
-
-def rows_with(frame: pd.DataFrame, *wanted: Any) -> int:
-    """How many rows hold each of some values, by column; of whatever else a row may hold."""
-    kinds = (str, int, float, np.number)  # other elements can't be asked whether they are equal
-    rows = zip(*(frame[name].tolist() for name, _ in wanted), strict=True)
-    values = [value for _, value in wanted]
-    pairs = (zip(row, values, strict=True) for row in rows)
-    return sum(all(isinstance(x, kinds) and bool(x == v) for x, v in each) for each in pairs)
-
-
-def lead(frame: pd.DataFrame) -> int:
-    """By how many rows one group leads: one row more or less moves it by 1 at most."""
-    return rows_with(frame, ("group", "a")) - rows_with(frame, ("group", "b"))
-
-
-#: Functions of the caller's own, on frames that the caller vouches for.
-VOUCHED: dict[str, Callable[[Any], Any]] = {
-    "choice by a count": lambda p: dp.select(
-        vouched(p), GROUPS, sensitivity=1, monotone=True,
-        score=lambda frame, group: rows_with(frame, ("group", group))),
-    "choice by a balance": lambda p: dp.select(
-        vouched(p.query("number > -2")), CODES, sensitivity=2,
-        score=lambda frame, code: -abs(2 * rows_with(frame, ("code", code)) - len(frame))),
-    "distance": lambda p: dp.distance_to_property(vouched(p), lambda frame: abs(lead(frame))),
-    "distance of a query": lambda p: dp.distance_to_property(
-        vouched(p.query("code in [1, 2] or yes")),
-        lambda frame: rows_with(frame, ("code", 1), ("group", "a"))),
-    "proposed winner": lambda p: dp.propose_test_release(
-        vouched(p),
-        lambda frame: "a" if lead(frame) > 0 else "b",
-        lambda frame: lead(frame) - 1 if lead(frame) > 0 else -lead(frame)),
-}  # fmt: skip
+EVERY = [*OPERATIONS, *SELECTIONS]
+#: By whatever must be given or allowed.
+ALL_ASKED = [*EVERY, *OF_UNITS, *UNKNOWN, *GAUSSIAN, *EXPERIMENTAL, *VOUCHED]
 
 
 def released(name: str, private: Any, epsilon: object = 1) -> Any:
@@ -402,12 +1178,6 @@ def released(name: str, private: Any, epsilon: object = 1) -> Any:
         more = {"delta": DELTA, "mechanism": "gaussian"}
     ask = {**OPERATIONS, **OF_UNITS, **UNKNOWN, **GAUSSIAN, **EXPERIMENTAL, **VOUCHED}[name]
     return ask(private).release(epsilon=epsilon, **more)
-
-
-#: What warns, whatever the data are: the answer is not quite what its name says.
-WARNING = {"min", "group max", "quantiles of columns"}
-
-EVERY = [*OPERATIONS, *SELECTIONS]
 
 
 def integers(unreleased: dp.types.Unreleased, engine: Any) -> Any:

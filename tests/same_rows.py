@@ -13,10 +13,7 @@ from dppandas.release.session import scratch
 
 KEY = b"0123456789abcdef"
 ROWS = 240
-NAMES = [
-    *ops.OPERATIONS, *ops.SELECTIONS, *ops.OF_UNITS, *ops.UNKNOWN, *ops.GAUSSIAN,
-    *ops.EXPERIMENTAL, *ops.VOUCHED,
-]  # fmt: skip
+NAMES = ops.ALL_ASKED
 UNITS = [{}, {"unit": "owner", "max_rows": 2}]
 
 

@@ -140,6 +140,22 @@ def test_every_operation_names_its_kernel_and_links_a_proof_of_it() -> None:
     assert named == {f"{each.__module__}.{each.__name__}" for each in REGISTRY}
 
 
+def _table() -> Any:
+    return script("docs/operations_table.py")
+
+
+def test_the_tables_of_operations_are_those_of_the_proof_pages() -> None:
+    table = _table()
+    text = table.PAGE.read_text(encoding="utf-8")
+    assert table.page(text) == text, "run: python docs/operations_table.py"
+    said = [table.front_matter(page) for page in PROOFS]
+    assert {key for each in said for key in each} <= table.TABLES.keys()
+    wrong = text.replace("| yes |", "| no |", 1)
+    assert table.page(wrong) == text
+    with pytest.raises(ValueError, match="has no table of operations"):
+        table.page("# Operations")
+
+
 # --- every name of pandas -------------------------------------------------------------------------
 
 
@@ -216,23 +232,77 @@ def test_no_proof_is_outdated(page: Path) -> None:
 def test_a_changed_function_makes_its_proof_outdated(monkeypatch: pytest.MonkeyPatch) -> None:
     review = _review()
     (page,) = (p for p in PROOFS if p.stem == "counts")
-    monkeypatch.setattr(review, "found", lambda dotted: PermuteAndFlip)
-    assert "dppandas.statistics.counting.counts.Count" in review.outdated(page)
-    comment = 'def f():\n    """About."""\n    # why\n    return 1\n'
-    monkeypatch.setattr(review, "found", lambda dotted: None)
-    assert "dppandas.statistics.counting.counts.Count" in review.outdated(page)  # it is gone
-    monkeypatch.setattr(review, "found", lambda dotted: PermuteAndFlip)
-    monkeypatch.setattr(review.inspect, "unwrap", lambda thing: thing)
-    sources = iter([comment, "def f():\n    return 1\n", "def f():\n    return 2\n"])
-    monkeypatch.setattr(review.inspect, "getsource", lambda thing: next(sources))
-    first, second, third = (review.digest("f") for _ in range(3))
-    assert first == second != third
+    for changed in (PermuteAndFlip, None):  # another, or gone
+        monkeypatch.setattr(review, "found", lambda dotted, changed=changed: changed)
+        assert "dppandas.statistics.counting.counts.Count" in review.outdated(page)
+
+
+SOURCE = '''
+def rounded(self, noisy: Ints, *, digits: int = 3) -> Floats:
+    """To a public grid."""
+    # why
+    return self.to_grid(noisy, steps=helper(noisy), of=f"{digits!r} {noisy}")[::-1]
+'''
+
+
+def _digest(monkeypatch: pytest.MonkeyPatch, source: str, **renamed: str) -> str:
+    """Of a function of this source, where names were others."""
+    review = _review()
+    monkeypatch.setattr(review, "WAS", {now: was for was, now in renamed.items()})
+    monkeypatch.setattr(review, "found", lambda dotted: test_doctests)
+    monkeypatch.setattr(review.inspect, "getsource", lambda thing: source)
+    found: str = review.digest("f")
+    return found
+
+
+@pytest.mark.parametrize(
+    "name", ["rounded", "self", "noisy", "digits", "to_grid", "steps", "helper", "Ints"]
+)
+def test_a_renamed_helper_leaves_a_proof_as_it_was(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    renamed = re.sub(rf"\b{name}\b", "another", SOURCE)
+    was = _digest(monkeypatch, SOURCE)
+    assert _digest(monkeypatch, renamed, **{name: "another"}) == was
+    assert _digest(monkeypatch, renamed) != was
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    ("= 3", "= 2"), ("noisy, steps", "noisy, step"), ("to_grid", "helper"), ("::-1", "::1"),
+    ("digits!r", "digits"), ("*, ", ""), ("return", "yield"),
+])  # fmt: skip
+def test_any_other_change_outdates_a_proof(
+    old: str, new: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert SOURCE.count(old) == 1
+    changed = _digest(monkeypatch, SOURCE.replace(old, new), helper="another")
+    assert changed != _digest(monkeypatch, SOURCE, helper="another")
+
+
+def test_layout_comments_and_docstrings_outdate_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = SOURCE.replace('    """To a public grid."""\n    # why\n', "").replace(
+        "(noisy, ", "(\n  noisy, "
+    )
+    assert plain.count("\n") == SOURCE.count("\n") - 1
+    assert _digest(monkeypatch, plain) == _digest(monkeypatch, SOURCE)
+
+
+def test_an_old_name_is_that_of_nothing_else() -> None:
+    """Two functions that differ in such a name would be read alike."""
+    review = _review()
+    named = review.names_in(ast.parse(SOURCE))
+    assert {"rounded", "self", "to_grid", "steps", "Ints", "noisy", "digits"} <= named
+    paths = Path(dppandas.__file__).parent.rglob("*.py")
+    named = {name for path in paths for name in review.names_in(ast.parse(path.read_text("utf-8")))}
+    assert not review.RENAMED.keys() & named
+    assert {*review.RENAMED.values()} <= named
+    assert len(review.WAS) == len(review.RENAMED)
 
 
 @pytest.mark.parametrize("page", PROOFS, ids=lambda p: p.stem)
 def test_a_proof_states_its_claim_and_its_checks(page: Path) -> None:
-    """In this order, and the list at its end is all that follows."""
-    text = page.read_text(encoding="utf-8")
+    """In this order after the front matter, and the list at its end is all that follows."""
+    text = _table().FRONT.sub("", page.read_text(encoding="utf-8"))
     parts = ("# ", "**Claim", "**Proof.", "**Checked by**", "## Read against\n\n- `dppandas.")
     places = [text.find(part) for part in parts]
     assert places == sorted(places)

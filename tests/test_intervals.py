@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import operations as ops
 import pandas as pd
 import pytest
 from draws import ALARM, CONFIDENCE, NEAR, Part, at_most, held, parts
@@ -19,18 +20,17 @@ import dppandas as dp
 from dppandas.release.accuracy import possible
 from dppandas.release.answers.records import Record
 from dppandas.release.context import watching
+from dppandas.statistics import Statistic
 
 HERE = Path(__file__).parent
 HOUSE = Path(dp.__file__).parent
 #: What tells an interval or an error.
 TELLS = {"interval", "intervals", "intervals_at", "error", "errors_at", "errors_among"}
 TELLS |= {"half_width", "half_width_of_sum", "utility_gap", "rank_errors"}
-DRAWN = "test_intervals.py::test_intervals_hold_in_two_thousand_draws"
-EXACT = "test_coverage.py::test_intervals_and_errors_hold_as_often_as_they_say"
 WIDTHS = "test_noise.py::test_half_width_is_the_smallest_that_holds"
 GAPS = "test_selection.py::test_gap_of_permute_and_flip_holds_exactly"
 
-#: Each class that tells some, and the test of how often they hold.
+#: Each class that tells some and is no statistic, and the test of how often they hold.
 COVERED = {
     # laws of noise
     "privacy.mechanisms.noise.DiscreteLaplace": WIDTHS,
@@ -44,27 +44,6 @@ COVERED = {
         "test_looks.py::test_the_intervals_of_all_looks_hold_together"),
     "privacy.mechanisms.conditional.ThresholdedNoise": (
         "test_conditional.py::test_an_interval_holds_if_the_label_is_told"),
-    # statistics: of one integer a number, by the law of the noise
-    "statistics.counting.counts.Count": EXACT,
-    "statistics.moments.sums.Sum": EXACT,
-    "statistics.counting.occurring_keys.OccurringKeys": EXACT,
-    "statistics.counting.distinct_values.DistinctValues": EXACT,
-    "statistics.distances.Distance": EXACT,
-    # what is made of several
-    "statistics.moments.covariance_tables.CovarianceTable": (
-        "test_covariance.py::test_intervals_hold_in_two_thousand_draws"),
-    "statistics.moments.means.Mean": DRAWN,
-    "statistics.moments.variances.Variance": DRAWN,
-    "statistics.moments.variances.Moments": DRAWN,
-    "statistics.suggested_bounds.BoundsHistogram": DRAWN,
-    "statistics.counting.contingency.Contingency": DRAWN,
-    "statistics.counting.contingency.UnattributedHistogram": DRAWN,
-    "statistics.counting.distinct.Truncation": DRAWN,
-    "statistics.counting.unknown_keys.UndeclaredKeys": DRAWN,
-    # selections and ranks
-    "models.synthetic.fit_scores._Scores": GAPS,
-    "statistics.scores.Scores": GAPS,
-    "statistics.quantiles.Quantiles": "test_rank_errors.py::test_all_errors_hold_together",
     # the local model
     "local.estimates.Estimated": (
         "test_local.py::test_intervals_cover_at_least_as_often_as_they_say"),
@@ -82,9 +61,6 @@ PASSED_ON = {
     "release.answers.record_bundle.RecordBundle": "of its records",
     "release.answers.results._Released": "of its record",
     "statistics.base.Statistic": "the least and the most of intervals",
-    "statistics.distances.Proposed": "none: exact, or not told",
-    "statistics.smooth.Smooth": "none: the noise depends on the rows",
-    "statistics.counting.unknown_keys.Unique": "none: labels alone",
 }
 
 
@@ -100,25 +76,25 @@ def telling() -> set[str]:
     return found
 
 
+def of_records() -> set[str]:
+    """The classes of the statistics that have a record, which says how often theirs hold."""
+    kinds = {kind for each in ops.RECORDS if each.statistic for kind in each.statistic.__mro__}
+    names = {f"{kind.__module__}.{kind.__name__}" for kind in kinds - {Statistic}}
+    return {name.removeprefix("dppandas.") for name in names}
+
+
 def test_every_interval_has_a_test_of_how_often_it_holds() -> None:
-    assert telling() == COVERED.keys() | PASSED_ON.keys()
+    assert telling() - of_records() == COVERED.keys() | PASSED_ON.keys()
     assert not COVERED.keys() & PASSED_ON.keys()
-    for place in COVERED.values():
+    laws = [each.law for each in ops.RECORDS if "::" in each.law]
+    for place in [*COVERED.values(), *laws]:
         file, _, name = place.partition("::")
         assert f"\ndef {name}(" in next(HERE.rglob(file)).read_text("utf-8"), place
 
 
-#: Of each statistic whose numbers are made of several integers at least one operation.
-OFTEN = [
-    "proportions", "crosstab", "shares of a crosstab", "popularity", "mean", "group mean",
-    "weighted mean", "var", "std of columns", "moments", "kept and dropped", "suggested bounds",
-    "group count found", "group mean found", "group std found",
-]  # fmt: skip
-
-
 @pytest.mark.nightly
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", OFTEN)
+@pytest.mark.parametrize("name", ops.OFTEN)
 def test_intervals_hold_in_two_thousand_draws(name: str) -> None:
     """All intervals of an answer together, and its errors; of labels told those of each. False
     alarms: 1e-6 for each of at most three numbers. What holds in 91 % is seen with 0.99."""
@@ -132,9 +108,18 @@ def test_intervals_hold_in_two_thousand_draws(name: str) -> None:
 
 
 def test_statistics_of_several_integers_are_drawn() -> None:
-    statistics = [parts(name, "ordinary")[0].statistic for name in OFTEN]
-    drawn = {kind.__name__ for statistic in statistics for kind in type(statistic).__mro__}
-    assert {place.split(".")[-1] for place, test in COVERED.items() if test == DRAWN} <= drawn
+    for record in ops.RECORDS:
+        statistics = [parts(name, "ordinary")[0].statistic for name in record.often]
+        assert {type(each) for each in statistics} <= {record.statistic}
+        assert record.often or record.law != ops.DRAWN
+
+
+def test_what_states_no_interval_says_so() -> None:
+    for record in ops.RECORDS:
+        if "::" not in record.law and record.statistic:
+            for name in record.names():
+                (part,) = parts(name, "ordinary")
+                assert held(name, "ordinary", part, CONFIDENCE, draws=1) is None
 
 
 # --- figures that others move ---------------------------------------------------------------------

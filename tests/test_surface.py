@@ -20,7 +20,7 @@ from dppandas.errors import DPError, RecordError
 from dppandas.privacy.accounting.losses import ReleaseOptions
 
 ROOMS = {"audit", "errors", "local", "models", "types"}
-ALL = [*ops.EVERY, *ops.OF_UNITS, *ops.UNKNOWN, *ops.GAUSSIAN, *ops.EXPERIMENTAL, *ops.VOUCHED]
+ALL = ops.ALL_ASKED
 
 
 def people() -> Any:

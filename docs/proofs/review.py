@@ -3,6 +3,9 @@
 ``python docs/proofs/review.py`` lists the pages whose functions have changed since; after reading
 a proof against the code again, ``python docs/proofs/review.py counts means`` notes the source of
 today, and the commit. A test fails while a page is outdated.
+
+What is compared is the syntax, without comments, docstrings and layout. A name that is another
+one now is read as it was (`RENAMED`), so that no proof has to be read again for it.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import ast
 import hashlib
 import importlib
 import inspect
+import json
 import re
 import subprocess
 import sys
@@ -23,6 +27,10 @@ GONE = "gone"
 #: The last section of a page: a list of names, each with a commit and a digest.
 HEADING = "## Read against\n\n"
 HERE = Path(__file__).parent
+#: Names in the package that proofs were read with, and what they are now. No old name may still be
+#: one of anything else, or two different functions would be read alike: a test looks for it.
+RENAMED: dict[str, str] = {}
+WAS = {now: was for was, now in RENAMED.items()}
 NAME = re.compile(r"`(dppandas[\w.]+)`(?: \((\w+), (\w+)\))?")
 
 
@@ -41,20 +49,43 @@ def found(dotted: str) -> Any:
 
 
 def digest(dotted: str) -> str:
-    """Of the source without comments, docstrings and blank lines."""
+    """Of the syntax, with names as they were."""
     if (thing := found(dotted)) is None:
         return GONE
     source = textwrap.dedent(inspect.getsource(inspect.unwrap(thing)))
-    said: set[int] = set()
-    for node in ast.walk(ast.parse(source)):
-        body = getattr(node, "body", None)
-        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
-            first = body[0]
-            if isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
-                said.update(range(first.lineno, (first.end_lineno or 0) + 1))
-    lines = [line.strip() for i, line in enumerate(source.splitlines(), 1) if i not in said]
-    text = "\n".join(line for line in lines if line and not line.startswith("#"))
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    syntax = json.dumps(plain(ast.parse(source)))
+    return hashlib.sha256(syntax.encode()).hexdigest()[:12]
+
+
+def plain(node: object) -> Any:
+    """The same for every version of Python: fields that are empty are left out, as newer versions
+    add some."""
+    if isinstance(node, ast.Constant):
+        return [type(node.value).__name__, repr(node.value)]
+    if isinstance(node, ast.AST):
+        fields = dict(ast.iter_fields(node))
+        if "body" in fields and is_docstring(fields["body"]):
+            fields["body"] = fields["body"][1:]
+        kept = {name: plain(each) for name, each in fields.items() if each not in (None, [])}
+        return [type(node).__name__, {k: v for k, v in kept.items() if k not in ("ctx", "kind")}]
+    if isinstance(node, list):
+        return [plain(each) for each in node]
+    return WAS.get(node, node) if isinstance(node, str) else node
+
+
+def is_docstring(body: object) -> bool:
+    """Whether a body begins with a text."""
+    first = body[0] if isinstance(body, list) and body else None
+    value = first.value if isinstance(first, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+def names_in(tree: ast.AST) -> set[str]:
+    """All that is a name in some code: of functions, variables, attributes and arguments."""
+    fields = (value for node in ast.walk(tree) for _, value in ast.iter_fields(node)
+              if not isinstance(node, ast.Constant))  # fmt: skip
+    listed = (each for value in fields for each in (value if isinstance(value, list) else [value]))
+    return {each for each in listed if isinstance(each, str)}
 
 
 def covers(page: Path) -> tuple[str, str]:

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from by_kind import CASES, TEXTS, Case, Row
 from ledgers import anew
 from notes import noted
 from refusals import refusal
-from test_kinds import CASES, MATRIX, TEXTS, Case, Row
+from test_kinds import MATRIX
 
 import dppandas as dp
 from dppandas.errors import QueryError

@@ -93,7 +93,7 @@ def least_and_most(low: Sequence[int], high: Sequence[int]) -> tuple[Fraction, F
 
 
 def by_fractions(asked: Variance, sums: Sequence[int], half_width: int) -> tuple[float, float]:
-    """What intervals of variances enclose for one cell, without its answer: each end on the grid."""
+    """What an interval of a variance encloses, without the answer: each end on the grid."""
     (bounds,), (grid,) = asked.bounds, asked.grids
     low, high = ([max(value + w, 0) for value in sums] for w in (-half_width, half_width))
     width, ends = Fraction(bounds.upper) - Fraction(bounds.lower), []

@@ -1,4 +1,4 @@
-"""What tightness.py has in common: made-up rows, and how far an answer is from what is true."""
+"""What tightness is measured on: made-up rows, and how far an answer is from what is true."""
 
 from __future__ import annotations
 
@@ -26,6 +26,14 @@ BOUNDS: dict[str, Any] = {"bounds": (0, 10)}
 BOX = {"x": (0, 10), "y": (0, 10), "z": (0, 10)}
 TABLE: dict[str, Any] = {"bounds": BOX}
 XYZ = [*BOX]
+BY_YES: dict[str, Any] = {"keys": {"label": LABELS, "yes": [False, True]}}
+PAIR: dict[str, Any] = {"bounds": {"x": (0, 10), "y": (0, 10)}}
+WEIGHTS: dict[str, Any] = {"weights": "weight", "weight_bounds": (0.5, 3)}
+FOUND = {"delta": 1e-6}
+NINE = [i / 10 for i in range(1, 10)]
+QUARTILES = (0.25, 0.5, 0.75)
+#: What is taken off the scores of three tables, which would be equal.
+OFFSETS = [0, 2, 4]
 
 
 def rows(number: int) -> pd.DataFrame:
@@ -58,7 +66,7 @@ def rows(number: int) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class Operation:
+class Line:
     """What is asked of private rows at a loss, and how far each number is from the truth."""
 
     ask: Callable[[Any, Any], Any]
@@ -182,3 +190,61 @@ def clipped_share(answer: Any, df: pd.DataFrame) -> Floats:
     lower, upper, share = answer
     off = abs(share - 1 + df["x"].between(lower, upper).mean())
     return np.array([0.0, 0.0, float(off)])
+
+
+def cut(x: pd.Series[Any]) -> np.ndarray[Any, Any]:
+    return np.histogram(x, 5, (0, 10))[0]
+
+
+def kept(each: pd.Series[Any]) -> list[float]:
+    share = float(each.clip(upper=EACH - 1).sum() / each.sum())
+    return [share, 1 - share]
+
+
+def three(values: Any) -> pd.DataFrame:
+    found: pd.DataFrame = values.agg(["count", "mean", "std"])
+    return found
+
+
+def found(p: Any) -> Any:
+    return p.groupby("label", **FOUND)
+
+
+def misfits(d: pd.DataFrame) -> pd.Series[Any]:
+    return pd.Series([float(len(d) - less) for less in OFFSETS])
+
+
+def nothing() -> list[pd.Series[Any]]:
+    """Public tables that expect no rows."""
+    return [pd.Series(0, index=pd.Index(LABELS, name="even"))] * len(OFFSETS)
+
+
+def evens(d: pd.DataFrame) -> pd.Series[Any]:
+    return d["even"].value_counts()
+
+
+def score(rows: pd.DataFrame, label: str) -> int:
+    return int((rows["even"] == label).sum())
+
+
+def sums(*columns: str) -> Off:
+    return below_the_best(lambda d: d[[*columns]].sum())
+
+
+def alike(verb: str, several: str = "") -> dict[str, Line]:
+    """A statistic of numbers that is spelled as pandas spells it: of a column, by label, and of
+    three columns if there is a name for that."""
+
+    def ask(x: Any, **more: Any) -> Any:
+        return getattr(x, verb)(**more)
+
+    lines = {
+        verb: Line(lambda p, by: ask(p["x"], **BOUNDS, **by), to(lambda d: ask(d["x"]))),
+        f"groupby {verb}": Line(
+            lambda p, by: ask(by_label(p)["x"], **BOUNDS, **by),
+            to(lambda d: ask(d.groupby("label")["x"])),
+        ),
+    }
+    if several:
+        lines[several] = Line(lambda p, by: ask(p[XYZ], **TABLE, **by), to(lambda d: ask(d[XYZ])))
+    return lines
