@@ -17,6 +17,7 @@ from ..errors import MissingArgument, QueryError, hide_internals, quoted
 from ..privacy.accounting.losses import AskOptions
 from ..release.asking import release_method
 from ..release.ways import UNSAID, Ways
+from ..release.wording import told
 from ..rows.expressions import Column, Declared
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.domain import Declaration, parse_domain
@@ -218,7 +219,7 @@ ask .release(epsilon=…)>
         labels = pd.Index(["kept", "dropped"], name="rows")
         layout = Layout(integer=False, index=labels, name="proportion")
         statistic = Truncation(Cells(), layout, per_unit._columns[name], most, up_to)
-        what = f"rows beyond max_rows={most}, of {up_to}"
+        what = told(f"rows beyond max_rows={most}, of {up_to}")
         return per_unit._question(statistic, what)
 
     @release_method

@@ -14,6 +14,7 @@ from ..columns.operators import ColumnOperators
 from ..columns.periods import is_grouper
 from ..columns.private_rows import PrivateTable, once, same_rows
 from ..errors import QueryError, quoted
+from ..ledger.questions import Operand, Question, Verb
 from ..privacy.accounting.losses import AskOptions
 from ..release.asking import release_method
 from ..release.blocks.bundle import Name, ReleaseBundle
@@ -230,8 +231,15 @@ class Pivot(PrivateGroupBy):
     def _counted(self) -> Layout:
         return self._shape(integer=True)
 
-    def _by_group(self, what: str) -> str:
-        return f"pivot table: {super()._by_group(what)}"
+    def _by_group(
+        self,
+        verb: str | Verb,
+        columns: tuple[Operand, ...] = (),
+        *options: tuple[str, Any],
+        is_brief: bool = True,
+    ) -> Question:
+        said = (("pivot", "yes"), *options)
+        return super()._by_group(verb, columns, *said, is_brief=is_brief)
 
 
 @dataclass(frozen=True)
