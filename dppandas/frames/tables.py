@@ -178,6 +178,7 @@ charged; ask .release(epsilon=…)>
         schema |= {name: _kind_of(facts, *each) for name, each in asked.items()}
         source = replace(
             table.source, unit=Unit(unit, 1), domain=_domain_of(table, asked), made=made,
+            told=_told(frame, asked),
             schema=schema, undeclared=undeclared, assumed=assumed,
         )  # fmt: skip
         engine = table.engine.per_unit(frame._where, table.branches, asked)
@@ -237,6 +238,19 @@ def _pair(name: Any, given: Any) -> tuple[Any, str]:
         f"{quoted(name)}: {quoted(given)} must be a pair such as ('amount', 'sum'), with one of "
         f"{', '.join(AGGREGATES)}.{hint}"
     )
+
+
+def _told(frame: Any, asked: Asked) -> str:
+    """How the rows of units were made, in words."""
+    source = frame._table.source
+    each = ", ".join(
+        f"{Column(name)} = {how}{'' if expression is None else f' of {expression}'}"
+        for name, (expression, how) in asked.items()
+    )
+    rows = "" if frame._where is None else f" of rows where {frame._where}"
+    grown = f", {frame._table.branches} of each row" if frame._table.branches != 1 else ""
+    before = f" of ({source.told})" if source.told else ""
+    return f"one row for each {Column(source.unit.column)}: {each}{rows}{grown}{before}"
 
 
 def _name_of(*steps: Any) -> str | None:

@@ -7,7 +7,7 @@ public facts only. `REGISTRY` lists every statistic, so that the neighbour suite
 
 from .base import REGISTRY as REGISTRY
 from .base import Statistic as Statistic
-from .base import verbs as verbs
+from .base import methods as methods
 from .counting.contingency import Contingency as Contingency
 from .counting.contingency import UnattributedHistogram as UnattributedHistogram
 from .counting.counts import Count as Count

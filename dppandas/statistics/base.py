@@ -22,7 +22,7 @@ from ..rows.facts.kinds import Kind, Schema
 from ..rows.values.vectors import Mask
 from .error_model import ErrorModel
 from .layout import Cells, Codes, Layout
-from .verbs import Offered, Verb
+from .methods import Method, Offered
 
 Partial = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -60,10 +60,10 @@ class Statistic(ABC):
     error_model: ClassVar[type[ErrorModel]] = ErrorModel
 
     #: The methods that ask for it. A subclass has its own.
-    verbs: ClassVar[tuple[Verb, ...]] = ()
+    methods: ClassVar[tuple[Method, ...]] = ()
 
     def __init_subclass__(cls, registered: bool = True) -> None:
-        cls.verbs = vars(cls).get("verbs", ())
+        cls.methods = vars(cls).get("methods", ())
         if registered:
             REGISTRY.append(cls)
 
@@ -211,9 +211,9 @@ class Statistic(ABC):
         return self
 
 
-def verbs(where: Offered) -> list[str]:
+def methods(where: Offered) -> list[str]:
     """The methods that are offered there, by name."""
-    return sorted({v.name for kind in REGISTRY for v in kind.verbs if where in v.offered})
+    return sorted({v.name for kind in REGISTRY for v in kind.methods if where in v.offered})
 
 
 def with_kept(

@@ -22,8 +22,8 @@ from ..rows.values.vectors import Mask, as_numbers
 from .base import Partial, RowPass, Statistic, with_kept
 from .error_model import ErrorModel, RowLimit, at
 from .layout import Codes, Interval, format_number
+from .methods import AGG, COLUMN, FRAME, GROUPS, PIVOT, Method
 from .quantile_windows import CountAccumulator, Integers, PointAccumulator, Window, sort_by_cell
-from .verbs import AGG, COLUMN, FRAME, GROUPS, PIVOT, Verb
 
 HALF = Fraction(1, 2)
 #: Bins of a histogram over a grid: enough to narrow it down, few enough for the cache.
@@ -88,11 +88,11 @@ class Quantiles(Statistic):
     quantiles: tuple[Fraction, ...] = ()
     step: float | None = None  # of a coarser grid
 
-    verbs: ClassVar[tuple[Verb, ...]] = (
-        Verb("median", DECLARED | AGG, (np.median, np.nanmedian)),
-        Verb("min", DECLARED | AGG, (min, np.min, np.nanmin)),
-        Verb("max", DECLARED | AGG, (max, np.max, np.nanmax)),
-        Verb("quantile", DECLARED),
+    methods: ClassVar[tuple[Method, ...]] = (
+        Method("median", DECLARED | AGG, (np.median, np.nanmedian)),
+        Method("min", DECLARED | AGG, (min, np.min, np.nanmin)),
+        Method("max", DECLARED | AGG, (max, np.max, np.nanmax)),
+        Method("quantile", DECLARED),
     )
     error_model: ClassVar = QuantilesErrors
     reading: ClassVar[int] = 2  # extremes aim at the outermost row

@@ -13,8 +13,8 @@ from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.ranks import Ranks
 from ..privacy.mechanisms.smooth import AtRank, PolyPlace, Target, Trimmed
 from .base import RowPass
+from .methods import COLUMN, Method
 from .quantiles import Quantiles, QuantilesErrors
-from .verbs import COLUMN, Verb
 
 
 class SmoothErrors(QuantilesErrors):
@@ -104,7 +104,7 @@ class TrimmedMean(Smooth):
 
     trim: int = 0  # rows at each end
 
-    verbs: ClassVar = (Verb("trimmed_mean", COLUMN),)
+    methods: ClassVar = (Method("trimmed_mean", COLUMN),)
     error_model: ClassVar = TrimmedMeanErrors
 
     @property

@@ -23,7 +23,7 @@ from .base import Partial, Statistic
 from .counting.counts import SHARE_STEP
 from .error_model import ErrorModel
 from .layout import Interval
-from .verbs import COLUMN, Verb
+from .methods import COLUMN, Method
 
 #: A cell holds the numbers of one sign with 2^(e-1) < |x| ≤ 2^e, for e in this range. Smaller
 #: numbers lie in the cell of 0, larger ones in the last cell at either end.
@@ -97,7 +97,7 @@ class BoundsHistogram(Statistic):
 
     operand: Expression | None = None
 
-    verbs: ClassVar = (Verb("suggest_bounds", COLUMN),)
+    methods: ClassVar = (Method("suggest_bounds", COLUMN),)
     error_model: ClassVar = BoundsHistogramErrors
     needs: ClassVar = {"operand": kinds.NUMBERS}
 

@@ -77,11 +77,11 @@ UFUNCS: dict[str, Made] = {
 #: What to ask in place of functions that look at all rows.
 _INSTEAD = {
     **{
-        function.__name__: f".{verb.name}({'' if statistic is Count else 'bounds=(0, 60), '}"
+        function.__name__: f".{method.name}({'' if statistic is Count else 'bounds=(0, 60), '}"
         "epsilon=0.1)"
         for statistic in REGISTRY
-        for verb in statistic.verbs
-        for function in verb.functions
+        for method in statistic.methods
+        for function in method.functions
     },
     "percentile": ".quantile(0.9, epsilon=0.1)",
     "quantile": ".quantile(0.9, epsilon=0.1)", "unique": ".unique(epsilon=0.1, delta=1e-6)",

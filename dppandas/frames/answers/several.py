@@ -13,21 +13,21 @@ from ...errors import QueryError, is_one_of, parameters, quoted
 from ...release.blocks.bundle import Name
 from ...release.request import Request
 from ...rows.facts.keys import did_you_mean
-from ...statistics import REGISTRY, verbs
-from ...statistics.verbs import AGG, Offered
+from ...statistics import REGISTRY, methods
+from ...statistics.methods import AGG, Offered
 
 #: The statistics that agg offers.
-AGGREGATED = verbs(AGG)
+AGGREGATED = methods(AGG)
 
 #: numpy's variances divide by the number of values; before version 3 pandas put its own in place.
 _OF_NUMPY = ", ddof=0" if int(pd.__version__.partition(".")[0]) >= 3 else ""
 
 #: Functions that people hand over, and which mean the same.
 _FUNCTIONS: dict[Callable[..., Any], str] = {
-    function: f"{verb.name}{_OF_NUMPY if hasattr(statistic, 'ddof') else ''}"
+    function: f"{method.name}{_OF_NUMPY if hasattr(statistic, 'ddof') else ''}"
     for statistic in REGISTRY
-    for verb in statistic.verbs
-    for function in verb.functions
+    for method in statistic.methods
+    for function in method.functions
 }
 
 _EXAMPLE = "agg(['count', 'mean']), or agg(late=('delay', 'mean'))"
@@ -35,7 +35,7 @@ _EXAMPLE = "agg(['count', 'mean']), or agg(late=('delay', 'mean'))"
 
 def answers_of(face: Offered, *others: str) -> str:
     """What a private column, frame or its groups answer, for refusals to say."""
-    return ", ".join(sorted([*verbs(face), "agg", "describe", *others]))
+    return ", ".join(sorted([*methods(face), "agg", "describe", *others]))
 
 
 @dataclass(frozen=True)

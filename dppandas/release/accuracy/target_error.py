@@ -181,7 +181,7 @@ class TargetError:
         )
 
 
-def parsed(ways: Ways, statistic: Statistic, what: str, schema: Schema) -> TargetError:
+def parsed(ways: Ways, statistic: Statistic, what: object, schema: Schema) -> TargetError:
     """The error that a call asks for: for times a duration, for ranks of quantiles a number."""
     if ways.epsilon is not None or ways.rho is not None:
         raise QueryError("within= finds the loss: leave epsilon= and rho= out.")
@@ -206,7 +206,7 @@ def options_of(ways: Ways, statistic: Statistic) -> dict[str, Any]:
     }
 
 
-def _share_of_rows(said: str, rows: float | None, what: str, is_share: bool) -> float:
+def _share_of_rows(said: str, rows: float | None, what: object, is_share: bool) -> float:
     """An error given as a percentage of the expected rows."""
     if not is_share:
         raise QueryError(
@@ -222,7 +222,7 @@ def _share_of_rows(said: str, rows: float | None, what: str, is_share: bool) -> 
     return _number(share * Fraction(float(rows)))
 
 
-def goal_of(said: object, ruler: Ruler | None, what: str, word: str = "within") -> float:
+def goal_of(said: object, ruler: Ruler | None, what: object, word: str = "within") -> float:
     """An error, in the unit of the statistic."""
     is_length = isinstance(said, datetime.timedelta | np.timedelta64)
     if is_length != (ruler is not None):

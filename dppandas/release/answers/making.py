@@ -37,7 +37,7 @@ def record_of(
     return registered(kind(
         id=entropy.identifier(),
         number=entry.number,
-        query=draft.what,
+        query=query.what.text,
         source=draft.source,
         lineage=draft.lineage,
         unit=draft.unit,

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 import pandas as pd
 
 from ...errors import RecordError, hide_internals
-from ...ledger.questions import threshold_in_words
+from ...ledger.questions import Question, threshold_in_words
 from ...privacy.accounting.losses import Epsilon, Loss, ReleaseOptions, with_options_named
 from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.mechanisms.base import Mechanism
@@ -215,6 +215,11 @@ class Record(ABC):
             return [None] * len(self._values())
         errors = self._errors_among(CONFIDENCE)
         return [error >= rows / 2 for error, rows in zip(errors, self._beside, strict=True)]
+
+    @property
+    def _question(self) -> Question:
+        """What was asked, as data."""
+        return self._query.what
 
     @property
     def epsilon(self) -> Epsilon:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from ...ledger import questions
 from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.mechanisms.selection import Selection
 from ...statistics.layout import format_value
@@ -45,7 +44,7 @@ def text_of_several(bundle: Any) -> str:
 
 def in_a_line(record: Any) -> str:
     """A release, its loss and its error: "Count of rows: ε = 0.1, ± 30 (95 %, noise only)"."""
-    asked = questions.in_words(record.query)
+    asked = record._question.title
     asked = asked if len(asked) < LONGEST else f"{asked[: LONGEST - 1]}…"
     return f"{asked}: {_told(record)}"
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ...rows.facts.kinds import Schema
 from ..base import RowPass
 from ..layout import Interval, format_number
-from ..verbs import COLUMN, FRAME, Verb
+from ..methods import COLUMN, FRAME, Method
 from .counts import Count, CountErrors, clamped, rounded, share_interval
 
 Whole = npt.NDArray[np.object_]  # of Python's integers
@@ -113,7 +113,7 @@ class Contingency(Count):
     share: str = ""  # of "all", of each row ("index"), or of each column ("columns")
     margins: bool = False
 
-    verbs: ClassVar = (Verb("crosstab", FRAME),)
+    methods: ClassVar = (Method("crosstab", FRAME),)
     error_model: ClassVar = ContingencyErrors
 
     @property
@@ -177,7 +177,7 @@ class UnattributedHistogram(Count):
     """
 
     canonical_name: ClassVar[str] = "Popularity"
-    verbs: ClassVar = (Verb("unattributed_histogram", COLUMN),)
+    methods: ClassVar = (Method("unattributed_histogram", COLUMN),)
     error_model: ClassVar = UnattributedHistogramErrors
     selectable: ClassVar[bool] = False
 

@@ -17,7 +17,7 @@ from ...rows.values.vectors import Mask
 from ..base import Partial, Statistic, count_by
 from ..error_model import ErrorModel
 from ..layout import Interval
-from ..verbs import COLUMN, EVERYWHERE, FRAME, GROUPS, Verb
+from ..methods import COLUMN, EVERYWHERE, FRAME, GROUPS, Method
 
 #: Shares are rounded to this public grid.
 SHARE_STEP = Fraction(1, 2**30)
@@ -69,13 +69,13 @@ class Count(Statistic):
     at_most: int | None = None
     hashed: tuple[Any, ...] = ()
 
-    verbs: ClassVar[tuple[Verb, ...]] = (
-        Verb("size", EVERYWHERE, (len, np.size)),
-        Verb("count", EVERYWHERE),
-        Verb("value_counts", COLUMN | FRAME | GROUPS),
-        Verb("hist", COLUMN | GROUPS),
-        Verb("mode", COLUMN),
-        Verb("clipping_shares", COLUMN),
+    methods: ClassVar[tuple[Method, ...]] = (
+        Method("size", EVERYWHERE, (len, np.size)),
+        Method("count", EVERYWHERE),
+        Method("value_counts", COLUMN | FRAME | GROUPS),
+        Method("hist", COLUMN | GROUPS),
+        Method("mode", COLUMN),
+        Method("clipping_shares", COLUMN),
     )
     error_model: ClassVar = CountErrors
     not_asked: ClassVar = ("layout", "share_of")

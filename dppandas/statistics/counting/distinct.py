@@ -17,7 +17,7 @@ from ...rows.values.vectors import Mask, as_numbers
 from ..base import Partial, Statistic, with_kept
 from ..error_model import ErrorModel
 from ..layout import Interval
-from ..verbs import FRAME, Verb
+from ..methods import FRAME, Method
 from .counts import Count, CountErrors, share_intervals, shares
 
 
@@ -101,7 +101,7 @@ class Truncation(Statistic):
     max_rows: int = 1
     counted: int = 1
 
-    verbs: ClassVar = (Verb("truncation_shares", FRAME),)
+    methods: ClassVar = (Method("truncation_shares", FRAME),)
     error_model: ClassVar = TruncationErrors
     needs: ClassVar = {"rows": kinds.NUMBERS}
 

@@ -20,7 +20,7 @@ from ...rows.values.vectors import Mask
 from ..base import Partial, RowPass, Statistic, count_by, with_kept
 from ..error_model import ErrorModel
 from ..layout import Interval
-from ..verbs import AGG, COLUMN, GROUPS, Verb
+from ..methods import AGG, COLUMN, GROUPS, Method
 from .counts import clamped
 from .label_accumulators import Entry, LabelAccumulator, NumberedLabels, combined
 
@@ -53,7 +53,7 @@ class DistinctValues(Statistic):
     value: Expression = EVERY
     dropna: bool = True
 
-    verbs: ClassVar = (Verb("nunique", COLUMN | GROUPS | AGG),)
+    methods: ClassVar = (Method("nunique", COLUMN | GROUPS | AGG),)
     error_model: ClassVar = DistinctValuesErrors
     needs: ClassVar = {"value": kinds.LABELS}
     selectable: ClassVar[bool] = True

@@ -26,7 +26,7 @@ from ...rows.values.vectors import Mask
 from ..base import Partial, RowPass, Statistic, with_kept
 from ..error_model import ErrorModel
 from ..layout import Cells, Codes, Interval, Layout
-from ..verbs import COLUMN, Verb
+from ..methods import COLUMN, Method
 from .counts import Count, clamped
 from .distinct import units_of
 from .label_accumulators import (
@@ -309,7 +309,7 @@ class Unique(Sparse):
     A unit of m rows has at most m labels, and adds 1 to each (docs/proofs/partition_selection.md).
     """
 
-    verbs: ClassVar = (Verb("unique", COLUMN),)
+    methods: ClassVar = (Method("unique", COLUMN),)
     error_model: ClassVar = UniqueErrors
     whole_units: ClassVar[bool] = True
     accumulator: ClassVar = EntryAccumulator

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ...privacy.accounting.measures import LossRequest
 from ...rows.facts.bounds import Grid
 from ...rows.values.vectors import Mask
-from ..verbs import COLUMN, FRAME, GROUPS, Verb
+from ..methods import COLUMN, FRAME, GROUPS, Method
 from .covariance_tables import BITS, WHOLE, CovarianceTable, CovarianceTableErrors, Integers, Values
 from .fieller import Design, NoisySums
 from .second_moments import SecondMoments
@@ -51,9 +51,9 @@ class Covariance(CovarianceTable):
 
     complete: bool = False
 
-    verbs: ClassVar = (
-        Verb("cov", COLUMN | FRAME | GROUPS),
-        Verb("corr", COLUMN | FRAME | GROUPS),
+    methods: ClassVar = (
+        Method("cov", COLUMN | FRAME | GROUPS),
+        Method("corr", COLUMN | FRAME | GROUPS),
     )
     error_model: ClassVar = CovarianceErrors
 

@@ -18,7 +18,7 @@ from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
 from ..base import Partial, count_by, sum_by
 from ..layout import Interval
-from ..verbs import EVERYWHERE, Verb
+from ..methods import EVERYWHERE, Method
 from .sums import TRUTHS, ByColumnErrors, Clipped, _are_truths, on_grid, sum_on_grid
 
 
@@ -68,7 +68,7 @@ class Mean(Clipped):
     If all values are truth values, T = 1 and the sums count True and False.
     """
 
-    verbs: ClassVar = (Verb("mean", EVERYWHERE, (np.mean, np.nanmean)),)
+    methods: ClassVar = (Method("mean", EVERYWHERE, (np.mean, np.nanmean)),)
     error_model: ClassVar = MeanErrors
     parts: ClassVar[int] = 2
 

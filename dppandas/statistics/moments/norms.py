@@ -37,7 +37,7 @@ class NormedSum(Sum):
     norm: int = 0
     order: int = 1  # ℓ1, or ℓ2
 
-    verbs: ClassVar = Sum.verbs
+    methods: ClassVar = Sum.methods
 
     @property
     def l1(self) -> int:

@@ -19,7 +19,7 @@ from ...rows.values.vectors import Mask, as_numbers
 from ..base import Floats, Partial, Statistic, sum_by
 from ..error_model import ErrorModel
 from ..layout import Codes, Interval
-from ..verbs import EVERYWHERE, FRAME, Verb
+from ..methods import EVERYWHERE, FRAME, Method
 
 T = TypeVar("T")
 
@@ -96,7 +96,10 @@ class Sum(ByColumn):
     operands: tuple[Expression, ...] = ()
     grids: tuple[Grid, ...] = ()
 
-    verbs: ClassVar = (Verb("sum", EVERYWHERE, (sum, np.sum, np.nansum)), Verb("idxmax", FRAME))
+    methods: ClassVar = (
+        Method("sum", EVERYWHERE, (sum, np.sum, np.nansum)),
+        Method("idxmax", FRAME),
+    )
     error_model: ClassVar = SumErrors
     selectable: ClassVar[bool] = True
 

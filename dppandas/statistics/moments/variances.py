@@ -19,7 +19,7 @@ from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
 from ..base import Floats, Partial, count_by, sum_by
 from ..layout import LISTED, Interval, spread
-from ..verbs import EVERYWHERE, Verb
+from ..methods import EVERYWHERE, Method
 from .means import _around, _half_up, _mean, box
 from .sums import ByColumnErrors, Clipped, T, on_grid
 
@@ -96,17 +96,17 @@ class Variance(Clipped):
     ddof: int = 1
     root: bool = False  # the standard deviation
 
-    verbs: ClassVar = (
-        Verb("var", EVERYWHERE, (np.var, np.nanvar)),
-        Verb("std", EVERYWHERE, (np.std, np.nanstd)),
+    methods: ClassVar = (
+        Method("var", EVERYWHERE, (np.var, np.nanvar)),
+        Method("std", EVERYWHERE, (np.std, np.nanstd)),
     )
     error_model: ClassVar = VarianceErrors
     parts: ClassVar[int] = 3
     not_asked: ClassVar = ("layout", "ddof", "root")
 
     @property
-    def verb(self) -> str:
-        """The verb that asks for this estimate of its sums."""
+    def method(self) -> str:
+        """The method that asks for this estimate of its sums."""
         return "std" if self.root else "var"
 
     def says(self, entry: int) -> str:

@@ -62,7 +62,7 @@ def test_every_result_has_the_record_of_its_release(name: str) -> None:
     result = ops.released(name, rows().dp, 0.5)
     record = dp.record(result)
     (entry,) = dp.ledger()._entries()
-    assert (record.number, record.query, record.epsilon) == (1, entry.what, Fraction(1, 2))
+    assert (record.number, record.query, record.epsilon) == (1, entry.what.text, Fraction(1, 2))
     assert (record.source, record.lineage, record.unit) == ("unnamed", "asserted", "each row")
     assert record.mechanism == entry.mechanism
     line = str(record).splitlines()[2]

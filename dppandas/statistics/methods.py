@@ -25,7 +25,7 @@ EVERYWHERE = COLUMN | FRAME | GROUPS | FOUND_GROUPS | AGG | PIVOT
 
 
 @dataclass(frozen=True)
-class Verb:
+class Method:
     """A method that asks for a statistic.
 
     functions : those of Python and numpy that mean the same, and can be given to `agg`.

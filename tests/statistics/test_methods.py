@@ -13,8 +13,8 @@ import dppandas as dp
 from dppandas.errors import QueryError, UnsupportedVerb
 from dppandas.frames.answers import several
 from dppandas.frames.pivots import COUNTED, OFFERED, PivotMethods
-from dppandas.statistics import REGISTRY, NormedSum, Sum, verbs
-from dppandas.statistics.verbs import AGG, COLUMN, FOUND_GROUPS, FRAME, GROUPS, PIVOT, Offered
+from dppandas.statistics import REGISTRY, NormedSum, Sum, methods
+from dppandas.statistics.methods import AGG, COLUMN, FOUND_GROUPS, FRAME, GROUPS, PIVOT, Offered
 
 #: Several releases for one loss.
 SEVERAL = {"agg", "aggregate", "describe"}
@@ -46,13 +46,13 @@ def test_each_face_has_the_methods_that_statistics_say_it_has() -> None:
     }
     for face, (where, others) in faces.items():
         with noted(face.__name__):
-            assert answering(face) - others == {*verbs(where)}
+            assert answering(face) - others == {*methods(where)}
 
 
-def test_a_statistic_has_no_verbs_of_its_base() -> None:
-    each = [verb for kind in REGISTRY if kind is not NormedSum for verb in kind.verbs]
-    assert len(each) == len({verb.name for verb in each})
-    assert NormedSum.verbs == Sum.verbs
+def test_a_statistic_has_no_methods_of_its_base() -> None:
+    each = [method for kind in REGISTRY if kind is not NormedSum for method in kind.methods]
+    assert len(each) == len({method.name for method in each})
+    assert NormedSum.methods == Sum.methods
 
 
 def test_refusals_say_what_is_offered(p: Any) -> None:
@@ -61,23 +61,25 @@ def test_refusals_say_what_is_offered(p: Any) -> None:
         with noted(where):
             said = refusal(lambda face=face: face.nothing, "They answer", UnsupportedVerb)
             told = re.findall(r"\w+", said.partition("They answer ")[2].partition(". ")[0])
-            assert {*verbs(where), "agg", "describe"} <= {*told}
+            assert {*methods(where), "agg", "describe"} <= {*told}
             assert all(hasattr(face, name) for name in told)
 
 
 def test_agg_offers_each_by_its_name_and_by_functions_that_mean_the_same(p: Any) -> None:
-    for name in verbs(AGG):
+    for name in methods(AGG):
         with noted(name):
             found = p["x"].agg([name])
             assert type(found).__name__ == "ReleaseBundle"
-    refusal(lambda: p["x"].agg(["quantile"]), f"Choose from {', '.join(verbs(AGG))}", QueryError)
-    pairs = {(f, verb.name) for kind in REGISTRY for verb in kind.verbs for f in verb.functions}
+    refusal(lambda: p["x"].agg(["quantile"]), f"Choose from {', '.join(methods(AGG))}", QueryError)
+    pairs = {
+        (f, method.name) for kind in REGISTRY for method in kind.methods for f in method.functions
+    }
     assert {(f, name.partition(",")[0]) for f, name in several._FUNCTIONS.items()} == pairs
-    assert {name for _, name in pairs} <= {*verbs(AGG)}
+    assert {name for _, name in pairs} <= {*methods(AGG)}
 
 
 def test_pivot_tables_offer_what_has_one_number_for_each_group() -> None:
-    assert {*OFFERED} == {*verbs(PIVOT)} <= {*verbs(GROUPS)}
+    assert {*OFFERED} == {*methods(PIVOT)} <= {*methods(GROUPS)}
     assert {*COUNTED} == {"size", "count"}
     said = re.search(r'aggfunc : ((?:"\w+", )+)', PivotMethods.pivot_table.__doc__ or "")
     assert said is not None
@@ -85,7 +87,7 @@ def test_pivot_tables_offer_what_has_one_number_for_each_group() -> None:
 
 
 def test_found_keys_are_asked_for_what_their_messages_name(p: Any) -> None:
-    names = verbs(FOUND_GROUPS)
+    names = methods(FOUND_GROUPS)
     groups = p.groupby("g", delta=1e-6)["x"]
     for name in names:
         with noted(name):
@@ -97,4 +99,4 @@ def test_found_keys_are_asked_for_what_their_messages_name(p: Any) -> None:
 def test_every_place_is_named_by_a_statistic() -> None:
     for where in Offered:
         with noted(where.name):
-            assert verbs(where)
+            assert methods(where)
