@@ -18,7 +18,7 @@ from ..ledger.questions import Question as Question
 from ..ledger.statement import part
 from ..rows.expressions import Column, Expression, InTable, Lookup
 from ..rows.facts.keys import Keys
-from ..statistics import Statistic
+from ..statistics import REGISTRY, Statistic
 
 if TYPE_CHECKING:
     from .private import Table
@@ -37,9 +37,17 @@ class Later:
         return self._make(*self._of)
 
 
+#: The words of methods, which statistics say.
+WORDS = {
+    method.name: Verb(method.name, *method.words)
+    for statistic in REGISTRY
+    for method in statistic.methods
+}
+
+
 def verb_of(said: str | Verb) -> Verb:
     """A verb by its name. One that has no words is a title as it is."""
-    return said if isinstance(said, Verb) else VERBS.get(said) or Verb(said)
+    return said if isinstance(said, Verb) else VERBS.get(said) or WORDS.get(said) or Verb(said)
 
 
 def told(said: str, *options: tuple[str, Any]) -> Question:

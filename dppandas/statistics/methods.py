@@ -29,8 +29,11 @@ class Method:
     """A method that asks for a statistic.
 
     functions : those of Python and numpy that mean the same, and can be given to `agg`.
+    words : in titles, before a column and without one. Those of methods that ledgers of older
+        schemas name are in the ledger, which reads them without statistics.
     """
 
     name: str
     offered: Offered
     functions: tuple[Callable[..., Any], ...] = ()
+    words: tuple[str, str] = ("", "")
