@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import os
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -338,7 +339,7 @@ def test_an_interrupt_as_the_log_is_emptied_keeps_nobody_waiting(
     with monkeypatch.context() as patched:
         patched.setattr(connections.Connection, "execute", late)
         refusal(store._empty_log, error=KeyboardInterrupt)
-    db = connections.sqlite3.connect(file, timeout=0)
+    db = sqlite3.connect(file, timeout=LIMIT)
     db.execute("BEGIN IMMEDIATE")
     db.close()
 
