@@ -369,12 +369,12 @@ def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def warn_user(message: str) -> None:
-    """A `UserWarning` at the line that called into the package. No filter that raises may take away
-    the answer that it comes with."""
+    """A `UserWarning` at the line that called into the package. Neither a filter nor a hook that
+    raises may take away the answer that it comes with."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and _is_ours(frame):
         level, frame = level + 1, frame.f_back
-    with contextlib.suppress(UserWarning):
+    with contextlib.suppress(Exception):
         warnings.warn(message, UserWarning, stacklevel=level)
 
 

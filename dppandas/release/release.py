@@ -170,22 +170,22 @@ def _planned(
 def _bought(ledger: Ledger, due: Mapping[object, Plan]) -> dict[object, StoredRelease | None]:
     """Charge the plans and answer them; None for one that another process has taken over."""
     process, entries = os.getpid(), list[Entry]()
-    with Claim([plan.query.asked.draw for plan in due.values()]) as claim:
-        drafts = [plan.draft for plan in due.values()]
-        if len(drafts) > 1:
-            program = program_of("")
-            drafts = [draft._replace(program=program) for draft in drafts]
-        _check_engines(due.values())
-        try:
+    drafts = [plan.draft for plan in due.values()]
+    if len(drafts) > 1:
+        program = program_of("")
+        drafts = [draft._replace(program=program) for draft in drafts]
+    _check_engines(due.values())
+    try:
+        with Claim([plan.query.asked.draw for plan in due.values()]) as claim:
             entries = ledger._charge(*drafts, claim=claim)
             return {
                 name: _answered(ledger, plan, entries[i:], process)
                 for i, (name, plan) in enumerate(due.items())
             }
-        except (KeyboardInterrupt, SystemExit) as stop:
-            if not entries and not _is_charged(ledger, drafts):
-                raise
-            stopped = type(stop)
+    except (KeyboardInterrupt, SystemExit) as stop:
+        if not entries and not _is_charged(ledger, drafts):
+            raise
+        stopped = type(stop)
     # a new one: the first one's traceback holds rows or exact integers
     raise stopped(_left_by(ledger, list(due.values()), process))
 

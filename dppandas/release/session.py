@@ -65,6 +65,8 @@ class Session:
         #: The latest different queries of this kernel, by name, the latest first.
         self._asked: dict[str, Query] = {}
         self._answered: deque[Answered] = deque(maxlen=KEPT)
+        #: The last answers by several labels. They hold no rows.
+        self._unstackable: deque[Any] = deque(maxlen=64)
         #: What was said to be assumed, by source and column.
         self._said: set[tuple[str, Any, str]] = set()
 

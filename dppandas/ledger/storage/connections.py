@@ -37,6 +37,7 @@ class Connection(sqlite3.Connection):
         self.lacks_log = False  # of a copy: charges may have been in a log that isn't there
         self.is_closed = False
         self.is_closing = False
+        self.is_inside = False  # a transaction, which whatever interrupts it must not end
 
     def execute(self, *query: Any) -> sqlite3.Cursor:
         """Run a statement. It waits for other programs that lock the file as SQLite does; they know
@@ -95,6 +96,29 @@ class Connection(sqlite3.Connection):
     def _begin(self) -> None:
         self.execute("BEGIN")
         self.execute(_READ).fetchone()
+
+    def in_transaction_of(self, begin: str, action: Callable[[], T]) -> T:
+        """Run an action in a transaction that ends with it, however it ends: what the action hasn't
+        committed is taken back. Refused within another one of this thread, as in the handler of a
+        signal."""
+        if self.is_inside:
+            raise StoreError(
+                f"the ledger {str(self.path)!r} is in the middle of a charge or a look of this "
+                "thread, and what interrupted that, such as a handler of a signal, asked the "
+                "ledger, too. Let it return, and ask afterwards."
+            )
+        try:
+            self.is_inside = True
+            if self.in_transaction:  # an interrupt left it behind
+                self.execute("ROLLBACK")
+            self.execute(begin)
+            return action()
+        finally:
+            try:
+                if self.in_transaction:
+                    self.execute("ROLLBACK")
+            finally:
+                self.is_inside = False
 
     def _suspend(self) -> None:
         """Close it but hold the file: for a fork, after which it is opened again."""
@@ -249,21 +273,14 @@ class Connected:
     def _written(self, db: Connection, action: Callable[[Connection], T]) -> T:
         if db.is_copy:
             raise sqlite3.OperationalError("readonly")
-        if db.in_transaction:  # an interrupt left it behind
-            db.execute("ROLLBACK")
-        try:
-            db.execute("BEGIN IMMEDIATE")
-            self._check_file(db)
-            before = db.total_changes
-            done = action(db)
-            if db.total_changes == before:  # nothing was written
-                db.execute("ROLLBACK")
-            else:
-                self._commit(db)
-        except BaseException:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
-            raise
+        return db.in_transaction_of("BEGIN IMMEDIATE", lambda: self._in_writing(db, action))
+
+    def _in_writing(self, db: Connection, action: Callable[[Connection], T]) -> T:
+        self._check_file(db)
+        before = db.total_changes
+        done = action(db)
+        if db.total_changes != before:
+            self._commit(db)
         return done
 
     def _commit(self, db: Connection) -> None:

@@ -41,8 +41,15 @@ class Claim:
 
     def __exit__(self, *raised: object) -> None:
         self._is_open = False
+        try:
+            self._end()
+        finally:
+            self._end()  # the rest, if an interrupt came in between
+
+    def _end(self) -> None:
         while self._ends:
-            self._ends.pop()()
+            self._ends[-1]()
+            self._ends.pop()
 
     def at_end(self, end: Callable[[], Any]) -> None:
         """Call this when the block has ended."""

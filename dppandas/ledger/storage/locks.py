@@ -75,7 +75,7 @@ class Wait:
             self._is_said = True
             warn_user(
                 f"the ledger {str(self._path)!r} is busy: another process holds it. Waiting for up "
-                f"to {self._patience:g} seconds in all; you can interrupt this."
+                f"to {self._patience:g} seconds; you can interrupt this."
             )
         time.sleep(self._pause)
         self._pause = min(2 * self._pause, 0.01)

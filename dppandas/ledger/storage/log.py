@@ -152,11 +152,12 @@ def empty(db: sqlite3.Connection, descriptor: int, on_disk: bool = False) -> boo
         return False
     if mark_of(descriptor):
         db.execute("PRAGMA query_only = OFF")
-        db.execute("BEGIN IMMEDIATE")  # for systems without turns: nobody commits meanwhile
         try:
+            db.execute("BEGIN IMMEDIATE")  # for systems without turns: nobody commits meanwhile
             if db.execute(version).fetchone() != before:
                 return False
             put_mark(descriptor, 0, on_disk)
-        finally:
-            db.execute("ROLLBACK")
+        finally:  # also after an interrupt as it begins
+            if db.in_transaction:
+                db.execute("ROLLBACK")
     return True

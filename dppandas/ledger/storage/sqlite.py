@@ -261,15 +261,7 @@ class SqliteStore(Connected):
     def _at_one_moment(self, action: Callable[[Connection], T]) -> T:
         """Read without seeing what others write meanwhile."""
 
-        def read(db: Connection) -> T:
-            try:
-                db.execute("BEGIN")
-                return action(db)
-            finally:  # also after an interrupt as it begins
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-
-        return self._read(read)
+        return self._read(lambda db: db.in_transaction_of("BEGIN", lambda: action(db)))
 
     def _refuse_unfollowed(self, db: Connection) -> None:
         if not chain.is_followed(db):

@@ -4,7 +4,6 @@ unstack, stack, T or swaplevel, or after the selection of one row or column."""
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations, product
 from typing import Any
@@ -27,26 +26,28 @@ FEW = 4
 CHOICES = 1000
 #: What to write instead of a selection that drops labels.
 KEEP_LABELS = "A list keeps the labels: answer.loc[['x']], answer[['mean']]."
-#: The last answers by several labels: `Series.unstack` loses `attrs`. They hold no rows.
-_unstackable: deque[Record | RecordBundle] = deque(maxlen=64)
-
 #: A level of labels: its name, and its label for each number, row by row.
 Level = tuple[Any, list[Any]]
 
 
 def remember(answer: Any, record: Record | RecordBundle) -> None:
-    """Keep the record of an answer whose columns can be unstacked; not of an audit or preview."""
-    is_asked = not getattr(record, "preview", False) and not here().slot.is_scratch
-    if is_asked and answer.index.nlevels > 1 and answer.size <= MOST:
-        _unstackable.append(record)
+    """Keep the record of an answer whose columns can be unstacked, which loses `attrs`, with the
+    session; not of an audit or preview."""
+    slot = here().slot
+    is_asked = not getattr(record, "preview", False) and not slot.is_scratch
+    if is_asked and slot.session and answer.index.nlevels > 1 and answer.size <= MOST:
+        slot.session._unstackable.append(record)
 
 
 def recalled(table: Any, match: Callable[[Any, Any], ShownFigures | None]) -> ShownFigures | None:
     """What a table without a token shows of a late answer, if all that it may be of agree."""
     is_table = isinstance(table, pd.DataFrame | pd.Series)
-    if not is_table or table.attrs or table.size > MOST or not tells(_flat(table)):
+    running = here().slot.session
+    if not is_table or table.attrs or table.size > MOST or not running:
         return None
-    each = (match(table, record) for record in list(_unstackable))
+    if not tells(_flat(table)):
+        return None
+    each = (match(table, record) for record in list(running._unstackable))
     found = {_told(shown): shown for shown in reversed([s for s in each if s is not None])}
     return next(iter(found.values())) if len(found) == 1 else None
 
@@ -62,9 +63,14 @@ def unstack_whole(table: Any) -> str:
 
 
 def _told(shown: ShownFigures) -> str:
-    """What is said of the numbers shown: equal for two answers that hold one release."""
-    figures = shown.figures()
-    return repr((figures.errors, figures.lows, figures.highs, figures.units))
+    """What is said of the numbers shown, and of which data: equal for two answers that hold one
+    release."""
+    record, figures = shown.record, shown.figures()
+    parts = record.components.values() if isinstance(record, RecordBundle) else [record]
+    asked = {
+        f"{each._query.source.version} {each._query.name}" for each in parts if shown.of(each).size
+    }
+    return repr((sorted(asked), figures.errors, figures.lows, figures.highs, figures.units))
 
 
 def rearranged(

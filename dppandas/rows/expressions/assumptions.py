@@ -134,10 +134,11 @@ class _Assumptions:
         for operand, values in pairs:
             known = operand.known_keys(self.facts.domain, self.facts.schema)
             if known is not None and (slip := misspelt(values, known.labels)):
-                given, meant = map(quoted, slip)
+                # Only the declared label is quoted: the other may have been read from a column.
                 self._refuse(
-                    f"{given} isn't among the declared keys of {operand}. Did you mean {meant}? If "
-                    "both exist, declare both, or ask for both: keys=[…], or .isin([…]).", "",
+                    f"a label that isn't among the declared keys of {operand} is asked for. Did "
+                    f"you mean {quoted(slip[1])}? If both exist, declare both, or ask for both: "
+                    "keys=[…], or .isin([…]).", "",
                 )  # fmt: skip
                 return
 

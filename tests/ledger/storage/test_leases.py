@@ -21,6 +21,7 @@ from waiting import LIMIT
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
 from dppandas.errors import ReleaseFailed, SessionError
+from dppandas.ledger.storage import locks
 from dppandas.ledger.storage.leases import Claim, Taken
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import Store
@@ -285,6 +286,27 @@ def test_an_interrupt_in_the_scan_frees_the_lease(running: Any, monkeypatch: Any
             p.count(epsilon=1)
     assert isinstance(elsewhere(lambda: p.count(epsilon=1)), int)
     assert [e.status for e in running.ledger._charges()] == ["charged", "released"]
+
+
+def test_a_second_interrupt_frees_the_lease_too(tmp_path: Path, monkeypatch: Any) -> None:
+    """Found: one that came as the claim ended left it for good, and others waited for ever."""
+    dp.reset()
+    dp.session(epsilon=9, store=tmp_path / "a.ledger")
+    p, end, ended = people(), locks.Hold.answered, []
+
+    def answered(hold: Any, release: int) -> None:
+        ended.append(release)
+        if len(ended) == 1:
+            raise KeyboardInterrupt
+        end(hold, release)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(PandasEngine, "accumulate_rows", raising(KeyboardInterrupt))
+        broken.setattr(locks.Hold, "answered", answered)
+        with pytest.raises(KeyboardInterrupt, match="was charged ε = 1, which stays"):
+            p.count(epsilon=1)
+    assert not any(hold.answering for hold in locks._holds.values())  # other processes look there
+    assert isinstance(elsewhere(lambda: p.count(epsilon=1)), int)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import os
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -24,6 +25,7 @@ from dppandas.errors import ReleaseFailed, SessionError, SourceError, StoreError
 from dppandas.ledger.storage import connections, schema
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import Registered, Store
+from dppandas.ledger.storage.verify import verified
 from dppandas.privacy.accounting.composition import Part
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss
 
@@ -300,6 +302,46 @@ def test_an_interrupted_charge_leaves_the_store_usable(tmp_path: Path) -> None:
     interrupt = raising(KeyboardInterrupt)
     refusal(lambda: store.add([DRAFT], interrupt), error=KeyboardInterrupt)
     assert store.add([DRAFT], agreed)[0].number == 1
+
+
+def test_what_interrupts_a_charge_and_asks_the_ledger_leaves_the_charge_whole(
+    tmp_path: Path,
+) -> None:
+    """Found: a handler of a signal that looked at the ledger took the charge back half way, and the
+    file was damaged from then on."""
+    file = tmp_path / "a.ledger"
+    store, told = SqliteStore(file, TERMS), []
+
+    def meanwhile(before: Loss, after: Loss) -> None:
+        for asks in (lambda: store.caveats, store.sealed, lambda: store.add([DRAFT], agreed)):
+            told.append(refusal(asks, "Let it return, and ask afterwards", StoreError))
+        assert store.count() == 0
+
+    assert store.add([DRAFT], meanwhile)[0].number == 1
+    assert len(told) == 3
+    assert (store.count(), store.caveats.accepted) == (1, ())
+    assert verified(file).is_sound
+
+
+def test_an_interrupt_as_the_log_is_emptied_keeps_nobody_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a.ledger"
+    store, execute = SqliteStore(file, TERMS), connections.Connection.execute
+
+    def late(db: Any, *query: Any) -> Any:
+        done = execute(db, *query)
+        if query[0] == "BEGIN IMMEDIATE" and not db.is_inside:
+            raise KeyboardInterrupt  # before anybody knows that it has begun
+        return done
+
+    store.add([DRAFT], agreed)
+    with monkeypatch.context() as patched:
+        patched.setattr(connections.Connection, "execute", late)
+        refusal(store._empty_log, error=KeyboardInterrupt)
+    db = sqlite3.connect(file, timeout=LIMIT)
+    db.execute("BEGIN IMMEDIATE")
+    db.close()
 
 
 # --- processes ------------------------------------------------------------------------------------

@@ -130,3 +130,19 @@ def test_a_plot_of_a_column_has_its_own_error_bars(p: Any) -> None:
                 assert {*drawn} <= {(round(a, 9), round(b, 9)) for a, b in flat.tolist()}
                 assert len(drawn) == len(values)
     plt.close("all")
+
+
+def test_an_answer_is_not_taken_for_one_of_other_data(p: Any) -> None:
+    """Found: a second source's answer with the same numbers was taken for the first one's, and
+    `refine` was charged to that."""
+    other = dp.protect(pd.DataFrame(ROWS.to_dict("list")), "other", domain=DOMAIN)
+    asked = [
+        each.groupby(["town", "kind"])["town"].nunique(keys=["x", "y"], epsilon=50)
+        for each in (p, other)
+    ]
+    assert asked[0].tolist() == asked[1].tolist()
+    assert [dp.record(each).source for each in asked] == ["rearranged", "other"]
+    refusal(lambda: dp.record(asked[1].unstack()), "no release record", RecordError)
+    dp.reset()
+    dp.session(epsilon=100)
+    refusal(lambda: dp.record(asked[1].unstack()), "no release record", RecordError)

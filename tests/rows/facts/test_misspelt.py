@@ -40,7 +40,9 @@ def test_a_misspelt_label_is_refused_before_the_charge() -> None:
     for name, ask in ASKS.items():
         with noted(name):
             said = refusal(lambda ask=ask: ask(p, "Bregen"), "Did you mean 'Bergen'")
-            assert "'Bregen' isn't among the declared keys of city" in said
+            assert "isn't among the declared keys of city" in said
+            if name not in ("partition", "query", "a mask", "isin", "map"):  # in the question
+                assert "Bregen" not in said  # keys may have been read from a column
     with dp.preview():
         refusal(lambda: ASKS["query"](p, "bergen"), "Did you mean 'Bergen'")
     assert dp.ledger().spent == 0
