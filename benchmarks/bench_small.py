@@ -18,6 +18,7 @@ import pandas as pd
 from bench_measure import Result, Work, alone, versus
 from bench_tasks import EPSILON
 
+import dppandas as dp
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.privacy.mechanisms.selection import PermuteAndFlip
 from dppandas.privacy.sampling import inverse_cdf, samplers
@@ -42,6 +43,12 @@ def on_latency(repeats: int) -> Iterator[Result]:
         repeats=11,
         calls=25,
     )
+    yield alone("df.dp of 1,000 rows", lambda: small.dp, 0.08, calls=1000)
+    texts = pd.DataFrame({"t": [f"label {i % 10_000}" for i in range(10_000)]})
+    dp.reset()
+    held = dp.protect(texts, name="texts", domain={"t": [f"label {i}" for i in range(10_000)]})
+    query = dp.record(held["t"].value_counts(epsilon=EPSILON))._query
+    yield alone("key of 10,000 labels", lambda: query.key, 5, calls=10)
     pandas, ours = _imports(repeats)
     yield Result("import dppandas, beyond pandas", ours, None, 150)
     yield Result("import dppandas / import pandas", ours, pandas, 0.12)

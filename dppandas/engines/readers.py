@@ -25,11 +25,15 @@ from .sharing import written
 
 
 class Columns:
-    """A DataFrame's columns. The frame itself is only shown to a function that the caller wrote."""
+    """A DataFrame's columns. The frame itself is only shown to a function that the caller wrote.
 
-    def __init__(self, frame: pd.DataFrame) -> None:
+    names : of its columns, where somebody has read them.
+    """
+
+    def __init__(self, frame: pd.DataFrame, names: Sequence[Any] | None = None) -> None:
         self._frame = frame
-        self._positions = {name: i for i, name in enumerate(frame.columns)}
+        each = frame.columns if names is None else names
+        self._positions = {name: i for i, name in enumerate(each)}
         self._made: dict[Any, Vector] = {}
         self._lock = RLock()
         self.rows = len(frame)

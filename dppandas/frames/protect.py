@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ..engines.pandas import PandasEngine
+from ..engines.readers import Columns
 from ..errors import LineageError, QueryError, SourceError, hide_internals, quoted
 from ..ledger.canonical import FORM
 from ..ledger.storage.store import Registered
@@ -39,7 +40,7 @@ from .series import PrivateSeries
 from .sources.base import Given, Own
 from .sources.dask_frames import DaskFrame, is_of_dask
 from .sources.given import given
-from .sources.pandas_frames import ordered_columns
+from .sources.pandas_frames import ordered_among
 
 #: The terms of a source, by name: its unit and its version.
 Terms = dict[str, object]
@@ -312,8 +313,8 @@ def _is_row(unit: Any, columns: list[Any]) -> bool:
 
 def _named_once(names: list[Any]) -> None:
     lasting_names(names)
-    twice = sorted({str(name) for name, times in Counter(names).items() if times > 1})
-    if twice:
+    if len(set(names)) < len(names):
+        twice = sorted({str(name) for name, times in Counter(names).items() if times > 1})
         raise QueryError(f"several columns have the same name: {twice}. Rename them first.")
 
 
@@ -368,10 +369,10 @@ def _series(series: pd.Series, row_level: bool, kinds: Any) -> PrivateSeries:
     name = "values" if series.name is None else series.name
     declared = parse_kinds({name: kinds} if isinstance(kinds, str) else kinds, [name])
     source = replace(source, **_known({name: of_dtype(series.dtype)}, declared))
-    whole = series.to_frame(name)
+    whole = Columns(series.to_frame(name), [name])
     engine = PandasEngine(whole, source.unit, entropy.key())
     table = Table(source, engine, series, row_level, refusal)
-    held = _columns([name], ordered_columns(whole), declared)
+    held = _columns([name], ordered_among([name], [series.dtype]), declared)
     return PrivateSeries(table, series.name, held[name], None)
 
 

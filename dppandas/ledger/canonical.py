@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from hashlib import blake2b
 from typing import Any
 from uuid import UUID
@@ -20,10 +21,11 @@ from uuid import UUID
 import numpy as np
 import pandas as pd
 
+from ..privacy.accounting.losses import Delta, Epsilon, Rho
 from ..rows.facts.keys import is_missing
 from ..rows.values import MISSING, canonical, name
-from ..rows.values.cells import are_small
-from ..rows.values.families import OPAQUE
+from ..rows.values.cells import are_simple
+from ..rows.values.families import LETTERS, MOST_BITS, MOST_CHARACTERS, OPAQUE
 
 #: The texts of parts that were met before, by their ids.
 Memo = dict[int, tuple[Any, str]]
@@ -32,7 +34,7 @@ Memo = dict[int, tuple[Any, str]]
 #: are read, its class counts up its ``reading``.
 FORM = 2
 
-#: The text of this many whole numbers or more is made in a faster way.
+#: The text of this many strings or whole numbers, or more, is made in a faster way.
 MANY = 100
 
 
@@ -49,8 +51,19 @@ class NoCanonicalText(TypeError):
 
 def key(*parts: Any) -> str:
     """A short name of some values, the same for equal values and for no others."""
-    said = text((FORM, *parts), {}).encode("utf-8", "surrogatepass")
-    return blake2b(said, digest_size=16).hexdigest()
+    return key_after(prefix(), *parts)
+
+
+def prefix(*parts: Any) -> str:
+    """What the texts of keys have in common that begin with these values, for `key_after`."""
+    return "(" + ",".join(map(text, (FORM, *parts)))
+
+
+def key_after(prefix: str, *parts: Any) -> str:
+    """The `key` of the values of a prefix and some more."""
+    memo: Memo = {}
+    said = ",".join((prefix, *(text(part, memo) for part in parts)))
+    return blake2b(f"{said})".encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def text(value: Any, memo: Memo | None = None) -> str:
@@ -59,6 +72,20 @@ def text(value: Any, memo: Memo | None = None) -> str:
     ``memo`` holds the texts of parts that were met before: a residual is a part of many sums.
     """
     memo = {} if memo is None else memo
+    kind = type(value)
+    if kind is str and len(value) <= MOST_CHARACTERS:
+        return f"{len(value) + 1}:{LETTERS['text']}{value}"
+    if id(kind) in _EXACT:  # by id, since a class may override its hash
+        return _number(value)
+    if value is None or kind is bool:
+        return _ALONE[value]
+    if kind is tuple and len(value) < MANY:
+        return "(" + ",".join([text(part, memo) for part in value]) + ")"
+    if is_dataclass(kind):
+        if id(value) not in memo:
+            # with the value, so that no other value gets its id
+            memo[id(value)] = value, _fields(value, memo)
+        return memo[id(value)][1]
     if isinstance(value, enum.Enum):
         return f"{canonical_name(type(value))}.{value.name}"
     if isinstance(value, _CELLS):  # ε, δ and ρ too, which are fractions
@@ -68,8 +95,8 @@ def text(value: Any, memo: Memo | None = None) -> str:
     if isinstance(value, datetime.tzinfo):
         return f"z{text(str(value))}"
     if isinstance(value, tuple | list):
-        if len(value) >= MANY and are_small(value):
-            return f"({_small(value)})"
+        if len(value) >= MANY and are_simple(value):
+            return f"({_simple(value)})"
         return "(" + ",".join(text(part, memo) for part in value) + ")"
     if isinstance(value, Mapping):
         return "{" + ",".join(sorted(f"{text(k)}:{text(v)}" for k, v in value.items())) + "}"
@@ -77,29 +104,30 @@ def text(value: Any, memo: Memo | None = None) -> str:
         return "{" + ",".join(sorted(map(text, value))) + "}"
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufSU":
         return f"a{value.dtype.kind}{value.shape}{text(value.ravel().tolist())}"
-    if is_dataclass(value) and not isinstance(value, type):
-        if id(value) not in memo:
-            # with the value, so that no other value gets its id
-            memo[id(value)] = value, _fields(value, memo)
-        return memo[id(value)][1]
     raise NoCanonicalText(f"a {type(value).__name__} has no canonical text")
 
 
 def _fields(value: Any, memo: Memo) -> str:
     """A dataclass by its name and the fields that distinguish it; sorted if their order means
     nothing."""
-    name = canonical_name(type(value))
+    kind: Any = type(value)
+    name = canonical_name(kind)
     if (reading := getattr(value, "reading", 1)) > 1:
         name = f"{name}@{reading}"
-    hidden = getattr(value, "not_asked", ())
     if getattr(value, "commutes", False):
-        said = sorted({text(part, memo) for part in _flat(value, type(value))})
+        said = sorted({text(part, memo) for part in _flat(value, kind)})
         if len(said) == 1:
             return said[0]
     else:
-        names = (f.name for f in fields(value) if f.name not in hidden)
-        said = [text(getattr(value, name), memo) for name in names]
+        said = [text(getattr(value, each), memo) for each in _names(kind)]
     return f"{name}({','.join(said)})"
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    """The fields that distinguish the instances of a dataclass."""
+    hidden = getattr(kind, "not_asked", ())
+    return tuple(each.name for each in fields(kind) if each.name not in hidden)
 
 
 def _flat(value: Any, kind: Any) -> list[Any]:
@@ -120,10 +148,28 @@ _CELLS = (
 _HEADS = [f"{digits + len('n/1')}:n" for digits in range(18)]
 
 
-def _small(values: Sequence[int]) -> str:
-    """The texts of whole numbers of 64 bits, the same as those of `_cell`, but all at once."""
+def _simple(values: Sequence[Any]) -> str:
+    """The texts of strings, or of whole numbers of 64 bits: those of `_cell`, but all at once."""
+    if isinstance(values[0], str):
+        letter = LETTERS["text"]
+        return ",".join([f"{len(value) + 1}:{letter}{value}" for value in values])
     each = ("%x " * len(values) % tuple(values)).split()
     return "/1,".join([_HEADS[len(digits)] + digits for digits in each]) + "/1"
+
+
+#: Types of numbers, most of which mean themselves: by their ids.
+_EXACT = frozenset(map(id, (int, float, Fraction, Epsilon, Delta, Rho)))
+
+
+def _number(value: Any) -> str:
+    """The text of a number, the same as that of `_cell`, but in one step."""
+    try:
+        top, bottom = value.as_integer_ratio()
+    except (OverflowError, ValueError):  # infinite, or NaN
+        return _cell(value)
+    if max(top.bit_length(), bottom.bit_length()) > MOST_BITS:
+        return _cell(value)
+    return _sized(f"{LETTERS['number']}{top:x}/{bottom:x}")
 
 
 def _cell(value: Any) -> str:
@@ -131,9 +177,15 @@ def _cell(value: Any) -> str:
     cell = canonical(value)
     if cell == OPAQUE or (cell == MISSING and not is_missing(value)):
         raise NoCanonicalText(f"a {type(value).__name__} is beyond the limits of cells")
-    said = name(cell)
+    return _sized(name(cell))
+
+
+def _sized(said: str) -> str:
     return f"{len(said)}:{said}"
 
+
+#: The texts of what has few values.
+_ALONE = {value: _cell(value) for value in (None, False, True)}
 
 # --- answers --------------------------------------------------------------------------------------
 

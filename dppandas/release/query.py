@@ -91,6 +91,18 @@ class Source:
         """The public facts about its columns."""
         return Facts(self.domain, self.schema, self.undeclared or {})
 
+    @cached_property
+    def key_prefix(self) -> str:
+        """What the keys of all its queries have in common; "" if they have none, because its rows
+        can't be known to be the same."""
+        if not self.verified or self.trusted or self.made is None:
+            return ""
+        unit = self.unit.column, self.unit.max_rows
+        try:
+            return canonical.prefix(self.name, self.version, unit, self.made)
+        except canonical.NoCanonicalText:  # such as a unit column of a strange name
+            return ""
+
     @property
     def lineage(self) -> str:
         return "verified" if self.verified else f"asserted{self.trusted}"
@@ -203,13 +215,10 @@ class Query:
         return self._of_source(self.need, *what)
 
     def _of_source(self, need: Need, *what: Any) -> str:
-        source = self.source
-        if not source.verified or source.trusted or source.made is None:
+        if not (prefix := self.source.key_prefix):
             return ""
-        unit = (source.unit.column, source.unit.max_rows)
         try:
-            what = *what, *lists_as_read(source, need)
-            return canonical.key(source.name, source.version, unit, source.made, *what)
+            return canonical.key_after(prefix, *what, *lists_as_read(self.source, need))
         except canonical.NoCanonicalText:
             return ""
 

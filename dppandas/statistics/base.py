@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, wraps
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +32,29 @@ Floats = npt.NDArray[np.float64]
 BranchKernel = Callable[[Sequence[Chunk], Expression | None], Any]
 RowPass = Callable[[BranchKernel, Callable[[], Accumulator]], Any]
 
+T = TypeVar("T")
+
+#: What follows from a statistic's fields, is asked for several times in a release, and so is found
+#: once: in each class, without a word there.
+FOUND_ONCE = ("expressions", "grids", "l1", "linf", "size")
+
 #: Every statistic there is: a new one joins the neighbour suite by being defined.
 REGISTRY: list[type[Statistic]] = []
+
+
+def _once(method: Callable[[Any], T]) -> Callable[[Any], T]:
+    """A method that keeps what it finds beside the fields of a frozen object: out of equality,
+    hashes, keys and pickles, which read fields only."""
+    name = f"{method.__qualname__}()"  # with the class, which may ask its base for the same
+
+    @wraps(method)
+    def find(self: Any) -> T:
+        known: dict[str, T] = self.__dict__
+        if name not in known:
+            known[name] = method(self)
+        return known[name]
+
+    return find
 
 
 @dataclass(frozen=True)
@@ -64,6 +85,13 @@ class Statistic(ABC):
 
     def __init_subclass__(cls, registered: bool = True) -> None:
         cls.methods = vars(cls).get("methods", ())
+        for name in FOUND_ONCE:
+            own: Any = vars(cls).get(name)
+            if isinstance(own, property):
+                getter: Any = own.fget
+                setattr(cls, name, property(_once(getter)))
+            elif callable(own):
+                setattr(cls, name, _once(own))
         if registered:
             REGISTRY.append(cls)
 
@@ -92,6 +120,7 @@ class Statistic(ABC):
         """Whether more rows never lower an integer."""
         return True
 
+    @_once
     def expressions(self) -> tuple[Expression, ...]:
         """What the kernel evaluates for each row: by default the labels and the operands."""
         return (*self.cells.by, *getattr(self, "operands", ()))

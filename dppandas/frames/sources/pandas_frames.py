@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
 from ...engines.readers import Columns
 from ...rows.facts.keys import is_missing
-from ...rows.facts.kinds import of_columns
+from ...rows.facts.kinds import of_dtype
 from .base import Given, InMemory, Own
 
 
 class PandasFrame(Given):
-    """A DataFrame of pandas."""
+    """A DataFrame of pandas, whose names and dtypes are read once: pandas is slow at both."""
 
     def __init__(self, df: pd.DataFrame) -> None:
-        self.names = list(df.columns)
+        self.names, dtypes = list(df.columns), df.dtypes.tolist()
         self.whole, self.times = with_times(df)
-        self.kinds = of_columns(self.whole)
-        self.ordered = ordered_columns(df)
+        self.ordered = ordered_among(self.names, dtypes)
         self.levels = index_levels(df)
-        self._df = df
+        self._df, self._columns = df, self.names
+        if self.times is not None:
+            self._columns, dtypes = [*self.names, self.times], [*dtypes, df.index.dtype]
+        self.kinds = dict(zip(self._columns, map(of_dtype, dtypes), strict=True))
 
     @property
     def attrs(self) -> dict[Any, Any]:
@@ -29,20 +32,19 @@ class PandasFrame(Given):
 
     def own(self) -> Own:
         # not a lazy copy: .array writes around pandas' copy-on-write
-        return InMemory(Columns(self.whole.copy(deep=True)))
+        return InMemory(Columns(self.whole.copy(deep=True), self._columns))
 
     def shared(self) -> Own:
-        # a copy, so that the columns stay as they were checked, whatever happens to the frame
-        return InMemory(Columns(self.whole.copy(deep=False)))
+        return InMemory(Columns(self.whole, self._columns))
 
 
 def with_times(df: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
-    """A frame with its index of times as one more column, and the name of that; None for others."""
-    index = df.index
+    """A copy of a frame, so that its columns stay as they are, with its index of times as one more
+    column, and the name of that; None for others."""
+    index, whole = df.index, df.copy(deep=False)
     name = "index" if is_missing(index.name) else index.name
     if not isinstance(index, pd.DatetimeIndex) or name in df.columns:
-        return df, None
-    whole = df.copy(deep=False)
+        return whole, None
     whole.insert(len(df.columns), name, index)
     return whole, name
 
@@ -52,7 +54,7 @@ def index_levels(df: pd.DataFrame) -> tuple[Any, ...]:
     return tuple(name for name in df.index.names if name is not None)
 
 
-def ordered_columns(df: pd.DataFrame) -> frozenset[Any]:
+def ordered_among(columns: Sequence[Any], dtypes: Sequence[Any]) -> frozenset[Any]:
     """The columns of ordered categories."""
-    dtypes = zip(df.columns, df.dtypes.tolist(), strict=True)
-    return frozenset(name for name, dtype in dtypes if getattr(dtype, "ordered", None) is True)
+    pairs = zip(columns, dtypes, strict=True)
+    return frozenset(name for name, dtype in pairs if getattr(dtype, "ordered", None) is True)

@@ -167,9 +167,11 @@ def are_small(values: Collection[Any]) -> bool:
 def are_simple(values: Collection[Any]) -> bool:
     """Whether all are ints of 64 bits, or all texts within the limits: values that mean themselves
     and are equal as in Python."""
-    if set(map(type, values)) == {str}:
-        return max(map(len, values)) <= MOST_CHARACTERS
-    return are_small(values)
+    if type(next(iter(values), None)) is not str:
+        return are_small(values)
+    if set(map(type, values)) != {str}:
+        return False
+    return max(map(len, values)) <= MOST_CHARACTERS
 
 
 def _numpy_number(cell: Any, room: _Room) -> Cell:
