@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,10 +16,12 @@ from ..columns.periods import is_grouper
 from ..columns.private_rows import PrivateTable, once, same_rows
 from ..errors import QueryError, quoted
 from ..privacy.accounting.losses import AskOptions
+from ..release.answers.shapes import Counted
 from ..release.asking import release_method
 from ..release.blocks.bundle import Name, ReleaseBundle
 from ..release.query import same_value
 from ..release.request import Request
+from ..release.unreleased import Unreleased
 from ..rows import query_string
 from ..statistics import Layout
 from .answers import several
@@ -36,9 +39,42 @@ Sides = tuple[list[Any], list[Any]]
 OFFERED = (*(name for name in several.AGGREGATED if name != "nunique"), "quantile")
 
 
-class PivotMethods(CrosstabMethods):
+class PivotMethods(CrosstabMethods[Counted]):
     """The pivot tables of a frame."""
 
+    @typing.overload
+    def pivot_table(
+        self,
+        values: Any = None,
+        index: Any = None,
+        columns: Any = None,
+        aggfunc: Any = "mean",
+        fill_value: object = None,
+        margins: bool = False,
+        *,
+        margins_name: str = "All",
+        dropna: bool = True,
+        observed: bool = True,
+        keys: object = None,
+        bounds: object = None,
+    ) -> Unreleased[pd.DataFrame] | ReleaseBundle[pd.DataFrame]: ...
+    @typing.overload
+    def pivot_table(
+        self,
+        values: Any = None,
+        index: Any = None,
+        columns: Any = None,
+        aggfunc: Any = "mean",
+        fill_value: object = None,
+        margins: bool = False,
+        *,
+        margins_name: str = "All",
+        dropna: bool = True,
+        observed: bool = True,
+        keys: object = None,
+        bounds: object = None,
+        **ways: Unpack[AskOptions],
+    ) -> pd.DataFrame: ...
     @release_method
     def pivot_table(
         self,

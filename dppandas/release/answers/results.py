@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import typing
 from functools import partial
 from io import StringIO
 from types import SimpleNamespace
-from typing import Any, Unpack, cast
+from typing import Any, Self, Unpack, cast
 
 import numpy as np
 import pandas as pd
@@ -60,12 +61,13 @@ class _Released:
         until: object = None,
         looks: object = None,
         **more: Unpack[ReleaseOptions],
-    ) -> Any:
+    ) -> Self:
         """See `Record.refine`.
 
         *Guarantee*: as there.
         """
-        return self._record.refine(epsilon=epsilon, until=until, looks=looks, **more)
+        refined: Self = self._record.refine(epsilon=epsilon, until=until, looks=looks, **more)
+        return refined
 
     def _plainly(self) -> Any:
         """The value alone."""
@@ -269,6 +271,10 @@ def label(record: Record, value: Any) -> Any:
     return value if is_plain else _carrying(kinds[0], value, record)
 
 
+@typing.overload
+def record(result: _Released | TestedValue | Record) -> Record: ...
+@typing.overload
+def record(result: object) -> Any: ...
 @hide_internals
 def record(result: Any) -> Any:
     """The release record of a result: query, mechanism, scale, loss, lineage, cell, time.

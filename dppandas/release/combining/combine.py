@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Unpack
@@ -14,6 +15,7 @@ from ...privacy.accuracy.combined import CombinedNoise, is_additive
 from ...privacy.mechanisms.selection import Selection
 from ..answers import results
 from ..answers.records import Record
+from ..answers.shapes import Answer
 from ..blocks import split
 from ..query import Query
 from ..release import release
@@ -23,6 +25,10 @@ from . import same_rows
 from .looks import bought, joined, was_stopped
 
 
+@typing.overload
+def combine(*answers: Record) -> Any: ...
+@typing.overload
+def combine(*answers: Answer) -> Answer: ...
 @hide_internals
 def combine(*answers: Any) -> Any:
     """Combine releases of one query into one answer, which is more accurate than each and free.
