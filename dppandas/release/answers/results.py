@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import typing
 from functools import partial
 from io import StringIO
 from types import SimpleNamespace
@@ -271,10 +270,6 @@ def label(record: Record, value: Any) -> Any:
     return value if is_plain else _carrying(kinds[0], value, record)
 
 
-@typing.overload
-def record(result: _Released | TestedValue | Record) -> Record: ...
-@typing.overload
-def record(result: object) -> Any: ...
 @hide_internals
 def record(result: Any) -> Any:
     """The release record of a result: query, mechanism, scale, loss, lineage, cell, time.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 from ...engines.base import Engine
 from ...errors import QueryError, SourceError, hide_internals, quoted
@@ -15,7 +15,6 @@ from ...privacy.accuracy.combined import CombinedNoise, is_additive
 from ...privacy.mechanisms.selection import Selection
 from ..answers import results
 from ..answers.records import Record
-from ..answers.shapes import Answer
 from ..blocks import split
 from ..query import Query
 from ..release import release
@@ -24,11 +23,13 @@ from ..ways import Ways
 from . import same_rows
 from .looks import bought, joined, was_stopped
 
+T = TypeVar("T")
+
 
 @typing.overload
 def combine(*answers: Record) -> Any: ...
 @typing.overload
-def combine(*answers: Answer) -> Answer: ...
+def combine(*answers: T) -> T: ...
 @hide_internals
 def combine(*answers: Any) -> Any:
     """Combine releases of one query into one answer, which is more accurate than each and free.
