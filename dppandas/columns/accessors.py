@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -68,7 +68,7 @@ class TextMethods(Accessor[C]):
     """
 
     @hide_internals
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Callable[[], C]:
         if name in _PLAIN_TESTS:
             return self._plain(name, TextTest)
         if name in _PLAIN_MAPS:
@@ -78,7 +78,7 @@ class TextMethods(Accessor[C]):
         offered = ", ".join(dict.fromkeys([*MAPS, *TESTS]))
         raise refusals.refuse(self, "private strings", offered, name, known=refusals.TEXTS)
 
-    def _plain(self, name: str, kind: type[TextMap] | type[TextTest]) -> Any:
+    def _plain(self, name: str, kind: type[TextMap] | type[TextTest]) -> Callable[[], C]:
         """A method without arguments."""
 
         def method() -> C:

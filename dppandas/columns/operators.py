@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -129,6 +129,16 @@ class ColumnOperators(PrivateTable):
         is_named = not isinstance(other, ColumnOperators) or repr(other.name) == repr(self.name)
         name = self.name if is_named else None
         return type(self)(self._table, name, expression, self._where)
+
+    if TYPE_CHECKING:  # set below, by name
+
+        def add(
+            self, other: Any, level: Any = None, fill_value: Any = None, axis: Any = 0
+        ) -> Self: ...
+
+        eq = ne = lt = le = gt = ge = sub = subtract = mul = multiply = add
+        div = divide = truediv = floordiv = mod = pow = add
+        radd = rsub = rmul = rdiv = rtruediv = rfloordiv = rmod = rpow = add
 
     __eq__ = _operator("==")[0]  # type: ignore[assignment]
     __ne__ = _operator("!=")[0]  # type: ignore[assignment]

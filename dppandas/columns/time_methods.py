@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -45,7 +45,11 @@ class TimeMethods(Accessor[C]):
 charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
     """
 
-    @hide_internals
+    if TYPE_CHECKING:  # jedi, told of a column, would follow it in a circle
+
+        def __getattr__(self, name: str) -> C: ...
+
+    @hide_internals  # type: ignore[no-redef]
     def __getattr__(self, name: str) -> Any:
         if name in PARTS or (name in DURATIONS and name != "total_seconds"):
             return self._new(TimePart(self._operand, name))

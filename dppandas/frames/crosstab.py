@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from typing import Any, Unpack
 
 import pandas as pd
@@ -9,7 +10,10 @@ import pandas as pd
 from ..errors import QueryError, hide_internals, is_one_of, quoted
 from ..ledger.questions import Question
 from ..privacy.accounting.losses import AskOptions, ReleaseOptions, with_options_named
+from ..release.answers.results import ReleasedInt
+from ..release.answers.shapes import Counted
 from ..release.asking import release_method
+from ..release.unreleased import Unreleased
 from ..release.wording import operand, verb_of
 from ..statistics import Contingency, Layout
 from .answers.summaries import Covariances
@@ -17,9 +21,34 @@ from .grouping import names_of
 from .series import PrivateSeries
 
 
-class CrosstabMethods(Covariances):
+class CrosstabMethods(
+    Covariances[Counted, "pd.Series[Any]", pd.DataFrame, pd.DataFrame, ReleasedInt]
+):
     """The answers of a frame by keys of rows and keys of columns."""
 
+    @typing.overload
+    def crosstab(
+        self,
+        index: Any,
+        columns: Any,
+        *,
+        keys: object = None,
+        normalize: bool | str = False,
+        margins: bool = False,
+        margins_name: str = "All",
+    ) -> Unreleased[pd.DataFrame]: ...
+    @typing.overload
+    def crosstab(
+        self,
+        index: Any,
+        columns: Any,
+        *,
+        keys: object = None,
+        normalize: bool | str = False,
+        margins: bool = False,
+        margins_name: str = "All",
+        **ways: Unpack[AskOptions],
+    ) -> pd.DataFrame: ...
     @release_method
     def crosstab(
         self,
@@ -109,6 +138,27 @@ def _column_of(given: object, otherwise: str) -> str:
     return f"frame[{name!r}]" if isinstance(name, str) else f"frame[{otherwise!r}]"
 
 
+@typing.overload
+def crosstab(
+    index: Any,
+    columns: Any,
+    *,
+    keys: object = None,
+    normalize: bool | str = False,
+    margins: bool = False,
+    margins_name: str = "All",
+) -> Unreleased[pd.DataFrame]: ...
+@typing.overload
+def crosstab(
+    index: Any,
+    columns: Any,
+    *,
+    keys: object = None,
+    normalize: bool | str = False,
+    margins: bool = False,
+    margins_name: str = "All",
+    **ways: Unpack[AskOptions],
+) -> pd.DataFrame: ...
 @with_options_named
 @hide_internals
 def crosstab(

@@ -6,16 +6,21 @@ charged and noised is decided behind `release`.
 
 from __future__ import annotations
 
+import typing
 from html import escape
-from typing import Any, Self, Unpack
+from typing import Any, Literal, Self, Unpack
 
 import pandas as pd
 
 from ..columns import refusals
 from ..columns.private_rows import same_rows
 from ..errors import MissingArgument, QueryError, hide_internals, quoted
-from ..privacy.accounting.losses import AskOptions
+from ..privacy.accounting.losses import AskOptions, Number
+from ..release.answers.results import ReleasedInt
+from ..release.answers.shapes import Counted
 from ..release.asking import release_method
+from ..release.blocks.bundle import ReleaseBundle
+from ..release.unreleased import Unreleased
 from ..release.ways import UNSAID, Ways
 from ..release.wording import told
 from ..rows.expressions import Column, Declared
@@ -35,12 +40,33 @@ from .series import PrivateSeries
 from .tables import PerUnit
 
 
-class PrivateFrame(FrameAggregations):
+class PrivateFrame(FrameAggregations[Counted, "PrivateFrame[pd.Series[int]]"]):
     """Rows about people, which answer only by releases, with the options of `Unreleased.release`.
     It shows its schema, never its rows."""
 
     # what is public
 
+    @typing.overload  # type: ignore[override]
+    def describe(self) -> pd.DataFrame: ...
+    @typing.overload
+    def describe(
+        self,
+        percentiles: object = None,
+        include: object = None,
+        exclude: object = None,
+        *,
+        bounds: object = None,
+    ) -> ReleaseBundle[pd.DataFrame]: ...
+    @typing.overload
+    def describe(
+        self,
+        percentiles: object = None,
+        include: object = None,
+        exclude: object = None,
+        *,
+        bounds: object = None,
+        **ways: Unpack[AskOptions],
+    ) -> pd.DataFrame: ...
     @release_method
     def describe(
         self,
@@ -167,10 +193,10 @@ ask .release(epsilon=…)>
     # units
 
     @hide_internals
-    def per_unit(self) -> PerUnit[PrivateFrame]:
+    def per_unit(self) -> PerUnit[PrivateFrame[ReleasedInt]]:
         """One row for each unit: ``per_unit().agg(spend=("amount", "sum"))``. See `PerUnit`."""
         self._unit_column("per_unit()")
-        return PerUnit(self)
+        return PerUnit(self)  # type: ignore[arg-type]
 
     def _is_unit(self, by: Any) -> bool:
         """Whether this names the unit column, of which no keys are known."""
@@ -196,6 +222,12 @@ ask .release(epsilon=…)>
             )
         return self._table.source.unit.column
 
+    @typing.overload
+    def truncation_shares(self, *, counted: int | None = None) -> Unreleased[pd.Series[float]]: ...
+    @typing.overload
+    def truncation_shares(
+        self, *, counted: int | None = None, **ways: Unpack[AskOptions]
+    ) -> pd.Series[float]: ...
     @release_method
     def truncation_shares(self, *, counted: int | None = None, **ways: Unpack[AskOptions]) -> Any:
         """The shares of rows that max_rows keeps and drops: what truncation changes.
@@ -220,6 +252,32 @@ ask .release(epsilon=…)>
         what = told(f"rows beyond max_rows={most}, of {up_to}")
         return per_unit._question(statistic, what)
 
+    @typing.overload
+    def groupby(
+        self,
+        by: Any,
+        keys: object = None,
+        *,
+        range: object = None,
+        as_index: Literal[True] = True,
+        sort: bool = False,
+        observed: bool = False,
+        dropna: bool = True,
+        delta: Number | None = None,
+    ) -> PrivateGroupBy[pd.DataFrame, pd.Series[Any]]: ...
+    @typing.overload
+    def groupby(
+        self,
+        by: Any,
+        keys: object = None,
+        *,
+        range: object = None,
+        as_index: Literal[False],
+        sort: bool = False,
+        observed: bool = False,
+        dropna: bool = True,
+        delta: Number | None = None,
+    ) -> PrivateGroupBy[pd.DataFrame, pd.DataFrame]: ...
     @release_method
     def groupby(
         self,
@@ -277,7 +335,7 @@ ask .release(epsilon=…)>
         *,
         on: Any = None,
         range: object = None,
-    ) -> PrivateGroupBy:
+    ) -> PrivateGroupBy[pd.DataFrame, pd.Series[Any]]:
         """Group rows by periods of a column of times: ``groupby(pd.Grouper(key=on, freq=rule))``.
 
         rule : the length of periods: D, W, MS, ME, QS, QE, YS, YE and others that `groupby` takes.
@@ -313,7 +371,7 @@ ask .release(epsilon=…)>
     @release_method
     def partition(
         self, by: Any, keys: object = None, *, range: object = None
-    ) -> dict[Any, PrivateFrame]:
+    ) -> dict[Any, PrivateFrame[Counted]]:
         """A private frame for the rows of each declared key: a dict, in declared order.
 
         by, keys, range : as in `groupby`: a column and a list of labels; or a list of columns with

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Self, Unpack
+from typing import Any, Generic, Literal, Self, Unpack
 
 import pandas as pd
 
 from ..columns.rowwise import true
 from ..errors import QueryError, is_one_of
 from ..ledger.questions import Question, Verb
-from ..privacy.accounting.losses import AskOptions, TargetAskOptions
+from ..privacy.accounting.losses import AskOptions, Number, TargetAskOptions
+from ..release.answers.shapes import Counted, Selected
 from ..release.asking import release_method
 from ..release.blocks.bundle import Name, ReleaseBundle, by_row
-from ..release.unreleased import UnreleasedLabel
+from ..release.unreleased import Unreleased, UnreleasedLabel
 from ..release.ways import UNSAID, Ways
 from ..release.wording import operands, verb_of
 from ..rows.expressions import Column, Expression, need, spanned
@@ -49,7 +51,7 @@ def _are_numbers(declared: Declaration | None) -> bool:
 
 
 @with_rows
-class FrameAggregations(Naming, PivotMethods):
+class FrameAggregations(Naming[Selected], PivotMethods[Counted], Generic[Counted, Selected]):
     """A private frame's answers, with one entry for each column or combination of keys."""
 
     def _operands(self) -> dict[Any, Expression]:
@@ -70,7 +72,7 @@ class FrameAggregations(Naming, PivotMethods):
         return dict(zip(self._columns, value.tolist(), strict=True))
 
     def _of_numbers(self) -> Self:
-        return self[self._numeric()]  # type: ignore[no-any-return]
+        return self[self._numeric()]  # type: ignore[return-value]
 
     def _gathered(
         self, values: dict[Name, Any], by_column: bool = False, by_name: bool = False
@@ -86,7 +88,8 @@ class FrameAggregations(Naming, PivotMethods):
         mine = {n: e for n, e in self._columns.items() if unit is None or e != Column(unit)}
         rest = self._with(mine or self._columns, self._where, is_selection=True)
         if include is not None or exclude is not None:
-            return rest if is_one_of(include, ("all",)) else rest.select_dtypes(include, exclude)
+            kept: Any = rest
+            return kept if is_one_of(include, ("all",)) else kept.select_dtypes(include, exclude)  # type: ignore[no-any-return]
         measured = {n: e for n, e in mine.items() if self._is_measured(e, bounds is not None)}
         return self._with(measured, self._where, is_selection=True) if measured else rest
 
@@ -133,6 +136,18 @@ class FrameAggregations(Naming, PivotMethods):
         others = {name: e for name, e in self._columns.items() if name != weights}
         return self._with(others, self._where)
 
+    @typing.overload
+    def count(self, *, weights: None = None, weight_bounds: None = None) -> Unreleased[Counted]: ...
+    @typing.overload
+    def count(
+        self, *, weights: None = None, weight_bounds: None = None, **ways: Unpack[AskOptions]
+    ) -> Counted: ...
+    @typing.overload
+    def count(self, *, weights: object, weight_bounds: object = None) -> Unreleased[Any]: ...
+    @typing.overload
+    def count(
+        self, *, weights: object, weight_bounds: object = None, **ways: Unpack[AskOptions]
+    ) -> Any: ...
     @release_method
     def count(
         self, *, weights: object = None, weight_bounds: object = None, **ways: Unpack[AskOptions]
@@ -155,6 +170,27 @@ class FrameAggregations(Naming, PivotMethods):
         statistic = Sum(Cells(), Layout(integer=False), (weighing.expression,), grids)
         return self._question(statistic, Question(verb_of("count"), options=weighing.options))
 
+    @typing.overload
+    def sum(
+        self,
+        *,
+        bounds: object = None,
+        weights: object = None,
+        weight_bounds: object = None,
+        at_most: object = None,
+        norm: object = None,
+    ) -> Unreleased[pd.Series[Any]]: ...
+    @typing.overload
+    def sum(
+        self,
+        *,
+        bounds: object = None,
+        weights: object = None,
+        weight_bounds: object = None,
+        at_most: object = None,
+        norm: object = None,
+        **ways: Unpack[TargetAskOptions],
+    ) -> pd.Series[Any]: ...
     @release_method
     def sum(
         self,
@@ -217,6 +253,16 @@ class FrameAggregations(Naming, PivotMethods):
         statistic = Count(Cells(), shape, tests, at_most=most, hashed=hashed)
         return self._question(statistic, self._asks("sum of True", (), ("at_most", most)))
 
+    @typing.overload
+    def idxmax(
+        self, axis: Literal[0, "index"] = 0, *, bounds: object = None
+    ) -> Unreleased[Any]: ...
+    @typing.overload
+    def idxmax(
+        self, axis: Literal[0, "index"] = 0, *, bounds: object = None, **ways: Unpack[AskOptions]
+    ) -> Any: ...
+    @typing.overload
+    def idxmax(self, axis: Literal[1, "columns"]) -> PrivateSeries: ...
     @release_method
     def idxmax(
         self,
@@ -251,6 +297,30 @@ class FrameAggregations(Naming, PivotMethods):
             return self._name_of(largest=True)
         return replace(self.sum(bounds=bounds)._selecting(1, "idxmax"), kind=UnreleasedLabel)
 
+    @typing.overload
+    def value_counts(
+        self,
+        subset: Hashable | Sequence[Hashable] = None,
+        normalize: bool = False,
+        sort: bool = True,
+        ascending: bool = False,
+        dropna: bool = True,
+        *,
+        keys: object = None,
+        delta: Number = ...,
+    ) -> Unreleased[pd.Series[Any]]: ...
+    @typing.overload
+    def value_counts(
+        self,
+        subset: Hashable | Sequence[Hashable] = None,
+        normalize: bool = False,
+        sort: bool = True,
+        ascending: bool = False,
+        dropna: bool = True,
+        *,
+        keys: object = None,
+        **ways: Unpack[AskOptions],
+    ) -> pd.Series[Any]: ...
     @release_method
     def value_counts(
         self,
@@ -279,6 +349,6 @@ class FrameAggregations(Naming, PivotMethods):
             raise QueryError("subset= must be a column's name or a list, as in subset=['a', 'b'].")
         if not dropna:
             raise QueryError("dropna=False is for one column. Select it, as in frame['column'].")
-        chosen = self if subset is None else self[names]
+        chosen: Any = self if subset is None else self[names]
         flags = (normalize, sort, ascending, dropna)
         return chosen._value_counts(list(chosen._columns), keys, *flags, said.delta)

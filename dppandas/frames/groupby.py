@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NoReturn, Self, Unpack
+from typing import Any, ClassVar, Generic, NoReturn, Self, Unpack
 
 import pandas as pd
 
@@ -14,7 +15,8 @@ from ..columns.bins import binned
 from ..columns.private_rows import PrivateTable, listed, once
 from ..errors import QueryError, hide_internals, quoted
 from ..ledger.questions import Operand, Question, Verb
-from ..privacy.accounting.losses import NO_DELTA, AskOptions, Delta, parse_delta
+from ..privacy.accounting.losses import NO_DELTA, AskOptions, Delta, Number, parse_delta
+from ..release.answers.shapes import Measured, OfRows
 from ..release.asking import release_method
 from ..release.blocks.bundle import Name
 from ..release.pickles import register_families
@@ -37,7 +39,11 @@ from .partitions import GroupsOneByOne
 from .series import PrivateSeries
 
 
-class PrivateGroupBy(GroupsOneByOne, Covariances):
+class PrivateGroupBy(
+    GroupsOneByOne,
+    Covariances[Measured, Measured, Measured, pd.DataFrame, OfRows],
+    Generic[Measured, OfRows],
+):
     """Private rows grouped by declared keys. Answers have an entry for each key, in that order."""
 
     def __init__(self, table: PrivateTable, by: Grouping, selected: Any = None) -> None:
@@ -57,6 +63,12 @@ class PrivateGroupBy(GroupsOneByOne, Covariances):
     def __repr__(self) -> str:
         return f"<private groups of {listed(self._names)}, {self._groups.described}>"
 
+    @typing.overload
+    def __getitem__(
+        self, key: list[Any] | pd.Index[Any]
+    ) -> PrivateGroupBy[pd.DataFrame, OfRows]: ...
+    @typing.overload
+    def __getitem__(self, key: Hashable) -> PrivateGroupBy[OfRows, OfRows]: ...
     @hide_internals
     def __getitem__(self, key: Any) -> PrivateGroupBy:
         selected = list(key) if isinstance(key, list | pd.Index) else key
@@ -66,7 +78,7 @@ class PrivateGroupBy(GroupsOneByOne, Covariances):
         return type(self)(self, self._by, selected)
 
     @hide_internals
-    def __getattr__(self, name: str) -> PrivateGroupBy:
+    def __getattr__(self, name: str) -> PrivateGroupBy[OfRows, OfRows]:
         if not name.startswith("_") and name in self._columns:
             return self[name]
         if name in ("_obj_with_exclusions", "_grouper"):  # read by pandas' own pivot_table
@@ -176,6 +188,10 @@ class PrivateGroupBy(GroupsOneByOne, Covariances):
         """
         return func(self, *args, **more)
 
+    @typing.overload
+    def size(self) -> Unreleased[OfRows]: ...
+    @typing.overload
+    def size(self, **ways: Unpack[AskOptions]) -> OfRows: ...
     @release_method
     def size(self, **ways: Unpack[AskOptions]) -> Any:
         """The number of rows in each group: an int Series.
@@ -190,6 +206,25 @@ class PrivateGroupBy(GroupsOneByOne, Covariances):
         name = self._selected if self._is_single and not self._by.shown.as_columns else None
         return Layout(integer=True, index=index(self._groups, self._names), name=name)
 
+    @typing.overload
+    def value_counts(
+        self,
+        normalize: bool = False,
+        sort: bool = True,
+        ascending: bool = False,
+        *,
+        keys: object = None,
+    ) -> Unreleased[OfRows]: ...
+    @typing.overload
+    def value_counts(
+        self,
+        normalize: bool = False,
+        sort: bool = True,
+        ascending: bool = False,
+        *,
+        keys: object = None,
+        **ways: Unpack[AskOptions],
+    ) -> OfRows: ...
     @release_method
     def value_counts(
         self,
@@ -212,6 +247,10 @@ class PrivateGroupBy(GroupsOneByOne, Covariances):
         cells, names = self._within(inner), [*self._names, column]
         return self._histogram(cells, names, normalize, order, len(inner))
 
+    @typing.overload
+    def hist(self, bins: Any = 10, range: Any = None) -> Unreleased[OfRows]: ...
+    @typing.overload
+    def hist(self, bins: Any = 10, range: Any = None, **ways: Unpack[AskOptions]) -> OfRows: ...
     @release_method
     def hist(self, bins: Any = 10, range: Any = None, **ways: Unpack[AskOptions]) -> Any:
         """How many values of one column lie in each of some public bins, by group: an int Series
@@ -233,6 +272,12 @@ class PrivateGroupBy(GroupsOneByOne, Covariances):
         what = self._by_group("hist", named, ("bins", said), is_brief=False)
         return self._question(Count(cells, layout), what)
 
+    @typing.overload
+    def nunique(self, dropna: bool = True, *, keys: object = None) -> Unreleased[OfRows]: ...
+    @typing.overload
+    def nunique(
+        self, dropna: bool = True, *, keys: object = None, **ways: Unpack[AskOptions]
+    ) -> OfRows: ...
     @release_method
     def nunique(
         self, dropna: bool = True, *, keys: object = None, **ways: Unpack[AskOptions]
@@ -287,7 +332,7 @@ class UndeclaredCells(Cells):
         return "keys found"
 
 
-class UnknownGroups(PrivateGroupBy):
+class UnknownGroups(PrivateGroupBy[Measured, OfRows]):
     """Private rows grouped by keys found in the data: `PrivateFrame.groupby` with ``delta=``.
 
     Only what follows from sums over the rows of a key answers: counts, sums, means and deviations.
@@ -314,6 +359,10 @@ class UnknownGroups(PrivateGroupBy):
         found = statistics.UndeclaredKeys(Cells(), layout, by, names, delta, inner=inner)
         return super()._question(found, what, UnreleasedGroups)
 
+    @typing.overload
+    def size(self) -> Unreleased[OfRows]: ...
+    @typing.overload
+    def size(self, **ways: Unpack[AskOptions]) -> OfRows: ...
     @release_method
     def size(self, **ways: Unpack[AskOptions]) -> Any:
         """The number of rows in each group that is shown: an int Series.
@@ -392,6 +441,10 @@ def _placed(by: Grouping, shown: GroupLabels) -> Grouping:
     return replace(by, shown=shown)
 
 
+@typing.overload
+def unique(column: Any, *, delta: Number = ...) -> Unreleased[pd.Index[Any]]: ...
+@typing.overload
+def unique(column: Any, *, epsilon: Number, delta: Number = ...) -> pd.Index[Any]: ...
 @hide_internals
 def unique(column: Any, *, epsilon: object = None, delta: object = None) -> Any:
     """`PrivateSeries.unique`, spelled like `pandas.unique`: the labels that many units share.
@@ -409,7 +462,7 @@ def unique(column: Any, *, epsilon: object = None, delta: object = None) -> Any:
             f"dp.unique takes a private column, such as df.dp['city'], not {quoted(column)}. Use "
             "pandas.unique for a plain one."
         )
-    return column.unique(epsilon=epsilon, delta=delta)
+    return column.unique(epsilon=epsilon, delta=delta)  # type: ignore[call-overload]
 
 
 register_families(UndeclaredCells)

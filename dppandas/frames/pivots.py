@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,10 +17,12 @@ from ..columns.private_rows import PrivateTable, once, same_rows
 from ..errors import QueryError, quoted
 from ..ledger.questions import Operand, Question, Verb
 from ..privacy.accounting.losses import AskOptions
+from ..release.answers.shapes import Counted
 from ..release.asking import release_method
 from ..release.blocks.bundle import Name, ReleaseBundle
 from ..release.query import same_value
 from ..release.request import Request
+from ..release.unreleased import Unreleased
 from ..rows import query_string
 from ..statistics import Count, Layout, methods
 from ..statistics.methods import PIVOT
@@ -38,9 +41,42 @@ Sides = tuple[list[Any], list[Any]]
 OFFERED = methods(PIVOT)
 
 
-class PivotMethods(CrosstabMethods):
+class PivotMethods(CrosstabMethods[Counted]):
     """The pivot tables of a frame."""
 
+    @typing.overload
+    def pivot_table(
+        self,
+        values: Any = None,
+        index: Any = None,
+        columns: Any = None,
+        aggfunc: Any = "mean",
+        fill_value: object = None,
+        margins: bool = False,
+        *,
+        margins_name: str = "All",
+        dropna: bool = True,
+        observed: bool = True,
+        keys: object = None,
+        bounds: object = None,
+    ) -> Unreleased[pd.DataFrame] | ReleaseBundle[pd.DataFrame]: ...
+    @typing.overload
+    def pivot_table(
+        self,
+        values: Any = None,
+        index: Any = None,
+        columns: Any = None,
+        aggfunc: Any = "mean",
+        fill_value: object = None,
+        margins: bool = False,
+        *,
+        margins_name: str = "All",
+        dropna: bool = True,
+        observed: bool = True,
+        keys: object = None,
+        bounds: object = None,
+        **ways: Unpack[AskOptions],
+    ) -> pd.DataFrame: ...
     @release_method
     def pivot_table(
         self,

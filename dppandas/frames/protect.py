@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from collections import Counter
 from dataclasses import replace
 from functools import partial
@@ -15,6 +16,7 @@ from ..errors import LineageError, QueryError, SourceError, hide_internals, quot
 from ..ledger.canonical import FORM
 from ..ledger.storage.store import Registered
 from ..privacy.sampling import entropy
+from ..release.answers.results import ReleasedInt
 from ..release.assumed import warn_of_keys
 from ..release.private import Table
 from ..release.query import UNNAMED, Source, Token
@@ -62,7 +64,7 @@ def protect(
     kinds: Any = None,
     materialize: bool = False,
     prune: bool = False,
-) -> PrivateFrame:
+) -> PrivateFrame[ReleasedInt]:
     """Protect a table, and return the private frame to work with.
 
     df : a DataFrame of pandas, Polars, Dask or Spark, a LazyFrame, a table or dataset of Arrow, a
@@ -126,7 +128,7 @@ ask .release(epsilon=…)>
 
 def _framed(
     running: Session, held: ProtectedSource, table: Table, found: Given, declared: Schema
-) -> PrivateFrame:
+) -> PrivateFrame[ReleasedInt]:
     """The private frame of a source, whose token the plain one keeps. After kinds are noted nothing
     is refused, for they can't change again."""
     _check_kinds(running, held.source, declared)
@@ -272,6 +274,14 @@ def _difference(before: Terms, now: Terms) -> str:
     return f"other terms ({'; '.join(other)})" if other else ""
 
 
+@typing.overload
+def private(
+    df: pd.Series[Any], unit: Any = None, max_rows: int | None = None, kinds: Any = None
+) -> PrivateSeries: ...
+@typing.overload
+def private(
+    df: pd.DataFrame, unit: Any = None, max_rows: int | None = None, kinds: Any = None
+) -> PrivateFrame[ReleasedInt]: ...
 @hide_internals
 def private(df: Any, unit: Any = None, max_rows: int | None = None, kinds: Any = None) -> Any:
     """A private frame or column, as ``df.dp`` gives, with types and a choice of the privacy unit.
@@ -341,7 +351,7 @@ def _check_owner(
         )
 
 
-def _frame(df: Any, unit: Any, max_rows: int | None, kinds: Any) -> PrivateFrame:
+def _frame(df: Any, unit: Any, max_rows: int | None, kinds: Any) -> PrivateFrame[ReleasedInt]:
     found = _taken(df)
     columns = found.names
     _named_once(columns)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Sequence
+import typing
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NoReturn, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
 import pandas as pd
 
@@ -17,8 +19,10 @@ from ..errors import QueryError, hide_internals, is_one_of, quoted
 from ..ledger.questions import Question, Verb
 from ..privacy.accounting.losses import AskOptions
 from ..release import foreign
+from ..release.answers.results import ReleasedFloat
 from ..release.asking import release_method
 from ..release.blocks.bundle import Name, ReleaseBundle
+from ..release.unreleased import Unreleased
 from ..release.wording import operand, verb_of
 from ..rows.expressions import Expression, Outside
 from ..rows.facts.bounds import Bounds
@@ -42,13 +46,16 @@ class PrivateSeries(Frequencies):
         return f"<private column {self._expression} of {source.name} ({source.lineage}){filtered}>"
 
     @hide_internals
-    def __getattr__(self, name: builtins.str) -> NoReturn:
+    def _refuse_name(self, name: builtins.str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
         raise refusals.refuse(self, "private columns", answers_of(COLUMN), name)
 
+    if not TYPE_CHECKING:  # which would believe in every name
+        __getattr__ = _refuse_name
+
     @property
-    def loc(self) -> Locator:
+    def loc(self) -> Locator[Self]:
         """The values in the rows of a private mask: ``p["age"].loc[p["sex"] == "f"]``.
         *Stability*: 1, row by row."""
         return Locator(self, has_columns=False)
@@ -119,6 +126,19 @@ class PrivateSeries(Frequencies):
 
     # answers of a single column
 
+    @typing.overload
+    def median(
+        self, *, bounds: object = None, step: object = None, method: object = "exponential"
+    ) -> Unreleased[ReleasedFloat]: ...
+    @typing.overload
+    def median(
+        self,
+        *,
+        bounds: object = None,
+        step: object = None,
+        method: object = "exponential",
+        **ways: Unpack[AskOptions],
+    ) -> ReleasedFloat: ...
     @release_method
     def median(
         self,
@@ -142,6 +162,44 @@ class PrivateSeries(Frequencies):
             return self._smoothly("median", 0.5, bounds)
         return super().median(bounds=bounds, step=step)
 
+    @typing.overload
+    def quantile(
+        self,
+        q: float | Fraction | Decimal = 0.5,
+        *,
+        bounds: object = None,
+        step: object = None,
+        method: object = "exponential",
+    ) -> Unreleased[ReleasedFloat]: ...
+    @typing.overload
+    def quantile(
+        self,
+        q: float | Fraction | Decimal = 0.5,
+        *,
+        bounds: object = None,
+        step: object = None,
+        method: object = "exponential",
+        **ways: Unpack[AskOptions],
+    ) -> ReleasedFloat: ...
+    @typing.overload
+    def quantile(
+        self,
+        q: Iterable[float | Fraction | Decimal],
+        *,
+        bounds: object = None,
+        step: object = None,
+        method: object = "exponential",
+    ) -> Unreleased[pd.Series[Any]]: ...
+    @typing.overload
+    def quantile(
+        self,
+        q: Iterable[float | Fraction | Decimal],
+        *,
+        bounds: object = None,
+        step: object = None,
+        method: object = "exponential",
+        **ways: Unpack[AskOptions],
+    ) -> pd.Series[Any]: ...
     @release_method
     def quantile(
         self,
@@ -174,7 +232,7 @@ class PrivateSeries(Frequencies):
         """
         if self._is_smooth(method):
             return self._smoothly("quantile", q, bounds)
-        return super().quantile(q, bounds=bounds, step=step)
+        return super().quantile(q, bounds=bounds, step=step)  # type: ignore[call-overload]
 
     def _is_smooth(self, method: object) -> bool:
         if not is_one_of(method, ("exponential", "smooth")):
@@ -190,6 +248,14 @@ class PrivateSeries(Frequencies):
         said = what if what == "median" else f"{what} {label:g}"
         return self._question(statistic, self._asks(f"smooth {said}", parsed))
 
+    @typing.overload
+    def trimmed_mean(
+        self, *, trim: object = None, bounds: object = None
+    ) -> Unreleased[ReleasedFloat]: ...
+    @typing.overload
+    def trimmed_mean(
+        self, *, trim: object = None, bounds: object = None, **ways: Unpack[AskOptions]
+    ) -> ReleasedFloat: ...
     @release_method
     def trimmed_mean(
         self, *, trim: object = None, bounds: object = None, **ways: Unpack[AskOptions]
@@ -223,6 +289,12 @@ class PrivateSeries(Frequencies):
         statistic = TrimmedMean(self._groups, layout, operands, parsed, trim=cut)
         return self._question(statistic, self._asks("trimmed mean", parsed, ("trim", cut)))
 
+    @typing.overload
+    def clipping_shares(self, *, bounds: object = None) -> Unreleased[pd.Series[float]]: ...
+    @typing.overload
+    def clipping_shares(
+        self, *, bounds: object = None, **ways: Unpack[AskOptions]
+    ) -> pd.Series[float]: ...
     @release_method
     def clipping_shares(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
         """The shares of values below, inside and above bounds: what clipping would change.
@@ -281,6 +353,19 @@ class PrivateSeries(Frequencies):
         frame = self._several({self.name: self._expression})
         return frame.groupby(by, keys, dropna=dropna, delta=delta, **options)[self.name]
 
+    @typing.overload
+    def cov(
+        self, other: PrivateSeries, ddof: int = 1, *, bounds: object = None
+    ) -> Unreleased[ReleasedFloat]: ...
+    @typing.overload
+    def cov(
+        self,
+        other: PrivateSeries,
+        ddof: int = 1,
+        *,
+        bounds: object = None,
+        **ways: Unpack[AskOptions],
+    ) -> ReleasedFloat: ...
     @release_method
     def cov(
         self, other: Any, ddof: int = 1, *, bounds: object = None, **ways: Unpack[AskOptions]
@@ -301,6 +386,19 @@ class PrivateSeries(Frequencies):
         """
         return self._with_other("cov", other, ddof, bounds)
 
+    @typing.overload
+    def corr(
+        self, other: PrivateSeries, method: builtins.str = "pearson", *, bounds: object = None
+    ) -> Unreleased[ReleasedFloat]: ...
+    @typing.overload
+    def corr(
+        self,
+        other: PrivateSeries,
+        method: builtins.str = "pearson",
+        *,
+        bounds: object = None,
+        **ways: Unpack[AskOptions],
+    ) -> ReleasedFloat: ...
     @release_method
     def corr(
         self,

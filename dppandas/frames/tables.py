@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -101,6 +102,10 @@ class PerUnit(Private, Generic[V]):
             query_string.lookup(name, self._frame._columns)
         return PerUnit(self._frame, key)
 
+    @typing.overload
+    def agg(self, func: str, /) -> Any: ...
+    @typing.overload
+    def agg(self, func: Mapping[Any, Any] | None = None, /, **columns: Any) -> V: ...
     @hide_internals
     def agg(self, func: Any = None, /, **columns: Any) -> Any:
         """A private frame with one row for each unit: each column a (column, how) pair, or "size".

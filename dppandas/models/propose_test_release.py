@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 import pandas as pd
 
 from ..errors import hide_internals
-from ..privacy.accounting.losses import ReleaseOptions, parse_delta, with_options_named
+from ..privacy.accounting.losses import AskOptions, ReleaseOptions, parse_delta, with_options_named
 from ..release.answers.records import Record
+from ..release.answers.results import ReleasedInt
 from ..release.answers.tested_value import TestedValue, tested
 from ..release.unreleased import Unreleased
 from ..release.ways import Ways
@@ -22,7 +24,7 @@ from .select import asked_by, shown_rows, tried, vouched
 COUNT = "a whole number: a count of rows"
 
 
-class UnreleasedProposal(Unreleased):
+class UnreleasedProposal(Unreleased[TestedValue]):
     """A value that hasn't been tested yet."""
 
     @with_options_named
@@ -33,13 +35,21 @@ class UnreleasedProposal(Unreleased):
         *Guarantee*: (epsilon, delta)-differential privacy of the unit, if value and distance are as
         the caller states (docs/proofs/propose_test_release.md).
         """
-        return cast(TestedValue, super().release(epsilon=epsilon, **more))
+        return super().release(epsilon=epsilon, **more)
 
     @staticmethod
     def _shaped(record: Record) -> TestedValue:
         return tested(record)
 
 
+@typing.overload
+def distance_to_property(
+    frame: Any, distance: Callable[[pd.DataFrame], int]
+) -> Unreleased[ReleasedInt]: ...
+@typing.overload
+def distance_to_property(
+    frame: Any, distance: Callable[[pd.DataFrame], int], **ways: Unpack[AskOptions]
+) -> ReleasedInt: ...
 @with_options_named
 @hide_internals
 def distance_to_property(
@@ -87,6 +97,19 @@ def distance_to_property(
     return Unreleased._ask(request, Ways.read(epsilon, more))
 
 
+@typing.overload
+def propose_test_release(
+    frame: Any,
+    value: Callable[[pd.DataFrame], float | str],
+    distance: Callable[[pd.DataFrame], int],
+) -> UnreleasedProposal: ...
+@typing.overload
+def propose_test_release(
+    frame: Any,
+    value: Callable[[pd.DataFrame], float | str],
+    distance: Callable[[pd.DataFrame], int],
+    **ways: Unpack[AskOptions],
+) -> TestedValue: ...
 @with_options_named
 @hide_internals
 def propose_test_release(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Unpack, cast
@@ -12,7 +13,7 @@ import pandas as pd
 from ..errors import LineageError, QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.protect import private
-from ..privacy.accounting.losses import ReleaseOptions, with_options_named
+from ..privacy.accounting.losses import AskOptions, ReleaseOptions, with_options_named
 from ..release.answers import results
 from ..release.answers.records import Record
 from ..release.private import Table
@@ -31,7 +32,7 @@ WHOLE = "a whole number: round, as in int(…), and count in steps"
 MOST_SENSITIVE = 2**64
 
 
-class UnreleasedChoice(UnreleasedMode):
+class UnreleasedChoice(UnreleasedMode[Any]):
     """A selection by scores that hasn't been made yet."""
 
     @with_options_named
@@ -51,6 +52,25 @@ class UnreleasedChoice(UnreleasedMode):
         return results.label(record, record.estimate()[0])
 
 
+@typing.overload
+def select(
+    frame: Any,
+    candidates: Any,
+    *,
+    score: Callable[[pd.DataFrame, Any], int],
+    sensitivity: int,
+    monotone: bool = False,
+) -> UnreleasedChoice: ...
+@typing.overload
+def select(
+    frame: Any,
+    candidates: Any,
+    *,
+    score: Callable[[pd.DataFrame, Any], int],
+    sensitivity: int,
+    monotone: bool = False,
+    **ways: Unpack[AskOptions],
+) -> Any: ...
 @with_options_named
 @hide_internals
 def select(

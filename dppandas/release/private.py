@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from keyword import iskeyword
-from typing import Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ..engines.base import Engine
 from ..errors import PrivateValueError, SourceError, UnsupportedVerb, hide_internals, quoted
@@ -188,15 +188,16 @@ class Private:
                 f"private objects can't be changed: {name} was not set. {instead}."
             )
 
-    __len__ = _refusing("len()", shows=True)
-    __bool__ = _refusing("the truth value", shows=True)
-    __iter__ = _refusing("looping over the values", shows=True)
-    __array__ = _refusing("an array", shows=True)
-    __dataframe__ = _refusing("an interchange object", shows=True)
-    __arrow_c_stream__ = _refusing("an Arrow stream", shows=True)
+    if not TYPE_CHECKING:  # type checkers refuse what isn't there
+        __len__ = _refusing("len()", shows=True)
+        __bool__ = _refusing("the truth value", shows=True)
+        __iter__ = _refusing("looping over the values", shows=True)
+        __array__ = _refusing("an array", shows=True)
+        __dataframe__ = _refusing("an interchange object", shows=True)
+        __arrow_c_stream__ = _refusing("an Arrow stream", shows=True)
 
-    #: What pandas' functions ask for, to see if they were given a frame or a column of theirs.
-    _typ = property(_refusing("a plain table", shows=True))
+        #: What pandas' functions ask for, to see if they were given a frame or a column of theirs.
+        _typ = property(_refusing("a plain table", shows=True))
 
     @hide_internals
     def __dir__(self) -> list[str]:
@@ -227,40 +228,41 @@ class Private:
             instead = "Make a new frame with .drop(columns=…)."
         raise PrivateValueError(f"{symbol} of a private object isn't possible. {instead}")
 
-    # Without these, Python's own errors wouldn't say what to do, and == would silently be False.
-    __hash__ = object.__hash__
-    __eq__ = _refusing("==")
-    __ne__ = _refusing("!=")
-    __lt__ = _refusing("<")
-    __le__ = _refusing("<=")
-    __gt__ = _refusing(">")
-    __ge__ = _refusing(">=")
-    __add__ = __radd__ = _refusing("+")
-    __sub__ = __rsub__ = _refusing("-")
-    __mul__ = __rmul__ = _refusing("*")
-    __truediv__ = __rtruediv__ = _refusing("/")
-    __floordiv__ = __rfloordiv__ = _refusing("//")
-    __mod__ = __rmod__ = _refusing("%")
-    __pow__ = __rpow__ = _refusing("**")
-    __and__ = __rand__ = _refusing("&")
-    __or__ = __ror__ = _refusing("|")
-    __xor__ = __rxor__ = _refusing("^")
-    __invert__ = _refusing("~")
-    __matmul__ = __rmatmul__ = _refusing("@")
-    __getitem__ = _refusing("[…]")
+    if not TYPE_CHECKING:
+        # Without these, Python's own errors wouldn't say what to do, and == would be False.
+        __hash__ = object.__hash__
+        __eq__ = _refusing("==")
+        __ne__ = _refusing("!=")
+        __lt__ = _refusing("<")
+        __le__ = _refusing("<=")
+        __gt__ = _refusing(">")
+        __ge__ = _refusing(">=")
+        __add__ = __radd__ = _refusing("+")
+        __sub__ = __rsub__ = _refusing("-")
+        __mul__ = __rmul__ = _refusing("*")
+        __truediv__ = __rtruediv__ = _refusing("/")
+        __floordiv__ = __rfloordiv__ = _refusing("//")
+        __mod__ = __rmod__ = _refusing("%")
+        __pow__ = __rpow__ = _refusing("**")
+        __and__ = __rand__ = _refusing("&")
+        __or__ = __ror__ = _refusing("|")
+        __xor__ = __rxor__ = _refusing("^")
+        __invert__ = _refusing("~")
+        __matmul__ = __rmatmul__ = _refusing("@")
+        __getitem__ = _refusing("[…]")
 
-    @hide_internals
-    def __setitem__(self, key: object, value: object) -> NoReturn:
-        raise PrivateValueError(
-            f"private objects never change in place. Write {_assignment(key, value)}."
-        )
+        @hide_internals
+        def __setitem__(self, key: object, value: object) -> NoReturn:
+            raise PrivateValueError(
+                f"private objects never change in place. Write {_assignment(key, value)}."
+            )
 
-    __delitem__ = _refusing("del")
-    __contains__ = _refusing("in")
-    __neg__ = _refusing("-…")
-    __pos__ = _refusing("+…")
-    __abs__ = _refusing("abs")
-    __round__ = _refusing("round")
-    __int__ = _refusing("int()", shows=True)
-    __float__ = _refusing("float()", shows=True)
-    __complex__ = _refusing("complex()", shows=True)
+        __delitem__ = _refusing("del")
+        __contains__ = _refusing("in")
+        __neg__ = _refusing("-…")
+        __pos__ = _refusing("+…")
+        __abs__ = _refusing("abs")
+        __round__ = _refusing("round")
+        __int__ = _refusing("int()", shows=True)
+        __float__ = _refusing("float()", shows=True)
+        __complex__ = _refusing("complex()", shows=True)

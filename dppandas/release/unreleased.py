@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, ClassVar, NoReturn, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Unpack
 
 import numpy as np
 
@@ -25,13 +25,14 @@ from .accuracy import expected
 from .accuracy.forecast import forecasts
 from .answers import results
 from .answers.records import Record
+from .answers.shapes import Answer
 from .blocks import split
 from .private import Private, Table
 from .request import Request
 from .ways import Ways
 
 
-class Unreleased(Private):
+class Unreleased(Private, Generic[Answer]):
     """A question without a privacy loss. Nothing is computed or charged until one is given."""
 
     _request: Request
@@ -97,7 +98,7 @@ class Unreleased(Private):
         self._refuse(symbol)
 
     @hide_internals
-    def __getattr__(self, name: str) -> NoReturn:
+    def _refuse_name(self, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
         own = [each for each in dir(type(self)) if not each.startswith("_")]
@@ -108,9 +109,12 @@ class Unreleased(Private):
             f".release(epsilon=0.1).{name}: {self!r}."
         )
 
+    if not TYPE_CHECKING:  # which would believe in every name
+        __getattr__ = _refuse_name
+
     @with_options_named
     @hide_internals
-    def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
+    def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Answer:
         """The noisy answer, in the shape of pandas' exact one.
 
         Give one of epsilon, rho and within. All methods that answer take these options.
@@ -133,7 +137,7 @@ class Unreleased(Private):
         *Guarantee*: epsilon-differential privacy of the source's unit, by the statistic's
         mechanism; noise is exact (docs/proofs/discrete_laplace.md).
         """
-        return self._released(Ways.read(epsilon, more))
+        return self._released(Ways.read(epsilon, more))  # type: ignore[no-any-return]
 
     def _released(self, ways: Ways) -> Any:
         return self._answered(self._request.record(ways))
@@ -227,7 +231,7 @@ class Unreleased(Private):
             return results.largest(asked.record(Ways.read(epsilon, more)))
         if statistic.layout.columns is not None:
             raise QueryError("nlargest needs a Series of entries. Select one column first.")
-        return self.release(epsilon=epsilon, **more).nlargest(int(n))
+        return self.release(epsilon=epsilon, **more).nlargest(int(n))  # type: ignore[attr-defined]
 
     @hide_internals
     def __repr__(self) -> str:
@@ -247,7 +251,7 @@ class Unreleased(Private):
         return [".release(epsilon=…)", *more]
 
 
-class UnreleasedExtreme(Unreleased):
+class UnreleasedExtreme(Unreleased[Answer]):
     """A minimum or maximum that isn't released yet: a quantile near that end of the values."""
 
     _warning: ClassVar[str] = (
@@ -257,14 +261,14 @@ class UnreleasedExtreme(Unreleased):
     )
 
 
-class UnreleasedMode(Unreleased):
+class UnreleasedMode(Unreleased[Answer]):
     """The most frequent key, which isn't selected yet."""
 
     _selects: ClassVar[int] = 1
 
     @with_options_named
     @hide_internals
-    def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
+    def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Answer:
         """The selected key, as a Series with one entry, like Series.mode.
 
         *Guarantee*: epsilon-differential privacy of the source's unit (McKenna and Sheldon,
@@ -291,7 +295,7 @@ class UnreleasedMode(Unreleased):
         return [".release(epsilon=…)"]
 
 
-class UnreleasedLabel(UnreleasedMode):
+class UnreleasedLabel(UnreleasedMode[Answer]):
     """A label that isn't selected yet: of `PrivateFrame.idxmax`."""
 
     @staticmethod
@@ -299,7 +303,7 @@ class UnreleasedLabel(UnreleasedMode):
         return results.label(record, record.estimate()[0])
 
 
-class UnreleasedKeys(Unreleased):
+class UnreleasedKeys(Unreleased[Answer]):
     """An answer by undeclared keys. Which keys are shown is part of the answer."""
 
     @property
@@ -321,18 +325,18 @@ class UnreleasedKeys(Unreleased):
         self._selecting(n, "nlargest")
 
 
-class UnreleasedGroups(UnreleasedKeys):
+class UnreleasedGroups(UnreleasedKeys[Answer]):
     """An answer by groups with undeclared keys."""
 
     _has_delta: ClassVar[bool] = True
 
 
-class UnreleasedLabels(UnreleasedKeys):
+class UnreleasedLabels(UnreleasedKeys[Answer]):
     """The labels of a column that many units share, none of them released yet."""
 
     @with_options_named
     @hide_internals
-    def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
+    def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Answer:
         """The labels that are shown, as a sorted Index of objects.
 
         *Guarantee*: (epsilon, delta)-differential privacy of the unit

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NoReturn
+import typing
+from typing import Any, Generic, NoReturn, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from ...rows.facts.keys import Keys, did_you_mean
 from ..private_rows import PrivateTable
 
 Columns = dict[Any, Expression]
+Rows = TypeVar("Rows", bound=PrivateTable)
 
 
 def named(columns: Columns, items: Any, like: Any, regex: Any) -> Columns:
@@ -102,13 +104,13 @@ def _kinds_of(expression: Expression, facts: Facts) -> set[str]:
 # --- loc ------------------------------------------------------------------------------------------
 
 
-class Locator(Private):
+class Locator(Private, Generic[Rows]):
     """``.loc`` of private rows: rows by a private mask, and columns by their names.
 
     Rows have no labels that are public, so none can be looked up. *Stability*: 1, row by row.
     """
 
-    def __init__(self, rows_of: PrivateTable, has_columns: bool) -> None:
+    def __init__(self, rows_of: Rows, has_columns: bool) -> None:
         self._rows_of = rows_of
         self._has_columns = has_columns
 
@@ -116,6 +118,10 @@ class Locator(Private):
     def __repr__(self) -> str:
         return f"<.loc of {self._rows_of!r}>"
 
+    @typing.overload
+    def __getitem__(self, key: tuple[Any, Any]) -> Any: ...
+    @typing.overload
+    def __getitem__(self, key: Any) -> Rows: ...
     @hide_internals
     def __getitem__(self, key: Any) -> Any:
         rows, columns = key if isinstance(key, tuple) and self._has_columns else (key, ALL)

@@ -7,9 +7,11 @@ a new operation takes is listed in CONTRIBUTING.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import typing
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Unpack
+from typing import Any, Generic, Unpack
 
 from ... import statistics
 from ...columns.ranges import summable
@@ -17,6 +19,7 @@ from ...columns.rowwise import present, true
 from ...errors import QueryError, quoted
 from ...ledger.questions import Verb
 from ...privacy.accounting.losses import AskOptions
+from ...release.answers.shapes import Counted, Listed, Measured
 from ...release.asking import release_method
 from ...release.unreleased import Unreleased, UnreleasedExtreme
 from ...release.wording import quantile_verb
@@ -27,9 +30,21 @@ from .arguments import checked_ddof, quantiles_of, step_of, weights_of, with_lev
 from .queryable import Queryable
 
 
-class Aggregations(Queryable):
+class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
     """Statistics of numbers, one entry for each column and group."""
 
+    @typing.overload
+    def count(self, *, weights: None = None, weight_bounds: None = None) -> Unreleased[Counted]: ...
+    @typing.overload
+    def count(
+        self, *, weights: None = None, weight_bounds: None = None, **ways: Unpack[AskOptions]
+    ) -> Counted: ...
+    @typing.overload
+    def count(self, *, weights: object, weight_bounds: object = None) -> Unreleased[Measured]: ...
+    @typing.overload
+    def count(
+        self, *, weights: object, weight_bounds: object = None, **ways: Unpack[AskOptions]
+    ) -> Measured: ...
     @release_method
     def count(
         self, *, weights: object = None, weight_bounds: object = None, **ways: Unpack[AskOptions]
@@ -65,6 +80,25 @@ class Aggregations(Queryable):
         statistic = statistics.Sum(face._groups, face._shape(integer=False), operands, grids)
         return self._question(statistic, title.beside(*weighing.options))
 
+    @typing.overload
+    def sum(
+        self,
+        *,
+        bounds: object = None,
+        weights: object = None,
+        weight_bounds: object = None,
+        norm: object = None,
+    ) -> Unreleased[Measured]: ...
+    @typing.overload
+    def sum(
+        self,
+        *,
+        bounds: object = None,
+        weights: object = None,
+        weight_bounds: object = None,
+        norm: object = None,
+        **ways: Unpack[AskOptions],
+    ) -> Measured: ...
     @release_method
     def sum(
         self,
@@ -132,6 +166,19 @@ class Aggregations(Queryable):
         statistic = statistics.Count(self._groups, self._shape(integer=True), tests)
         return self._question(statistic, self._asks("sum of True"))
 
+    @typing.overload
+    def mean(
+        self, *, bounds: object = None, weights: object = None, weight_bounds: object = None
+    ) -> Unreleased[Measured]: ...
+    @typing.overload
+    def mean(
+        self,
+        *,
+        bounds: object = None,
+        weights: object = None,
+        weight_bounds: object = None,
+        **ways: Unpack[AskOptions],
+    ) -> Measured: ...
     @release_method
     def mean(
         self,
@@ -174,6 +221,12 @@ class Aggregations(Queryable):
         weighted = statistics.WeightedMean(face._groups, shape, operands, parsed, *by)
         return self._question(weighted, title.beside(*weighing.options))
 
+    @typing.overload
+    def var(self, ddof: int = 1, *, bounds: object = None) -> Unreleased[Measured]: ...
+    @typing.overload
+    def var(
+        self, ddof: int = 1, *, bounds: object = None, **ways: Unpack[AskOptions]
+    ) -> Measured: ...
     @release_method
     def var(self, ddof: int = 1, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
         """The variance of the values, clipped to bounds: a float, or a Series or DataFrame of them.
@@ -193,6 +246,12 @@ class Aggregations(Queryable):
         """
         return self._variance("var", ddof, bounds)
 
+    @typing.overload
+    def std(self, ddof: int = 1, *, bounds: object = None) -> Unreleased[Measured]: ...
+    @typing.overload
+    def std(
+        self, ddof: int = 1, *, bounds: object = None, **ways: Unpack[AskOptions]
+    ) -> Measured: ...
     @release_method
     def std(self, ddof: int = 1, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
         """The standard deviation of the values, clipped to bounds: the square root of `var`.
@@ -211,6 +270,12 @@ class Aggregations(Queryable):
         statistic = statistics.Variance(*of, root=what == "std")
         return self._question(statistic, self._asks(what, parsed))
 
+    @typing.overload
+    def median(self, *, bounds: object = None, step: object = None) -> Unreleased[Measured]: ...
+    @typing.overload
+    def median(
+        self, *, bounds: object = None, step: object = None, **ways: Unpack[AskOptions]
+    ) -> Measured: ...
     @release_method
     def median(
         self, *, bounds: object = None, step: object = None, **ways: Unpack[AskOptions]
@@ -226,6 +291,32 @@ class Aggregations(Queryable):
         """
         return self._quantile("median", [Fraction(1, 2)], None, bounds, step)
 
+    @typing.overload
+    def quantile(
+        self, q: float | Fraction | Decimal = 0.5, *, bounds: object = None, step: object = None
+    ) -> Unreleased[Measured]: ...
+    @typing.overload
+    def quantile(
+        self,
+        q: float | Fraction | Decimal = 0.5,
+        *,
+        bounds: object = None,
+        step: object = None,
+        **ways: Unpack[AskOptions],
+    ) -> Measured: ...
+    @typing.overload
+    def quantile(
+        self, q: Iterable[float | Fraction | Decimal], *, bounds: object = None, step: object = None
+    ) -> Unreleased[Listed]: ...
+    @typing.overload
+    def quantile(
+        self,
+        q: Iterable[float | Fraction | Decimal],
+        *,
+        bounds: object = None,
+        step: object = None,
+        **ways: Unpack[AskOptions],
+    ) -> Listed: ...
     @release_method
     def quantile(
         self,
@@ -267,6 +358,10 @@ class Aggregations(Queryable):
         kind = UnreleasedExtreme if 0 in shares or 1 in shares else Unreleased
         return self._quantile(said, shares, labels, bounds, step, kind)
 
+    @typing.overload
+    def min(self, *, bounds: object = None) -> Unreleased[Measured]: ...
+    @typing.overload
+    def min(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Measured: ...
     @release_method
     def min(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
         """A value near the smallest: as close as privacy allows.
@@ -285,6 +380,10 @@ class Aggregations(Queryable):
         """
         return self._quantile("min", [Fraction(0)], None, bounds, kind=UnreleasedExtreme)
 
+    @typing.overload
+    def max(self, *, bounds: object = None) -> Unreleased[Measured]: ...
+    @typing.overload
+    def max(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Measured: ...
     @release_method
     def max(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
         """A value near the largest: as close as privacy allows. See `min`.

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Unpack
+from typing import Any, Generic, Unpack
 
 from ...errors import QueryError, quoted
 from ...ledger.questions import Verb
 from ...privacy.accounting.losses import AskOptions
+from ...release.answers.shapes import Counted, Described, Listed, Measured
 from ...release.asking import release_method
 from ...release.blocks.bundle import Name, ReleaseBundle, ShownLabel
 from ...release.request import Request
@@ -67,9 +69,19 @@ def _checked(percentiles: object) -> tuple[Fraction, ...]:
     return tuple(sorted(inner))
 
 
-class Descriptions(Aggregations):
+class Descriptions(
+    Aggregations[Counted, Measured, Listed], Generic[Counted, Measured, Listed, Described]
+):
     """The figures that pandas' describe shows."""
 
+    @typing.overload
+    def describe(
+        self, percentiles: object = None, *, bounds: object = None
+    ) -> ReleaseBundle[Described]: ...
+    @typing.overload
+    def describe(
+        self, percentiles: object = None, *, bounds: object = None, **ways: Unpack[AskOptions]
+    ) -> Described: ...
     @release_method
     def describe(
         self, percentiles: object = None, *, bounds: object = None, **ways: Unpack[AskOptions]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -13,10 +14,11 @@ from ...columns.bins import binned, edges_within
 from ...columns.columns import PrivateColumn
 from ...columns.private_rows import keys_known
 from ...errors import QueryError, quoted
-from ...privacy.accounting.losses import NO_DELTA, AskOptions, parse_delta
+from ...privacy.accounting.losses import NO_DELTA, AskOptions, Number, parse_delta
+from ...release.answers.results import ReleasedFloat, ReleasedInt
 from ...release.asking import release_method
 from ...release.private import Table
-from ...release.unreleased import UnreleasedLabels, UnreleasedMode
+from ...release.unreleased import Unreleased, UnreleasedLabels, UnreleasedMode
 from ...release.ways import UNSAID, Ways
 from ...rows.expressions import Column, Expression
 from ...statistics import Cells, Count, Layout, Statistic
@@ -24,9 +26,18 @@ from .arguments import index
 from .summaries import Summaries
 
 
-class Frequencies(PrivateColumn, Summaries):
+class Frequencies(
+    PrivateColumn,
+    Summaries[ReleasedInt, ReleasedFloat, "pd.Series[Any]", "pd.Series[Any]", ReleasedInt],
+):
     """A private column that can be asked for its values, or for how often each occurs."""
 
+    @typing.overload
+    def nunique(self, dropna: bool = True, *, keys: object = None) -> Unreleased[ReleasedInt]: ...
+    @typing.overload
+    def nunique(
+        self, dropna: bool = True, *, keys: object = None, **ways: Unpack[AskOptions]
+    ) -> ReleasedInt: ...
     @release_method
     def nunique(
         self, dropna: bool = True, *, keys: object = None, **ways: Unpack[AskOptions]
@@ -60,6 +71,10 @@ class Frequencies(PrivateColumn, Summaries):
             found, options = statistics.OccurringKeys(cells, layout), (("cells", cells.described),)
         return self._question(found, self._asks(what, (), *options))
 
+    @typing.overload
+    def unique(self, *, delta: Number = ...) -> Unreleased[pd.Index[Any]]: ...
+    @typing.overload
+    def unique(self, **ways: Unpack[AskOptions]) -> pd.Index[Any]: ...
     @release_method
     def unique(self, *, said: Ways = UNSAID, **ways: Unpack[AskOptions]) -> Any:
         """The labels that many units share, found in the data: a sorted Index of objects. It needs
@@ -96,6 +111,10 @@ class Frequencies(PrivateColumn, Summaries):
                 "nunique(epsilon=…). To find labels all the same, give delta=."
             )
 
+    @typing.overload
+    def suggest_bounds(self) -> Unreleased[pd.Series[float]]: ...
+    @typing.overload
+    def suggest_bounds(self, **ways: Unpack[AskOptions]) -> pd.Series[float]: ...
     @release_method
     def suggest_bounds(self, **ways: Unpack[AskOptions]) -> Any:
         """Bounds for a column whose range nobody knows, and the share of values that they clip: a
@@ -123,6 +142,30 @@ class Frequencies(PrivateColumn, Summaries):
         statistic = statistics.BoundsHistogram(Cells(), layout, self._expression)
         return self._question(statistic, self._asks("bounds"))
 
+    @typing.overload
+    def value_counts(
+        self,
+        normalize: bool = False,
+        sort: bool = True,
+        ascending: bool = False,
+        bins: Any = None,
+        dropna: bool = True,
+        *,
+        keys: object = None,
+        delta: Number = ...,
+    ) -> Unreleased[pd.Series[Any]]: ...
+    @typing.overload
+    def value_counts(
+        self,
+        normalize: bool = False,
+        sort: bool = True,
+        ascending: bool = False,
+        bins: Any = None,
+        dropna: bool = True,
+        *,
+        keys: object = None,
+        **ways: Unpack[AskOptions],
+    ) -> pd.Series[Any]: ...
     @release_method
     def value_counts(
         self,
@@ -176,6 +219,12 @@ class Frequencies(PrivateColumn, Summaries):
         layout = replace(asked.statistic.layout, index=intervals)
         return replace(asked, statistic=replace(asked.statistic, layout=layout))
 
+    @typing.overload
+    def hist(self, bins: Any = 10, range: Any = None) -> Unreleased[pd.Series[int]]: ...
+    @typing.overload
+    def hist(
+        self, bins: Any = 10, range: Any = None, **ways: Unpack[AskOptions]
+    ) -> pd.Series[int]: ...
     @release_method
     def hist(self, bins: Any = 10, range: Any = None, **ways: Unpack[AskOptions]) -> Any:
         """How many values lie in each of some public bins: an int Series by interval.
@@ -202,6 +251,12 @@ class Frequencies(PrivateColumn, Summaries):
         layout = Layout(integer=True, index=index(cells, [self.name]), name="count")
         return self._question(Count(cells, layout), self._asks("hist", (), ("bins", said)))
 
+    @typing.overload
+    def unattributed_histogram(self, *, keys: object = None) -> Unreleased[pd.Series[float]]: ...
+    @typing.overload
+    def unattributed_histogram(
+        self, *, keys: object = None, **ways: Unpack[AskOptions]
+    ) -> pd.Series[float]: ...
     @release_method
     def unattributed_histogram(self, *, keys: object = None, **ways: Unpack[AskOptions]) -> Any:
         """The counts of the declared keys from the largest to the smallest, without the labels: a
@@ -227,6 +282,10 @@ class Frequencies(PrivateColumn, Summaries):
         what = self._asks("unattributed_histogram", (), ("cells", cells.described))
         return self._question(statistic, what)
 
+    @typing.overload
+    def mode(self, *, keys: object = None) -> Unreleased[pd.Series[Any]]: ...
+    @typing.overload
+    def mode(self, *, keys: object = None, **ways: Unpack[AskOptions]) -> pd.Series[Any]: ...
     @release_method
     def mode(self, *, keys: object = None, **ways: Unpack[AskOptions]) -> Any:
         """The most frequent of the declared keys: a Series with one entry, like Series.mode.

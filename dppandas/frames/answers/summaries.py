@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Unpack
+from typing import Any, Generic, Unpack
+
+import pandas as pd
 
 from ...columns.ranges import bounds_of
 from ...errors import QueryError, quoted
 from ...ledger.questions import Question
-from ...privacy.accounting.losses import AskOptions
+from ...privacy.accounting.losses import AskOptions, Number
+from ...release.answers.shapes import Counted, Described, Listed, Measured, OfRows
 from ...release.asking import release_method
 from ...release.blocks.bundle import Name, ReleaseBundle, shares_of
 from ...release.request import Request
+from ...release.unreleased import Unreleased
 from ...release.wording import verb_of
 from ...statistics import Count, Covariance, Layout
 from . import several
@@ -28,9 +33,16 @@ APART = ("sum", "nunique")
 NOTHING_NAMED: Mapping[str, Any] = MappingProxyType({})
 
 
-class Summaries(Descriptions):
+class Summaries(
+    Descriptions[Counted, Measured, Listed, Described],
+    Generic[Counted, Measured, Listed, Described, OfRows],
+):
     """The statistics of numbers, one by one and several at once."""
 
+    @typing.overload
+    def size(self) -> Unreleased[OfRows]: ...
+    @typing.overload
+    def size(self, **ways: Unpack[AskOptions]) -> OfRows: ...
     @release_method
     def size(self, **ways: Unpack[AskOptions]) -> Any:
         """The number of rows, missing values included: an int.
@@ -43,7 +55,54 @@ class Summaries(Descriptions):
     def _row_count(self) -> Request:
         return self._question(Count(self._groups, Layout(integer=True)), Question(verb_of("count")))
 
-    @release_method
+    @typing.overload
+    def agg(
+        self, func: list[Any], *, bounds: object = None, shares: object = None
+    ) -> ReleaseBundle[Described]: ...
+    @typing.overload
+    def agg(
+        self,
+        func: list[Any],
+        *,
+        bounds: object = None,
+        shares: object = None,
+        **ways: Unpack[AskOptions],
+    ) -> Described: ...
+    @typing.overload
+    def agg(
+        self,
+        func: None = None,
+        *,
+        bounds: object = None,
+        shares: object = None,
+        epsilon: None = None,
+        rho: None = None,
+        **named: tuple[Any, Any] | str,
+    ) -> ReleaseBundle[Described]: ...
+    @typing.overload
+    def agg(
+        self,
+        func: None = None,
+        *,
+        bounds: object = None,
+        shares: object = None,
+        epsilon: Number = ...,
+        rho: Number = ...,
+        delta: Number = ...,
+        mechanism: str = ...,
+        fresh: bool = ...,
+        **named: tuple[Any, Any] | str,
+    ) -> Described: ...
+    @typing.overload
+    def agg(
+        self,
+        func: Any,
+        *,
+        bounds: object = None,
+        shares: object = None,
+        **ways: Unpack[AskOptions],
+    ) -> Any: ...
+    @release_method  # type: ignore[misc]
     def agg(
         self,
         func: Any = None,
@@ -143,9 +202,22 @@ class Summaries(Descriptions):
         return several.request_of(face, name, bounds)
 
 
-class Covariances(Summaries):
+class Covariances(Summaries[Counted, Measured, Listed, Described, OfRows]):
     """Statistics of each two of several columns."""
 
+    @typing.overload
+    def cov(
+        self, ddof: int = 1, *, dropna: bool = False, bounds: object = None
+    ) -> Unreleased[pd.DataFrame]: ...
+    @typing.overload
+    def cov(
+        self,
+        ddof: int = 1,
+        *,
+        dropna: bool = False,
+        bounds: object = None,
+        **ways: Unpack[AskOptions],
+    ) -> pd.DataFrame: ...
     @release_method
     def cov(
         self,
@@ -175,6 +247,19 @@ class Covariances(Summaries):
         """
         return self._covariances("cov", ddof, dropna, bounds)
 
+    @typing.overload
+    def corr(
+        self, method: str = "pearson", *, dropna: bool = False, bounds: object = None
+    ) -> Unreleased[pd.DataFrame]: ...
+    @typing.overload
+    def corr(
+        self,
+        method: str = "pearson",
+        *,
+        dropna: bool = False,
+        bounds: object = None,
+        **ways: Unpack[AskOptions],
+    ) -> pd.DataFrame: ...
     @release_method
     def corr(
         self,

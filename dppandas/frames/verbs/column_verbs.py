@@ -7,7 +7,7 @@ import sys
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
-from typing import Any, Self
+from typing import Any, Generic, Self
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,7 @@ from ...errors import (
     is_one_of,
     quoted,
 )
+from ...release.answers.shapes import Selected
 from ...release.asking import release_method
 from ...release.private import Table
 from ...rows import expressions, query_string
@@ -36,7 +37,7 @@ from ..series import PrivateSeries
 _ASSIGNMENT = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)")
 
 
-class ColumnTransformations(PrivateTable):
+class ColumnTransformations(PrivateTable, Generic[Selected]):
     """Private rows whose columns can be selected, changed and combined."""
 
     #: Whether the columns were selected. Answers then have one entry for each column.
@@ -181,7 +182,9 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         return self._with(left, self._where)
 
     @hide_internals
-    def filter(self, items: Any = None, like: Any = None, regex: Any = None, axis: Any = 1) -> Self:
+    def filter(
+        self, items: Any = None, like: Any = None, regex: Any = None, axis: Any = 1
+    ) -> Selected:
         """Select columns by their names: those in a list, those that contain a text, or those in
         which a regular expression is found. To select rows, use `query`. *Stability*: 1.
 
@@ -196,10 +199,10 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
                 'their values, as in query("age > 30").'
             )
         chosen = named(self._columns, items, like, regex)
-        return self._with(chosen, self._where, is_selection=True)
+        return self._with(chosen, self._where, is_selection=True)  # type: ignore[return-value]
 
     @hide_internals
-    def select_dtypes(self, include: Any = None, exclude: Any = None) -> Self:
+    def select_dtypes(self, include: Any = None, exclude: Any = None) -> Selected:
         """The columns of some kinds, which are public: those declared, else those of their dtypes.
 
         include, exclude : one of these or a list of them. "number" (or np.number) are numbers and
@@ -216,7 +219,7 @@ ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         ['age']
         """
         chosen = of_kinds(self._columns, self._table.source.facts, include, exclude)
-        return self._with(chosen, self._where, is_selection=True)
+        return self._with(chosen, self._where, is_selection=True)  # type: ignore[return-value]
 
     @release_method
     def fillna(self, value: Any) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from ...columns.private_rows import same_rows
 from ...columns.rowwise import truth
 from ...columns.spellings import numpy_functions
 from ...errors import QueryError, UnsupportedVerb, hide_internals
+from ...release.answers.shapes import Selected
 from ...release.asking import release_method
 from ...release.private import Private
 from ...rows import expressions
@@ -71,7 +72,7 @@ def _operator(name: str) -> Any:
     return applied
 
 
-class FrameOperators(ColumnTransformations):
+class FrameOperators(ColumnTransformations[Selected]):
     """Private rows that are computed with, column by column."""
 
     def _changed(self, change: Change) -> Self:
@@ -225,6 +226,20 @@ class FrameOperators(ColumnTransformations):
         return self._changed(lambda _, column: +column)
 
     __abs__ = abs
+    if TYPE_CHECKING:  # set below, by name
+
+        def add(
+            self,
+            other: Any,
+            axis: Any = "columns",
+            level: Any = None,
+            fill_value: Any = None,
+        ) -> Self: ...
+
+        eq = ne = lt = le = gt = ge = sub = subtract = mul = multiply = add
+        div = divide = truediv = floordiv = mod = pow = add
+        radd = rsub = rmul = rdiv = rtruediv = rfloordiv = rmod = rpow = add
+
     __eq__, __ne__ = _operator("eq"), _operator("ne")
     __lt__, __le__ = _operator("lt"), _operator("le")
     __gt__, __ge__ = _operator("gt"), _operator("ge")
@@ -300,7 +315,7 @@ class FrameOperators(ColumnTransformations):
         found = dict(self._columns)
         for name in found:
             if not _is_unit(found[name], self._table):
-                column = self[name]
+                column = self[name]  # type: ignore[index]
                 found[name] = result(verb, called(verb, func, column, args, options), column)
         return self._with(found, self._where)
 

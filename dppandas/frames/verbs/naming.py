@@ -10,6 +10,7 @@ import pandas as pd
 
 from ...columns.private_rows import once
 from ...errors import QueryError, hide_internals, quoted
+from ...release.answers.shapes import Selected
 from ...release.asking import release_method
 from ...rows import query_string
 from ...rows.accumulators import MOST_BRANCHES
@@ -20,7 +21,7 @@ from .column_verbs import is_along_rows
 from .transformations import Transformations
 
 
-class Naming(Transformations):
+class Naming(Transformations[Selected]):
     """Private rows whose columns are looked up, listed, named anew, or laid out as rows."""
 
     @property
@@ -94,7 +95,7 @@ class Naming(Transformations):
         return self[next(iter(self._columns))] if len(self._columns) == 1 else self
 
     @release_method
-    def reindex(self, labels: Any = None, *, columns: Any = None, axis: Any = 0) -> Self:
+    def reindex(self, labels: Any = None, *, columns: Any = None, axis: Any = 0) -> Selected:
         """Columns in another order; those of new names have no values. *Stability*: 1."""
         names = columns if columns is not None else labels if is_along_rows(axis) else None
         if names is None:
@@ -105,7 +106,7 @@ class Naming(Transformations):
             if name not in self._columns:
                 self._not_the_unit(name)
         chosen = {name: self._columns.get(name, Literal(None)) for name in listed}
-        return self._with(chosen, self._where, is_selection=True)
+        return self._with(chosen, self._where, is_selection=True)  # type: ignore[return-value]
 
     @release_method
     def reset_index(self, *, drop: bool = False) -> Self:

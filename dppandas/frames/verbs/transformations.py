@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import typing
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -24,6 +25,7 @@ from ...errors import (
     quoted,
 )
 from ...privacy.accounting.composition import Path
+from ...release.answers.shapes import Selected
 from ...release.asking import release_method
 from ...release.private import Private
 from ...rows import expressions, query_string
@@ -36,7 +38,7 @@ from .column_verbs import variables_of
 from .frame_operators import FrameOperators
 
 
-class Transformations(FrameOperators):
+class Transformations(FrameOperators[Selected]):
     """Private rows that others can be made from."""
 
     @hide_internals
@@ -65,6 +67,12 @@ class Transformations(FrameOperators):
         read = self._read(expr, variables_of(caller(sys._getframe())), is_filter=True)
         return self._with(self._columns, expressions.both(self._where, read.expression))
 
+    @typing.overload
+    def __getitem__(self, key: PrivateSeries) -> Self: ...
+    @typing.overload
+    def __getitem__(self, key: list[Any] | pd.Index[Any]) -> Selected: ...
+    @typing.overload
+    def __getitem__(self, key: Hashable) -> PrivateSeries: ...
     @hide_internals
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, PrivateSeries):
@@ -83,7 +91,7 @@ class Transformations(FrameOperators):
         return PrivateSeries(self._table, key, expression, self._where)
 
     @property
-    def loc(self) -> Locator:
+    def loc(self) -> Locator[Self]:
         """Rows by a private mask, columns by their names: ``p.loc[p["age"] > 30, ["age", "sex"]]``,
         or ``p.loc[:, "age":"sex"]``. *Stability*: 1, row by row.
 

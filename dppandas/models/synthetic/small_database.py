@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -49,7 +50,7 @@ def small(budget: ProgramBudget, domain: Domain, marginals: Marginals, rows: int
     *Source*: Blum, Ligett and Roth, "A Learning Theory Approach to Non-Interactive Database
     Privacy", STOC 2008.
     """
-    count = budget.spend("count", budget.whole * COUNTING, budget.frame.size)
+    count: Any = budget.spend("count", budget.whole * COUNTING, budget.frame.size)
     total = max(0, min(MOST_ROWS, int(count)))
     asked = database(budget.frame, domain, marginals, rows, total)
     chosen = budget.spend("database", budget.left, asked.release)

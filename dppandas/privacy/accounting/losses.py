@@ -6,6 +6,7 @@ A loss is a rational number and stays one: ``Fraction(str(0.1)) * 3 == Fraction(
 
 from __future__ import annotations
 
+import datetime
 import decimal
 import inspect
 import math
@@ -15,12 +16,15 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import lru_cache
-from typing import ParamSpec, TypedDict, TypeVar
+from typing import ParamSpec, SupportsFloat, TypedDict, TypeVar
 
 from ...errors import MissingArgument, QueryError, quoted
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+#: A loss as people write it: 0.1, Fraction(1, 3) or "1/3".
+Number = SupportsFloat | str
 
 SMALLEST = Fraction(1, 2**20)
 LARGEST = Fraction(64)
@@ -57,10 +61,10 @@ class LossOptions(TypedDict, total=False):
         its stored answer, at no cost.
     """
 
-    delta: object
-    rho: object
-    mechanism: object
-    fresh: object
+    delta: Number
+    rho: Number
+    mechanism: str
+    fresh: bool
 
 
 class TargetErrorOptions(LossOptions, total=False):
@@ -74,9 +78,9 @@ class TargetErrorOptions(LossOptions, total=False):
         over, about how many a share refers to, or at most how many several quantiles are of.
     """
 
-    within: object
-    confidence: object
-    expected_rows: object
+    within: Number | datetime.timedelta
+    confidence: SupportsFloat
+    expected_rows: SupportsFloat
 
 
 class ReleaseOptions(TargetErrorOptions, total=False):
@@ -86,13 +90,13 @@ class ReleaseOptions(TargetErrorOptions, total=False):
         counts ρ.
     """
 
-    at_most: object
+    at_most: Number
 
 
 class TargetAskOptions(TargetErrorOptions, total=False):
     """`AskOptions` without ``at_most``."""
 
-    epsilon: object
+    epsilon: Number
 
 
 class AskOptions(ReleaseOptions, total=False):
@@ -101,7 +105,7 @@ class AskOptions(ReleaseOptions, total=False):
     epsilon : the loss of the answer. Without it, or another way to say it, the question waits.
     """
 
-    epsilon: object
+    epsilon: Number
 
 
 def with_options_named(function: Callable[P, R]) -> Callable[P, R]:

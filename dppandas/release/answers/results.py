@@ -6,7 +6,7 @@ import math
 from functools import partial
 from io import StringIO
 from types import SimpleNamespace
-from typing import Any, Unpack, cast
+from typing import Any, Self, Unpack, cast
 
 import numpy as np
 import pandas as pd
@@ -60,12 +60,13 @@ class _Released:
         until: object = None,
         looks: object = None,
         **more: Unpack[ReleaseOptions],
-    ) -> Any:
+    ) -> Self:
         """See `Record.refine`.
 
         *Guarantee*: as there.
         """
-        return self._record.refine(epsilon=epsilon, until=until, looks=looks, **more)
+        refined: Self = self._record.refine(epsilon=epsilon, until=until, looks=looks, **more)
+        return refined
 
     def _plainly(self) -> Any:
         """The value alone."""

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Generic, NamedTuple, Unpack
 
 from ...errors import MissingArgument, QueryError, SessionError, hide_internals, quoted
 from ...privacy.accounting.losses import (
@@ -27,6 +27,7 @@ from ...privacy.mechanisms.base import Mechanism
 from ...privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from .. import context
 from ..answers.records import Record
+from ..answers.shapes import Answer
 from ..query import Query
 from ..release import Asked, release_all
 from ..session import current
@@ -44,22 +45,22 @@ GRID = 1e-4
 MOST_MOVED = 1000
 
 
-class PendingRelease:
+class PendingRelease(Generic[Answer]):
     """A release of a batch. ``.result()`` is the answer, once the block has ended."""
 
-    def __init__(self, asked: Unreleased, ways: Ways) -> None:
+    def __init__(self, asked: Unreleased[Answer], ways: Ways) -> None:
         self._asked, self._ways = asked, ways
         self._record: Record | None = None
 
     @hide_internals
-    def result(self) -> Any:
+    def result(self) -> Answer:
         """The answer, as its ``.release()`` would have given it."""
         if self._record is None:
             raise SessionError(
                 "a batch answers when its block has ended. Call .result() after it. If the block "
                 "raised, nothing was asked."
             )
-        return self._asked._shaped(self._record)
+        return self._asked._shaped(self._record)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         state = "promised" if self._record is None else "answered"
@@ -77,8 +78,8 @@ class Batch:
     @with_options_named
     @hide_internals
     def add(
-        self, asked: Any, *, epsilon: object = None, **more: Unpack[ReleaseOptions]
-    ) -> PendingRelease:
+        self, asked: Unreleased[Answer], *, epsilon: object = None, **more: Unpack[ReleaseOptions]
+    ) -> PendingRelease[Answer]:
         """Add an unreleased answer to the batch, maybe with its own ``epsilon=``.
 
         Give ``epsilon=`` to each release of the batch or to none. Without it all get the same ε,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, NoReturn, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Unpack
 
 import pandas as pd
 
@@ -27,6 +27,7 @@ from ..answers import results
 from ..answers.making import counted
 from ..answers.record_bundle import places_of
 from ..answers.records import Record
+from ..answers.shapes import Answer
 from ..private import Private
 from ..release import release_all
 from ..request import Request
@@ -63,7 +64,7 @@ class ShownLabel:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReleaseBundle(Private):
+class ReleaseBundle(Private, Generic[Answer]):
     """Questions answered together. Nothing is computed or charged until a loss is given."""
 
     _requests: Bundled
@@ -77,13 +78,13 @@ class ReleaseBundle(Private):
 
     @with_options_named
     @hide_internals
-    def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Any:
+    def release(self, *, epsilon: object = None, **more: Unpack[ReleaseOptions]) -> Answer:
         """All answers, in one table. Each has its own entry in the ledger and its own record.
 
         *Guarantee*: differential privacy of the unit with the sum of the losses, which is epsilon
         (sequential composition: Dwork and Roth, 2014, Theorem 3.16).
         """
-        return self._released(Ways.read(epsilon, more))
+        return self._released(Ways.read(epsilon, more))  # type: ignore[no-any-return]
 
     def _released(self, ways: Ways) -> Any:
         with splits.share(ways) as ways:
@@ -102,7 +103,7 @@ class ReleaseBundle(Private):
         return self._placed(results.gathered(combined, titled, places))
 
     @hide_internals
-    def __getattr__(self, name: str) -> NoReturn:
+    def _refuse_name(self, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
         raise UnsupportedVerb(
@@ -110,6 +111,9 @@ class ReleaseBundle(Private):
             ".release(epsilon=0.1), and dp.record(result) knows the error of each. Or ask for one "
             f"statistic alone, which may have .{name}: {self!r}."
         )
+
+    if not TYPE_CHECKING:  # which would believe in every name
+        __getattr__ = _refuse_name
 
     @hide_internals
     def __repr__(self) -> str:

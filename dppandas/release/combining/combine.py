@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 from ...engines.base import Engine
 from ...errors import QueryError, SourceError, hide_internals, quoted
@@ -22,7 +23,13 @@ from ..ways import Ways
 from . import same_rows
 from .looks import bought, joined, was_stopped
 
+T = TypeVar("T")
 
+
+@typing.overload
+def combine(*answers: Record) -> Any: ...
+@typing.overload
+def combine(*answers: T) -> T: ...
 @hide_internals
 def combine(*answers: Any) -> Any:
     """Combine releases of one query into one answer, which is more accurate than each and free.
