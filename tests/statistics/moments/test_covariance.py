@@ -125,7 +125,11 @@ NOISES = st.lists(st.integers(-3, 3), min_size=9, max_size=9)
 
 def of_masses(masses: list[int]) -> fieller.NoisySums:
     """At three nodes of either column, one integer each."""
-    return fieller.NoisySums(tuple(map(Fraction, masses)), _design(3, 2), 1, 1)
+    return fieller.NoisySums(tuple(masses), _design(3, 2), 1, 1)
+
+
+def seen(*sums: fieller.NoisySums, law: Any, risk: float = 1.0) -> fieller.Seen:
+    return fieller.Seen(fieller.PairSums(sums), law, risk)
 
 
 def _of(masses: list[int]) -> tuple[Fraction, Fraction, Fraction]:
@@ -149,18 +153,18 @@ def test_what_noise_allows_lies_in_the_interval(masses: Any, noises: list[int], 
     s, t, c = _of(masses)
     noisy = of_masses([m + z for m, z in zip(masses, noises, strict=True)])
     law, freed = Within(max(map(abs, noises))), Fraction(n, n - ddof)
-    low, high = fieller.Seen(noisy, law, 1.0).covariance(ddof)
+    low, high = seen(noisy, law=law).covariance(ddof)
     assert low <= c * freed <= high
     if s >= 0 <= t:  # of real rows, for u² is no less than the square of the mean
-        low, high = fieller.Seen(noisy, law, 1.0).variance(ddof)
+        low, high = seen(noisy, law=law).variance(ddof)
         assert low <= s * freed <= high
         swapped = [fieller.NoisySums(noisy.found, _swapped(k), 1, 1) for k in (0, 1)]
-        sides = [fieller.Seen(sums, law, 1.0).side(fieller.U) for sums in swapped]
-        low, high = fieller.Seen(noisy, law, 1.0).covariance(ddof, sides)
+        sides = [seen(sums, law=law).side(fieller.U) for sums in swapped]
+        low, high = seen(noisy, law=law).covariance(ddof, sides)
         assert low <= c * freed <= high
     if s > 0 < t and c * c <= s * t:
         for known in ([], sides):
-            low, high = fieller.Seen(noisy, law, 1.0).correlation(known)
+            low, high = seen(noisy, law=law).correlation(known)
             assert low <= float(c) / float(s * t) ** 0.5 <= high
 
 
@@ -172,17 +176,17 @@ def test_products_of_errors_and_weights_lie_between_their_ends(
     noisy = of_masses([m + z for m, z in zip(masses, noises, strict=True)])
     exact, law = of_masses(masses), Within(max(map(abs, noises)))
     if exact.rows > 0 < noisy.rows:
-        seen = fieller.Seen(noisy, law, 1.0)
         p, q = exact.mean(), exact.mean(fieller.V)
         off = float((noisy.mean() - p) * (noisy.mean(fieller.V) - q))
-        ends = seen.errors((float(p),) * 2, (float(q),) * 2)
+        known = [(np.array([float(x)]),) * 2 for x in (p, q)]
+        ends = seen(noisy, law=law).errors(*known)
         assert ends[0] - 1e-9 <= off <= ends[1] + 1e-9
-    region = fieller.Region(exact, Within(1), 1.0)
-    known = min(low, high), max(low, high)
-    inside = known[0] + at * (known[1] - known[0])
+    region = fieller.Region(fieller.PairSums([exact]), Within(1), 1.0)
+    ends = np.array([min(low, high)]), np.array([max(low, high)])
+    inside = ends[0] + at * (ends[1] - ends[0])
     squared = partial(fieller._squared, region.design, fieller.U)
-    (widest,) = region.noise([[squared(*at) for at in fieller._squares(known)]])
-    assert region.noise([[squared(inside, inside**2)]])[0] <= widest + 1e-9
+    widest = region.noise(squared(*fieller._triangle(ends)))
+    assert region.noise(squared(inside, inside**2)[:, None]) <= widest + 1e-9
 
 
 def _masses(rows: list[tuple[int, int]]) -> list[int]:
@@ -257,14 +261,14 @@ def test_each_sum_has_as_many_noises_as_it_says(columns: int, dropna: bool, what
     for statistic in (block, SecondMoments(block.cells, block.layout, *said)):
         for i, j in itertools.combinations_with_replacement(range(columns), 2):
             zeros = statistic.sums([0] * statistic.size, i, j)
-            each: list[list[Fraction]] = [[] for _ in zeros.found]
+            each: list[list[int]] = [[] for _ in zeros.found]
             for place in range(statistic.size):  # what each integer adds
                 one = statistic.sums([int(k == place) for k in range(statistic.size)], i, j)
                 hit = [k for k, x in enumerate(one.found) if x]
                 assert len(hit) <= 1, "sums have no noise in common"
                 for k in hit:
                     each[k].append(one.found[k])
-            assert each == [[Fraction(1, zeros.share)] * zeros.terms] * len(each)
+            assert each == [[1] * zeros.terms] * len(each)
 
 
 @pytest.mark.statistical
@@ -316,9 +320,9 @@ def test_intervals_hold_in_two_thousand_draws(what: str, law: Any) -> None:
     for noise in noises.tolist():
         noisy = of_masses([m + z for m, z in zip(masses, noise, strict=True)])
         if what == "corr":
-            low, high = fieller.Seen(noisy, law, 0.1).correlation()
+            low, high = seen(noisy, law=law, risk=0.1).correlation()
         else:
-            low, high = fieller.Seen(noisy, law, 0.1).covariance(0)
+            low, high = seen(noisy, law=law, risk=0.1).covariance(0)
         held += low <= true <= high
         if held == 1733:
             return
