@@ -116,7 +116,7 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
                     question = method(*args, **kwargs)
                 is_asked = is_asked or is_outermost
             if not is_asked:
-                read.check_idle(getattr(question, "statistic", None))
+                read.check_idle(question.statistic if isinstance(question, Request) else None)
             if isinstance(question, Request):
                 kind = question.kind
                 return kind._answered(question.record(read)) if is_asked else kind(question)

@@ -1,9 +1,11 @@
 """Covariances and correlations: shares by hand, pandas without noise, boxes, accuracy, refusals."""
 
 import itertools
+import json
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from notes import noted
 from operations import integers, statuses
 from refusals import refusal
 
@@ -19,11 +22,14 @@ from dppandas.privacy.accuracy.combined import CombinedNoise
 from dppandas.privacy.accuracy.weighted_sums import Within, half_widths_of_weighted
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from dppandas.release.answers import results
-from dppandas.statistics import Covariance, SecondMoments
+from dppandas.rows.expressions import Column
+from dppandas.rows.facts.bounds import Bounds
+from dppandas.statistics import Cells, Covariance, Layout, SecondMoments
 from dppandas.statistics.moments import fieller
 from dppandas.statistics.moments.covariance import _design, _split, cover
 from dppandas.statistics.moments.covariance_tables import WHOLE
 
+GOLDEN = Path(__file__).parents[2] / "golden"
 SHARES = st.lists(st.integers(0, WHOLE), min_size=3, max_size=3).map(sorted)
 
 
@@ -300,6 +306,45 @@ def _exact(asked: Any, statistic: Any) -> list[int]:
     """The integers that the noise of a release was added to."""
     again = type(asked)(replace(asked._request, statistic=statistic))
     return [int(x) for x in integers(again, again._table.engine)]
+
+
+ENDS = [(0, 1), (-5, 10), (0.1, 0.3), (0, 2.0**200), (17, 45)]
+
+
+def test_intervals_are_no_narrower_than_when_pairs_were_bounded_one_by_one() -> None:
+    """And wider by a thousandth at most, with the same answers: of integers with noise of all kinds
+    and sizes, as the version before ADR 55 bounded them."""
+    for case in json.loads((GOLDEN / "covariances.json").read_text()):
+        kind = {"Covariance": Covariance, "SecondMoments": SecondMoments}[case["class"]]
+        bounds = tuple(Bounds(*ends) for ends in ENDS[: case["columns"]])
+        operands = tuple(Column(name) for name in "abcde"[: case["columns"]])
+        asked = kind(Cells(), Layout(integer=False), operands, bounds, **case["options"])
+        noisy, scale = case["noisy"], Fraction(case["scale"])
+        one, other = DiscreteLaplace(scale), DiscreteGaussian(scale**2)
+        three = [one, other, DiscreteLaplace(2 * scale)]
+        both = CombinedNoise.of(three, False, 1)
+        law = {"laplace": one, "gaussian": other, "both": both}[case["noise"]]
+        with noted(case):
+            assert asked.estimate(noisy) == case["answers"]
+            found = asked.intervals_at(noisy, law, case["confidence"])
+            within = asked.intervals(noisy, case["scale"] - 1)
+            pairs = zip((*found, *within), (*case["intervals"], *case["within"]), strict=True)
+            for (low, high), (least, most) in pairs:
+                assert low <= least <= most <= high
+                assert high - low <= 1.001 * (most - least)
+
+
+def test_all_cells_are_bounded_at_once_as_each_is_alone() -> None:
+    frame = survey().assign(g=[1, 2, 3] * 200)
+    groups = frame.dp.groupby("g", keys=[1, 2, 3])[["a", "b", "c"]].corr(bounds=LIMITS)
+    asked, law = groups._statistic, DiscreteLaplace(Fraction(WHOLE))
+    exact = integers(groups, groups._table.engine)
+    noisy = [int(x) + (k % 7 - 3) * WHOLE for k, x in enumerate(exact)]
+    alone = replace(asked, cells=Cells())
+    found, size = asked.intervals_at(noisy, law, 0.95), alone.size
+    for k in range(3):
+        own = alone.intervals_at(noisy[k * size : (k + 1) * size], law, 1 - 0.05 / 3)
+        np.testing.assert_allclose(found[9 * k : 9 * k + 9], own, rtol=0, atol=1e-9)
 
 
 @pytest.mark.nightly
