@@ -115,10 +115,9 @@ def release_method(method: Callable[P, R]) -> Callable[P, R]:
                 with split.inside() as is_outermost:
                     question = method(*args, **kwargs)
                 is_asked = is_asked or is_outermost
-            is_request = isinstance(question, Request)
-            if not is_asked:  # only a request is asked for its statistic: groups refuse the name
-                read.check_idle(question.statistic if is_request else None)
-            if is_request:
+            if not is_asked:
+                read.check_idle(question.statistic if isinstance(question, Request) else None)
+            if isinstance(question, Request):
                 kind = question.kind
                 return kind._answered(question.record(read)) if is_asked else kind(question)
             if is_asked and isinstance(question, Private) and question._is_answer:

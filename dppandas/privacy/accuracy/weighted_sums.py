@@ -21,8 +21,11 @@ from .combined import CombinedNoise
 
 Floats = npt.NDArray[np.float64]
 
-#: More than all floating-point errors together.
-ABOVE = 1 + 1e-9
+#: More than all floating-point errors together, in whichever order numbers are added up.
+ABOVE = 1 + 1e-8
+#: How many weights are bounded at once, so that intermediate arrays fit the cache; and how many
+#: factors, all above 0.05, are multiplied before a logarithm is taken.
+WEIGHTS, FACTORS = 2**14, 64
 #: The exponents t that are tried: multiples of the largest that has a moment, and of the best one
 #: for a nearly normal sum.
 OF_LARGEST: Floats = np.array([0.5, 0.6, 0.7, 0.8, 0.87, 0.93, 0.97])
@@ -47,6 +50,7 @@ class _NoiseTerms:
     weight: float  # of all Gaussian noises together
     excess: float  # Σ 1/(24σ²)
     rounded: float  # what rounding to whole numbers may add
+    alone: bool  # whether it isn't combined
 
     @classmethod
     def of(cls, law: Any) -> _NoiseTerms:
@@ -63,6 +67,7 @@ class _NoiseTerms:
             sum(weight for _, weight in normal),
             sum(1 / (24 * sigma2) for sigma2, _ in normal),
             0.5 if whole else 0.0,
+            not isinstance(law, CombinedNoise),
         )
 
 
@@ -77,16 +82,26 @@ def half_widths_of_weighted(law: Any, corners: Floats, terms: int, risk: float) 
     parts = _noise_terms(law)
     if not (parts.laplace or parts.gaussian) or not totals.max():
         return parts.rounded * totals
+    size = max(1, WEIGHTS // corners[0].size)
+    blocks = [slice(first, first + size) for first in range(0, len(corners), size)]
+    found = [_half_widths(parts, corners[each], totals[each], terms, risk) for each in blocks]
+    return (np.concatenate(found) + parts.rounded * totals) * ABOVE
+
+
+def _half_widths(
+    parts: _NoiseTerms, corners: Floats, totals: Floats, terms: int, risk: float
+) -> Floats:
+    """The least of the bounds that hold for noises of this kind, before they are rounded."""
     squares = np.square(corners).sum(axis=2).max(axis=1)
     deviations = np.sqrt(terms * squares * sum(s * s for s in parts.gaussian))
     found = _by_moments(parts, corners, terms, deviations, risk)
     if not parts.laplace:
         noises = corners.shape[2] * terms
         found = np.minimum(found, _normal(parts, deviations, totals, noises, risk))
-    elif isinstance(law, DiscreteLaplace):
+    elif parts.alone:
         densities = _by_densities(parts.laplace[0], corners, terms, risk)
         found = np.minimum(found, densities + totals / 2)
-    return (found + parts.rounded * totals) * ABOVE
+    return found
 
 
 _noise_terms = lru_cache(maxsize=64)(_NoiseTerms.of)
@@ -128,8 +143,20 @@ def _log_moments(
         np.concatenate([np.outer(1 / largest, OF_LARGEST), np.outer(normal, OF_NORMAL)], axis=1),
         (OF_LARGEST[-1] / largest)[:, None],
     )
-    squares = np.square(t[:, :, None, None] * scales[:, None])
-    return t, -terms * np.log1p(-squares).sum(axis=3).min(axis=2)
+    return t, -terms * _least_logs(np.square(t)[:, :, None], np.square(scales).transpose(2, 0, 1))
+
+
+def _least_logs(t: Floats, squares: Floats) -> Floats:
+    """For each cell and t², the least Σ_k ln(1 - t²·square) at a corner. The logarithms are of
+    products, which cost less."""
+    found: Floats = np.zeros(())
+    for first in range(0, len(squares), FACTORS):
+        product = np.ones((*t.shape[:2], squares.shape[2]))
+        for square in squares[first : first + FACTORS]:
+            factor = t * square[:, None]
+            product *= np.subtract(1.0, factor, out=factor)
+        found = found + np.log(product)
+    return np.asarray(found.min(axis=2))
 
 
 def _by_densities(scale: float, corners: Floats, terms: int, risk: float) -> Floats:
@@ -160,9 +187,12 @@ def _densities(t: Floats, scales: Floats, terms: int) -> Floats:
     deviations = np.sqrt(np.maximum(variances, 1e-300))
     # the factors' sizes are 1/√((1+αξ²)(1+βξ²)), with √α = b/(1-tb) and √β = b/(1+tb)
     rates = np.concatenate([b / (1 - tb), b / (1 + tb)], axis=2) / deviations[:, :, None]
-    at = np.square(rates[:, :, None] * FREQUENCIES[:, None])
-    sizes = np.exp(-terms / 2 * np.log1p(at).sum(axis=3))
-    last = at[:, :, -1]
+    product = np.ones((*t.shape, len(FREQUENCIES)))
+    for square in np.square(rates).transpose(2, 0, 1):  # at most 1/terms each
+        factor = square[:, :, None] * np.square(FREQUENCIES)
+        product *= np.add(1.0, factor, out=factor)
+    sizes = np.exp(-terms / 2 * np.log(product))
+    last = np.square(rates * FREQUENCIES[-1])
     power = terms * (last / (1 + last)).sum(axis=2)
     beyond = sizes[:, :, -1] * FREQUENCIES[-1] / np.maximum(power - 1, 1e-9)
     rest = np.where(power > 1, beyond, math.inf)

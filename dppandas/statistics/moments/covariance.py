@@ -133,7 +133,7 @@ class Covariance(CovarianceTable):
         blocks = sum({*who} <= {*block} for block in self.blocks)
         places = _places(self.blocks, who, self.nodes, self.states)
         share = blocks * WHOLE
-        found = tuple(Fraction(sum(noisy[k] for k in each), share) for each in places)
+        found = tuple(sum(noisy[k] for k in each) for each in places)
         return NoisySums(found, _design(self.nodes, len(who)), len(places[0]), share)
 
 
@@ -158,14 +158,13 @@ def _places(
 
 @lru_cache(maxsize=8)
 def _design(nodes: int, columns: int) -> Design:
-    """The values of 1, u, v, u², uv, v² at each combination of nodes. u is the mean of its nodes;
-    of three nodes, the share of the last is u², by Bernstein's identity."""
-    last = nodes - 1
-    places = [(Fraction(a, last), Fraction(a == last and nodes == 3)) for a in range(nodes)]
+    """The values of 1, u, v, u², uv, v² at each combination of nodes, in quarters. u is the mean of
+    its nodes; of three nodes, the share of the last is u², by Bernstein's identity."""
+    last = nodes - 1  # u is h halves
+    places = [(2 * a // last, 4 * (a == last and nodes == 3)) for a in range(nodes)]
     if columns == 1:
-        zero = Fraction(0)
-        return tuple((Fraction(1), u, zero, uu, zero, zero) for u, uu in places)
-    return tuple((Fraction(1), u, v, uu, u * v, vv) for u, uu in places for v, vv in places)
+        return tuple((4, 2 * h, 0, square, 0, 0) for h, square in places)
+    return tuple((4, 2 * h, 2 * k, one, h * k, other) for h, one in places for k, other in places)
 
 
 def _rounded(value: Integers) -> Integers:

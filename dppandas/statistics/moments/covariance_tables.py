@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,15 +20,17 @@ from ...rows.facts import kinds
 from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
-from ..base import Partial, Statistic, sum_by
+from ..base import Floats, Partial, Statistic, sum_by
 from ..error_model import ErrorModel
 from ..layout import Interval
-from .fieller import NoisySums, Seen, Side, U, V
+from .fieller import NoisySums, PairSums, Range, Seen, Side, U, V
 from .sums import on_grid
 
 Integers = npt.NDArray[np.int64]
 #: Grid integers of a column's values, and where there is a value.
 Values = tuple[npt.NDArray[np.float64], Mask]
+#: Numbers of cells or columns.
+Places = npt.NDArray[np.intp]
 
 #: What one row distributes over its integers, or the most that it adds to a sum. A power of two, so
 #: that a shift rounds products.
@@ -34,6 +38,8 @@ BITS = 30
 WHOLE: int = 2**BITS
 #: Rows at a time, so that intermediate arrays fit the cache.
 ROWS = 2**13
+#: Pairs of columns that are bounded at once, so that their weights take some megabytes.
+PAIRS = 256
 #: Answers, as shares of the product of both widths, are rounded to multiples of this.
 STEP = Fraction(1, 2**36)
 QUARTER = Fraction(1, 4)
@@ -63,40 +69,69 @@ class CovarianceTableErrors(ErrorModel):
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
         """The range of each number if no noise is larger, widened to hold the estimate."""
-        law = Within(half_width)
-        return [ends for cell in self.of._by_cell(noisy) for ends in self._ranges(cell, law, 1.0)]
+        return self._ranges(noisy, Within(half_width), 1.0)
 
     def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
         """The tables of all cells share the risk, and so do the numbers within a table."""
-        risk = (1 - confidence) / len(self.of.cells)
-        cells = [tuple(cell) for cell in self.of._by_cell(noisy)]
-        found = {cell: self._ranges(cell, law, risk) for cell in {*cells}}
-        return [ends for cell in cells for ends in found[cell]]
+        return self._ranges(noisy, law, (1 - confidence) / len(self.of.cells))
 
     def _ranges(self, noisy: Sequence[int], law: Any, risk: float) -> list[Interval]:
-        """An interval for each entry, widened to hold its estimate."""
-        entries, is_corr = self.of._entries(), self.of.correlation
-        asked = [(i, j) for i, j in entries if i < j or (i == j and not is_corr)]
-        each = risk / max(1, len(asked))
-        columns = range(len(self.of.operands)) if self.of.same_rows else ()
-        sides = [Seen(self.of.sums(noisy, i, i), law, each).side(U) for i in columns]
+        """An interval for each entry of each cell, widened to hold its estimate."""
+        cells = [tuple(cell) for cell in self.of._by_cell(noisy)]
+        different = list(dict.fromkeys(cells))
+        shares = self._share_ranges(different, law, risk)
+        at = tuple(zip(*self.of._entries(), strict=True))
         found = {}
-        for i, j in asked:
-            seen = Seen(self.of.sums(noisy, i, j), law, each)
-            found[i, j] = self._range(seen, i == j, [sides[k] for k in (i, j) if sides])
-        intervals = []
-        for value, (i, j) in zip(self.of._estimate(noisy), entries, strict=True):
-            ends = found.get((min(i, j), max(i, j)), (1.0, 1.0))
-            low, high = (self.of._shown(Fraction(end), i, j) for end in ends)
-            intervals.append((min(low, value), max(high, value)))
-        return intervals
+        for cell, ends in zip(different, shares, strict=True):
+            low, high = (
+                self.of._shown([int(k) for k in np.rint(end / float(STEP)).tolist()])
+                for end in ends[at].T
+            )
+            triples = zip(self.of._estimate(cell), low, high, strict=True)
+            found[cell] = [(min(a, value), max(b, value)) for value, a, b in triples]
+        return [ends for cell in cells for ends in found[cell]]
 
-    def _range(self, seen: Seen, is_one: bool, sides: Sequence[Side]) -> Interval:
+    def _share_ranges(self, cells: Sequence[Sequence[int]], law: Any, risk: float) -> Floats:
+        """For each cell a table of ranges, as shares of the products of widths."""
+        asked = [
+            (i, j) for i, j in self.of._entries() if i < j or (i == j and not self.of.correlation)
+        ]
+        each, columns = risk / max(1, len(asked)), len(self.of.operands)
+        sides = np.zeros((len(cells), columns, 4))
+        alone = [(i, i) for i in range(columns)] if self.of.same_rows else []
+        for (cell, i, _), sums in self._alike(cells, alone):
+            mean, variance = Seen(sums, law, each).side(U)
+            sides[cell, i] = np.stack([*mean, *variance], axis=1)
+        found = np.ones((len(cells), columns, columns, 2))
+        for (cell, i, j), sums in self._alike(cells, asked):
+            known = [Side((a, b), (c, d)) for a, b, c, d in (sides[cell, k].T for k in (i, j))]
+            is_one = bool((i == j).all())
+            ends = self._range(Seen(sums, law, each), is_one, known if self.of.same_rows else ())
+            found[cell, i, j] = found[cell, j, i] = np.stack(ends, axis=1)
+        return found
+
+    def _alike(
+        self, cells: Sequence[Sequence[int]], asked: Sequence[tuple[int, int]]
+    ) -> Iterator[tuple[tuple[Places, Places, Places], PairSums]]:
+        """The sums of each cell and pair, those together that are alike in design, terms and share,
+        with the numbers of their cells and of both columns."""
+        alike: dict[Any, list[tuple[tuple[int, int, int], NoisySums]]] = {}
+        for (cell, noisy), (i, j) in itertools.product(enumerate(cells), asked):
+            sums = self.of.sums(noisy, i, j)
+            kind = sums.design, sums.terms, sums.share
+            alike.setdefault(kind, []).append(((cell, i, j), sums))
+        for these in alike.values():
+            for first in range(0, len(these), PAIRS):
+                keys, sums_of = zip(*these[first : first + PAIRS], strict=True)
+                cell, one, other = np.array(keys).T
+                yield (cell, one, other), PairSums(sums_of)
+
+    def _range(self, seen: Seen, is_one: bool, sides: Sequence[Side]) -> Range:
         if is_one:
             return seen.variance(self.of.ddof)
-        if self.of.correlation:
-            return seen.correlation(sides)
-        return seen.covariance(self.of.ddof, sides)
+        return (
+            seen.correlation(sides) if self.of.correlation else seen.covariance(self.of.ddof, sides)
+        )
 
 
 @dataclass(frozen=True)
@@ -184,7 +219,7 @@ class CovarianceTable(Statistic, registered=False):
         shares = [found[min(i, j), max(i, j)] for i, j in entries]
         if not self.pair:
             shares = semidefinite(shares, self.correlation)
-        return [self._shown(share, *at) for share, at in zip(shares, entries, strict=True)]
+        return self._shown([round(share / STEP) for share in shares])
 
     def _share(self, sums: NoisySums, is_one: bool) -> Fraction:
         """The covariance as a share of the product of both widths, or the correlation."""
@@ -207,14 +242,18 @@ class CovarianceTable(Statistic, registered=False):
         count = max(rows, Fraction(self.ddof + 1))
         return share * count / (count - self.ddof)
 
-    def _shown(self, share: Fraction, i: int, j: int) -> float:
-        share = round(share / STEP) * STEP
-        if self.correlation:
-            return float(share)
-        widths = (Fraction(b.upper) - Fraction(b.lower) for b in (self.bounds[i], self.bounds[j]))
-        return float(share * math.prod(widths))
+    def _shown(self, steps: Sequence[int]) -> list[float]:
+        """The numbers of a cell, given as shares in steps, in the units of the columns."""
+        pairs = zip(steps, self._units, strict=True)
+        return [k * unit.numerator / unit.denominator for k, unit in pairs]
 
-    # intervals
+    @cached_property
+    def _units(self) -> list[Fraction]:
+        """For each entry what a step means."""
+        if self.correlation:
+            return [STEP] * len(self._entries())
+        widths = [Fraction(b.upper) - Fraction(b.lower) for b in self.bounds]
+        return [STEP * widths[i] * widths[j] for i, j in self._entries()]
 
 
 def semidefinite(entries: Sequence[Fraction], correlation: bool) -> list[Fraction]:

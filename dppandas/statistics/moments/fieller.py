@@ -7,13 +7,15 @@ is a weighted sum of noises, and `weighted_sums` bounds its size. A θ that viol
 impossible (Fieller, "Some problems in interval estimation", J. R. Stat. Soc. B 16, 1954). The
 means, on which the weights depend, lie in intervals of their own, found likewise (proof:
 docs/proofs/covariances.md).
+
+All pairs of columns are bounded at once: a range has an array for each of its ends, with an entry
+for each pair. In larger arrays pairs are the first axis.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Iterator, Sequence
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -25,13 +27,15 @@ import numpy.typing as npt
 from ...privacy.accuracy.weighted_sums import half_widths_of_weighted
 
 Floats = npt.NDArray[np.float64]
-Range = tuple[float, float]
-#: The coefficients of 1, u, v, u², uv and v² in each function that is summed.
-Design = tuple[tuple[Fraction, ...], ...]
+#: The lower ends and the upper ends.
+Range = tuple[Floats, Floats]
+#: The coefficients of 1, u, v, u², uv and v² in each function that is summed, in quarters.
+Design = tuple[tuple[int, ...], ...]
 ONE, U, V, UU, UV, VV = range(6)
 
-#: Intervals are wider by this, as rounding moves a row's numbers by at most 2^-24.
-SLACK = 2.0**-22
+#: Intervals are wider by this, as rounding moves a row's numbers by at most 2^-24. The last factor
+#: is for the rounding of floats.
+SLACK = 2.0**-22 * (1 + 2.0**-20)
 #: The share of the risk for the parameters on which the weights depend.
 ASIDE = 0.2
 #: The most such parameters: two means, the sum and the difference of their errors, and two
@@ -46,35 +50,38 @@ ROUNDS, NARROWER = 8, 0.9
 class NoisySums:
     """Noisy sums over rows of functions of two columns u, v in [0, 1]; of u alone for one column.
 
-    Each sum adds up ``terms`` independent noisy integers, and divides them by ``share``.
+    Each sum adds up ``terms`` independent noisy integers. They are in units of 1/``share``.
     """
 
-    found: tuple[Fraction, ...]
+    found: tuple[int, ...]
     design: Design
     terms: int
     share: int
 
     @cached_property
-    def all(self) -> tuple[Fraction, ...]:
-        """The noisy sums of 1, u, v, u², uv and v²."""
-        return tuple(
-            sum((f * x for f, x in zip(column, self.found, strict=True) if f), Fraction(0))
-            for column in zip(*self.design, strict=True)
-        )
+    def all(self) -> tuple[int, ...]:
+        """The noisy sums of 1, u, v, u², uv and v², in units of 1/(4·share)."""
+        columns = zip(*self.design, strict=True)
+        return tuple(sum(map(operator.mul, column, self.found)) for column in columns)
 
-    @property
+    @cached_property
     def rows(self) -> Fraction:
-        return self.all[ONE]
+        return Fraction(self.all[ONE], 4 * self.share)
 
     def mean(self, which: int = U) -> Fraction:
-        return self.all[which] / self.rows
+        return Fraction(self.all[which], self.all[ONE])
 
     def variance(self, which: int = U) -> Fraction:
         """The variance of u, or of v."""
-        return self.mean(_squared_of(which)) - self.mean(which) ** 2
+        return self._product(_squared_of(which), which, which)
 
     def covariance(self) -> Fraction:
-        return self.mean(UV) - self.mean(U) * self.mean(V)
+        return self._product(UV, U, V)
+
+    def _product(self, both: int, one: int, other: int) -> Fraction:
+        """The mean of a product, less the product of the means."""
+        sums, n = self.all, self.all[ONE]
+        return Fraction(sums[both] * n - sums[one] * sums[other], n * n)
 
 
 def _squared_of(which: int) -> int:
@@ -83,144 +90,214 @@ def _squared_of(which: int) -> int:
 
 @lru_cache(maxsize=64)
 def _floats(design: Design) -> Floats:
-    return np.array([[float(x) for x in row] for row in design]).T
+    return np.array(design).T / 4
 
 
-class Cell(NamedTuple):
-    """A range of means: how far their errors move a noisy covariance or variance at least and at
-    most, and the corners (a, b) of the weights a - θb of a parameter θ."""
+@dataclass(frozen=True)
+class PairSums:
+    """The noisy sums of several pairs, alike in design, terms and share, and what they show as
+    floats; 0 where there are no rows."""
+
+    pairs: Sequence[NoisySums]
+
+    @cached_property
+    def design(self) -> Floats:
+        return _floats(self.pairs[0].design)
+
+    @cached_property
+    def rows(self) -> Floats:
+        return np.array([float(each.rows) for each in self.pairs])
+
+    @cached_property
+    def means(self) -> dict[int, Floats]:
+        return {which: self._each(NoisySums.mean, which) for which in (U, V)}
+
+    @cached_property
+    def variances(self) -> dict[int, Floats]:
+        return {which: self._each(NoisySums.variance, which) for which in (U, V)}
+
+    @cached_property
+    def covariances(self) -> Floats:
+        return self._each(NoisySums.covariance)
+
+    def _each(self, figure: Callable[..., Fraction], *which: int) -> Floats:
+        there = (each if each.rows > 0 else None for each in self.pairs)
+        return np.array([float(figure(each, *which)) if each else 0.0 for each in there])
+
+
+class Parts(NamedTuple):
+    """Parts of the ranges of means. In each: how far errors of means move a noisy covariance or
+    variance at least and at most, and the corners (a, b) of the weights a - θb of a parameter θ.
+
+    The first axes are pairs and parts; those of a and b go on with corners and sums.
+    """
 
     off: Range
-    corners: Floats
+    a: Floats
+    b: Floats
 
 
 @dataclass(frozen=True)
 class Region:
     """What parameters may be under noise of a law; the interval of each fails with this risk."""
 
-    sums: NoisySums
+    sums: PairSums
     law: Any
     risk: float
 
-    @cached_property
+    @property
     def design(self) -> Floats:
-        return _floats(self.sums.design)
+        return self.sums.design
 
-    @cached_property
-    def rows(self) -> float:
-        return float(self.sums.rows)
+    def noise(self, corners: Floats) -> Floats:
+        """A bound on |Σ weights·noise|, in rows, for weights between the corners of each part."""
+        one = self.sums.pairs[0]
+        flat = corners.reshape(-1, *corners.shape[-2:])
+        found = half_widths_of_weighted(self.law, flat, one.terms, self.risk)
+        return found.reshape(corners.shape[:-2]) / one.share
 
-    def noise(self, corners: Sequence[Sequence[Floats] | Floats]) -> Floats:
-        """A bound on |Σ weights·noise|, in rows, for weights between the corners of each cell."""
-        found = half_widths_of_weighted(self.law, np.array(corners), self.sums.terms, self.risk)
-        return found / self.sums.share
-
-    def least_rows(self) -> float:
-        return self.rows - float(self.noise([[self.design[ONE]]])[0])
+    def least_rows(self) -> Floats:
+        found: Floats = self.sums.rows - self.noise(self.design[None, [ONE]])
+        return found
 
     def mean(self, which: int) -> Range:
         """The range of a mean p, by Σ u - p = 0."""
-        cells = [Cell((0.0, 0.0), np.array([(self.design[which], self.design[ONE])]))]
-        return self._solved((0.0, 1.0), self.sums.mean(which), 0, cells)
+        pairs, (value, one) = len(self.sums.pairs), self.design[[which, ONE]]
+        nothing, shape = np.zeros((pairs, 1)), (pairs, 1, 1, len(one))
+        parts = Parts((nothing, nothing), *(np.broadcast_to(x, shape) for x in (value, one)))
+        return self._solved(_range(0.0, 1.0, pairs), self.sums.means[which], 0, parts)
 
-    def sum_of_errors(self, p: Range, q: Range, sign: int) -> float:
+    def sum_of_errors(self, p: Range, q: Range, sign: int) -> Floats:
         """A bound on |(p̃ - p) ± (q̃ - q)|, for the noisy means p̃ and q̃."""
         one, value = self.design[ONE], self.design[U] + sign * self.design[V]
-        corners = [value - (x + sign * y) * one for x in p for y in q]
-        return float(self.noise([corners])[0]) / self.rows
+        means = np.stack([x + sign * y for x in p for y in q], axis=1)
+        rows = np.where(self.sums.rows > 0, self.sums.rows, 1.0)
+        return self.noise(value - means[..., None] * one) / rows
 
-    def variance(self, which: int, p: Range, ddof: int = 0, most: float = 0.25) -> Range:
+    def variance(self, which: int, p: Range, ddof: int = 0, most: Floats | float = 0.25) -> Range:
         """The range of a variance s up to ``most``, by Σ (u-p)² - s = -ddof·s, for a mean in p."""
-        mean, one = self.sums.mean(which), self.design[ONE]
-        cells = []
-        for half in _halves(p, mean):
-            corners = [(_squared(self.design, which, *at), one) for at in _squares(half)]
-            cells.append(Cell(_square(_off(half, mean)), np.array(corners)))
-        return self._solved((0.0, most), self.sums.variance(which), ddof, cells)
+        mean = self.sums.means[which]
+        halves = _halves(p, mean)
+        a = _squared(self.design, which, *_triangle(halves))
+        parts = Parts(_square(_off(halves, mean)), a, np.broadcast_to(self.design[ONE], a.shape))
+        found = _range(0.0, most, len(mean))
+        return self._solved(found, self.sums.variances[which], ddof, parts)
 
-    def covariance(self, p: Range, q: Range, off: Range, ddof: int, most: float) -> Range:
+    def covariance(self, p: Range, q: Range, off: Range, ddof: int, most: Floats) -> Range:
         """The range of a covariance θ, by Σ (u-p)(v-q) - θ = -ddof·θ, for means in p and q, and
         (p-p̃)(q-q̃) in ``off``."""
-        cells = []
-        for x, y, products in self._quarters(p, q):
-            corners = [(_product(self.design, a, b), self.design[ONE]) for a in x for b in y]
-            cells.append(Cell(_within(products, off), np.array(corners)))
-        return self._solved((-most, most), self.sums.covariance(), ddof, cells)
+        x, y = (np.stack(half, axis=2) for half in self._both_halves(p, q))
+        a = _product(self.design, x[:, :, None, :, None], y[:, None, :, None, :])
+        a = a.reshape(len(x), 4, 4, -1)
+        parts = Parts(self._products(p, q, off), a, np.broadcast_to(self.design[ONE], a.shape))
+        return self._solved((-most, most), self.sums.covariances, ddof, parts)
 
-    def _quarters(self, p: Range, q: Range) -> Iterator[tuple[Range, Range, Range]]:
-        """The parts of two ranges on one side each of the noisy means p̃ and q̃, and the range of
-        (p-p̃)(q-q̃) there."""
-        u, v = self.sums.mean(U), self.sums.mean(V)
-        for x, y in itertools.product(_halves(p, u), _halves(q, v)):
-            products = [a * b for a in _off(x, u) for b in _off(y, v)]
-            yield x, y, (min(products), max(products))
+    def _both_halves(self, p: Range, q: Range) -> tuple[Range, Range]:
+        """The parts of two ranges on one side each of the noisy means p̃ and q̃. What depends on
+        both has four parts."""
+        means = self.sums.means
+        return _halves(p, means[U]), _halves(q, means[V])
+
+    def _products(self, p: Range, q: Range, off: Range) -> Range:
+        """The range of (p-p̃)(q-q̃) in each of four parts, as far as it is in ``off``."""
+        x, y = self._both_halves(p, q)
+        xs, ys = _off(x, self.sums.means[U]), _off(y, self.sums.means[V])
+        products = [a[:, :, None] * b[:, None, :] for a in xs for b in ys]
+        ends = np.minimum.reduce(products), np.maximum.reduce(products)
+        low, high = (end.reshape(len(end), 4) for end in ends)
+        return _within((low, high), (off[0][:, None], off[1][:, None]))
 
     def _solved(
-        self, found: Range, centre: Fraction, ddof: int, cells: list[Cell],
-        divisor: Range = (1.0, 1.0),
+        self, found: Range, centre: Floats, ddof: int, parts: Parts, divisor: Range | None = None,
+        known: npt.NDArray[np.bool_] | bool = True,
     ) -> Range:  # fmt: skip
         """The θ for which (rows - ddof)·θ·divisor differs from rows·(centre + off) by no more than
-        noise with the weights a - θb of a cell. Each side of a middle has its own bound, by the
-        weights of the θ there."""
-        free = self.rows - ddof
-        if free <= 0:
-            return found
+        noise with the weights a - θb of a part. Nothing is ``known`` of some pairs, or if there
+        aren't enough rows. Pairs drop out once their ranges hardly narrow any more."""
+        low, high = (end.copy() for end in found)
+        divisor = divisor or _range(1.0, 1.0, len(low))
+        left = np.flatnonzero((self.sums.rows - ddof > 0) & known)
         for _ in range(ROUNDS):
-            middle = min(max(float(centre) * self.rows / free / divisor[0], found[0]), found[1])
-            noises = self.noise(
-                [np.concatenate([cell.corners[:, 0] - x * cell.corners[:, 1]
-                                 for x in (middle, theta)])
-                 for theta in found for cell in cells]
-            )  # fmt: skip
-            ends = [middle], [middle]
-            for k, noise in enumerate(noises.tolist()):
-                side, off = k // len(cells), cells[k % len(cells)].off
-                end = (float(centre) + off[side]) * self.rows + (2 * side - 1) * noise
-                ends[side].append(end / free / divisor[(end > 0) != side])
-            before, found = found, _within((min(ends[0]), max(ends[1])), found)
-            if found[1] - found[0] > NARROWER * (before[1] - before[0]):
+            if not len(left):
                 break
-        return found
+            before = low[left], high[left]
+            low[left], high[left] = after = self._narrowed(
+                before, centre[left], self.sums.rows[left], ddof,
+                Parts((parts.off[0][left], parts.off[1][left]), parts.a[left], parts.b[left]),
+                (divisor[0][left], divisor[1][left]),
+            )  # fmt: skip
+            left = left[after[1] - after[0] <= NARROWER * (before[1] - before[0])]
+        return low, high
+
+    def _narrowed(
+        self, found: Range, centre: Floats, rows: Floats, ddof: int, parts: Parts, divisor: Range
+    ) -> Range:
+        """One step of `_solved`. Each side of a middle has its own bound, by the weights of the θ
+        there."""
+        free = rows - ddof
+        middle = np.minimum(np.maximum(centre * rows / free / divisor[0], found[0]), found[1])
+        at = np.stack([np.stack([middle, end], axis=1) for end in found], axis=1)
+        weights = (
+            parts.a[:, None, :, None] - at[:, :, None, :, None, None] * (parts.b[:, None, :, None])
+        )
+        pairs, _, number, _, corners, sums = weights.shape
+        noise = self.noise(weights.reshape(pairs, 2, number, 2 * corners, sums))
+        noise[:, 0] *= -1
+        off = np.stack(parts.off, axis=1)
+        ends = (centre[:, None, None] + off) * rows[:, None, None] + noise
+        # a quotient is least, or largest, by one end of the divisor or the other
+        is_last = (ends > 0) != np.array([[False], [True]])
+        by = np.where(is_last, *(end[:, None, None] for end in divisor[::-1]))
+        ends = ends / free[:, None, None] / by
+        low = np.minimum(middle, ends[:, 0].min(axis=1))
+        return _within((low, np.maximum(middle, ends[:, 1].max(axis=1))), found)
 
     def correlation(self, p: Range, q: Range, off: Range, spreads: tuple[Range, Range]) -> Range:
         """The range of a correlation r, by Σ (u-p)(v-q) - r(κ(u-p)² + (v-q)²/κ)/2 = 0, with
         variances s, t and κ = √(t/s)."""
-        (s, most_s), (t, most_t) = spreads
-        if min(s, t) <= 0:
-            return -1.0, 1.0
-        k = math.sqrt(t / most_s), math.sqrt(most_t / s)
+        known = np.minimum(spreads[0][0], spreads[1][0]) > 0
+        (s, most_s), (t, most_t) = ((_known(x, known) for x in spread) for spread in spreads)
+        k = np.sqrt(t / most_s), np.sqrt(most_t / s)
         divisor = self._divisor(p, q, k)
-        if divisor[0] <= 0:
-            return -1.0, 1.0
-        quarters = self._quarters(p, q)
-        cells = [Cell(_within(part, off), self._crossed(x, y, k)) for x, y, part in quarters]
-        found = self._solved((-1.0, 1.0), self.sums.covariance(), 0, cells, divisor)
-        return _wider(found, _rounding(s, t))
+        known &= divisor[0] > 0
+        parts = Parts(self._products(p, q, off), *self._crossed(p, q, k))
+        divisor = _known(divisor[0], known), _known(divisor[1], known)
+        found = _range(-1.0, 1.0, len(s))
+        low, high = self._solved(found, self.sums.covariances, 0, parts, divisor, known)
+        by = np.where(known, _rounding(s, t), 0.0)
+        return low - by, high + by
 
-    def _crossed(self, p: Range, q: Range, k: Range) -> Floats:
+    def _crossed(self, p: Range, q: Range, k: Range) -> tuple[Floats, Floats]:
         """The corners of the weights of (u-p)(v-q), and of (κ(u-p)² + (v-q)²/κ)/2. All are linear
         in (p, p²), in (q, q²) and in (κ, 1/κ), each of which lies in a triangle."""
-        middle = 2 / (1 / k[0] + 1 / k[1]), 2 / (k[0] + k[1])
-        factors = [(k[0], 1 / k[0]), (k[1], 1 / k[1]), middle]
-        u, v = (
-            [(at[0], _squared(self.design, which, *at)) for at in _squares(mean)]
-            for which, mean in ((U, p), (V, q))
+        factors = np.stack([*k, 2 / (1 / k[0] + 1 / k[1])], axis=1)
+        inverse = np.stack([1 / k[0], 1 / k[1], 2 / (k[0] + k[1])], axis=1)
+        (x, xx), (y, yy) = (
+            (points, _squared(self.design, which, points, squares))
+            for which, half in zip((U, V), self._both_halves(p, q), strict=True)
+            for points, squares in [_triangle(half)]
         )
-        return np.array([
-            (_product(self.design, x, y), (a * xx + b * yy) / 2)
-            for (x, xx), (y, yy) in itertools.product(u, v) for a, b in factors
-        ])  # fmt: skip
+        a = _product(self.design, x[:, :, None, :, None], y[:, None, :, None, :])[..., None, :]
+        b = (
+            factors[:, None, None, None, None, :, None] * xx[:, :, None, :, None, None]
+            + inverse[:, None, None, None, None, :, None] * yy[:, None, :, None, :, None]
+        ) / 2
+        shape = len(x), 4, 27, -1
+        return np.broadcast_to(a, b.shape).reshape(shape), b.reshape(shape)
 
     def _divisor(self, p: Range, q: Range, k: Range) -> Range:
-        """The range of (κs' + t'/κ)/2, for the noisy s' = Σ(u-p)²/n and t' = Σ(v-q)²/n."""
-        off = (_square(_off(mean, self.sums.mean(which))) for which, mean in ((U, p), (V, q)))
-        variances = (float(self.sums.variance(which)) for which in (U, V))
-        pairs = zip(off, variances, strict=True)
-        (s, most_s), (t, most_t) = ((low + own, high + own) for (low, high), own in pairs)
-        if min(s, t) <= 0:
-            return 0.0, math.inf
-        best = min(max(math.sqrt(t / s), k[0]), k[1])
-        return (best * s + t / best) / 2, max((x * most_s + most_t / x) / 2 for x in k)
+        """The range of (κs' + t'/κ)/2, for the noisy s' = Σ(u-p)²/n and t' = Σ(v-q)²/n; from 0
+        where either may be 0."""
+        (s, most_s), (t, most_t) = (
+            tuple(end + self.sums.variances[which] for end in _square(_off(mean, centre)))
+            for which, mean in ((U, p), (V, q))
+            for centre in [self.sums.means[which]]
+        )
+        known = np.minimum(s, t) > 0
+        s, t = _known(s, known), _known(t, known)
+        best = np.minimum(np.maximum(np.sqrt(t / s), k[0]), k[1])
+        high = np.maximum(*((x * most_s + most_t / x) / 2 for x in k))
+        return np.where(known, (best * s + t / best) / 2, 0.0), high
 
 
 # --- two columns, and one -------------------------------------------------------------------------
@@ -235,10 +312,10 @@ class Side(NamedTuple):
 
 @dataclass(frozen=True)
 class Seen:
-    """What noisy sums show about a pair of columns. The parameter asked for gets most of the risk,
+    """What noisy sums show about pairs of columns. The parameter asked for gets most of the risk,
     and each parameter that it depends on a share of the rest."""
 
-    sums: NoisySums
+    sums: PairSums
     law: Any
     risk: float
 
@@ -250,15 +327,13 @@ class Seen:
     def aside(self) -> Region:
         return Region(self.sums, self.law, self.risk * ASIDE / PARAMETERS)
 
-    def most(self, ddof: int) -> float:
+    def most(self, ddof: int) -> Floats:
         """The largest possible variance over n - ddof, where n is more than ddof."""
-        rows = max(self.aside.least_rows(), ddof + 1.0)
+        rows: Floats = np.maximum(self.aside.least_rows(), ddof + 1.0)
         return 0.25 * rows / (rows - ddof)
 
     def side(self, which: int) -> Side:
         """The mean and the variance of u, or of v."""
-        if self.sums.rows <= 0:
-            return Side((0.0, 1.0), (0.0, 0.25))
         mean = self.aside.mean(which)
         return Side(mean, self.aside.variance(which, mean))
 
@@ -272,8 +347,6 @@ class Seen:
         """The range of the covariance of u, v over n - ddof; ``sides`` are known from the same
         rows."""
         most = self.most(ddof)
-        if self.sums.rows <= 0:
-            return -most, most
         p, q = (s.mean for s in sides) if sides else (self.aside.mean(U), self.aside.mean(V))
         found = self.main.covariance(p, q, self.errors(p, q), ddof, most)
         return _within(_wider(found, SLACK * (ddof + 1)), (-most, most))
@@ -281,68 +354,80 @@ class Seen:
     def variance(self, ddof: int) -> Range:
         """The range of the variance of u over n - ddof."""
         most = self.most(ddof)
-        if self.sums.rows <= 0:
-            return 0.0, most
         found = self.main.variance(U, self.aside.mean(U), ddof, most)
-        return _within(_wider(found, SLACK * (ddof + 1)), (0.0, most))
+        return _within(_wider(found, SLACK * (ddof + 1)), (np.zeros_like(most), most))
 
     def correlation(self, sides: Sequence[Side] = ()) -> Range:
         """The range of the correlation of u and v; ``sides`` are known from the same rows."""
-        if self.sums.rows <= 0:
-            return -1.0, 1.0
         (p, s), (q, t) = sides or (self.side(U), self.side(V))
-        return _within(self.main.correlation(p, q, self.errors(p, q), (s, t)), (-1.0, 1.0))
+        found = self.main.correlation(p, q, self.errors(p, q), (s, t))
+        return _within(found, _range(-1.0, 1.0, len(found[0])))
 
 
 # --- ranges ---------------------------------------------------------------------------------------
 
 
+def _range(low: float, high: Floats | float, pairs: int) -> Range:
+    return np.full(pairs, low), np.full(pairs, high)
+
+
+def _known(values: Floats, known: npt.NDArray[np.bool_]) -> Floats:
+    """Values, and 1 where nothing is known."""
+    return np.where(known, values, 1.0)
+
+
 def _within(found: Range, known: Range) -> Range:
     """The intersection of two ranges; if it is empty, the nearer end of the known one."""
-    low, high = max(found[0], known[0]), min(found[1], known[1])
-    if low > high:
-        low = high = min(low, known[1])
-    return low, high
+    low, high = np.maximum(found[0], known[0]), np.minimum(found[1], known[1])
+    nearer = np.minimum(low, known[1])
+    return np.where(low > high, nearer, low), np.where(low > high, nearer, high)
 
 
 def _wider(found: Range, by: float) -> Range:
     return found[0] - by, found[1] + by
 
 
-def _off(mean: Range, centre: Fraction) -> Range:
-    return mean[0] - float(centre), mean[1] - float(centre)
+def _off(mean: Range, centre: Floats) -> Range:
+    """How far the ends of ranges are from the centre of each pair."""
+    centre = centre.reshape(len(centre), *(1 for _ in mean[0].shape[1:]))
+    return mean[0] - centre, mean[1] - centre
 
 
-def _halves(p: Range, centre: Fraction) -> list[Range]:
-    """The parts of a range below and above a number."""
-    at = min(max(float(centre), p[0]), p[1])
-    return [(p[0], at), (at, p[1])]
+def _halves(p: Range, centre: Floats) -> Range:
+    """The parts of a range below and above a number, along a new axis."""
+    at = np.minimum(np.maximum(centre, p[0]), p[1])
+    return np.stack([p[0], at], axis=1), np.stack([at, p[1]], axis=1)
 
 
 def _square(off: Range) -> Range:
-    ends = sorted((off[0] ** 2, off[1] ** 2))
-    return (0.0 if off[0] <= 0 <= off[1] else ends[0]), ends[1]
+    ends = off[0] * off[0], off[1] * off[1]
+    least = np.where((off[0] <= 0) & (off[1] >= 0), 0.0, np.minimum(*ends))
+    return least, np.maximum(*ends)
 
 
-def _squares(p: Range) -> list[tuple[float, float]]:
+def _triangle(p: Range) -> tuple[Floats, Floats]:
     """The corners of a triangle that holds (x, x²) for all x in a range: both ends, and the point
-    where the tangents there meet."""
-    return [(p[0], p[0] ** 2), (p[1], p[1] ** 2), ((p[0] + p[1]) / 2, p[0] * p[1])]
+    where the tangents there meet. Its x and its x², along a new axis."""
+    points = np.stack([p[0], p[1], (p[0] + p[1]) / 2], axis=-1)
+    return points, np.stack([p[0] * p[0], p[1] * p[1], p[0] * p[1]], axis=-1)
 
 
-def _product(design: Floats, p: float, q: float) -> Floats:
+def _product(design: Floats, p: Floats, q: Floats) -> Floats:
     """The weights of (u-p)(v-q)."""
+    p, q = p[..., None], q[..., None]
     found: Floats = p * q * design[ONE] - q * design[U] - p * design[V] + design[UV]
     return found
 
 
-def _squared(design: Floats, which: int, p: float, square: float) -> Floats:
+def _squared(design: Floats, which: int, p: Floats, square: Floats) -> Floats:
     """The weights of (u-p)², with p² given separately."""
+    p, square = p[..., None], square[..., None]
     found: Floats = square * design[ONE] - 2 * p * design[which] + design[_squared_of(which)]
     return found
 
 
-def _rounding(s: float, t: float) -> float:
+def _rounding(s: Floats, t: Floats) -> Floats:
     """How far the rounding of rows moves a correlation, for variances of at least s and t."""
-    s, t = max(s - SLACK, 2.0**-60), max(t - SLACK, 2.0**-60)
-    return SLACK / math.sqrt(s * t) + SLACK * (1 / s + 1 / t) / 2 + SLACK**2 / (4 * s * t)
+    s, t = np.maximum(s - SLACK, 2.0**-60), np.maximum(t - SLACK, 2.0**-60)
+    found: Floats = SLACK / np.sqrt(s * t) + SLACK * (1 / s + 1 / t) / 2 + SLACK**2 / (4 * s * t)
+    return found

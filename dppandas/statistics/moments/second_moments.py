@@ -62,7 +62,7 @@ class SecondMoments(CovarianceTable):
         """The sums of 1, x, y, x², xy and y²; for one column of 1, x and x²."""
         wanted = combinations_with_replacement(sorted({0, i + 1, j + 1}), 2)
         places = _pairs(len(self.operands))
-        found = tuple(Fraction(noisy[places.index(each)], WHOLE) for each in wanted)
+        found = tuple(noisy[places.index(each)] for each in wanted)
         return NoisySums(found, _design(i == j), 1, WHOLE)
 
 
@@ -82,11 +82,11 @@ def _pairs(columns: int) -> tuple[tuple[int, int], ...]:
 
 @lru_cache(maxsize=2)
 def _design(is_one: bool) -> Design:
-    """The coefficients of 1, u, v, u², uv, v² in 1, x, y, x², xy, y²: u = (1+x)/2, v = (1+y)/2."""
-    quarters = (
-        [(4, 2, 0, 1, 0, 0), (0, 2, 0, 2, 0, 0), (0, 0, 0, 1, 0, 0)]
+    """The coefficients of 1, u, v, u², uv, v² in 1, x, y, x², xy, y², in quarters: u = (1+x)/2,
+    v = (1+y)/2."""
+    return (
+        ((4, 2, 0, 1, 0, 0), (0, 2, 0, 2, 0, 0), (0, 0, 0, 1, 0, 0))
         if is_one
-        else [(4, 2, 2, 1, 1, 1), (0, 2, 0, 2, 1, 0), (0, 0, 2, 0, 1, 2),
-              (0, 0, 0, 1, 0, 0), (0, 0, 0, 0, 1, 0), (0, 0, 0, 0, 0, 1)]
+        else ((4, 2, 2, 1, 1, 1), (0, 2, 0, 2, 1, 0), (0, 0, 2, 0, 1, 2),
+              (0, 0, 0, 1, 0, 0), (0, 0, 0, 0, 1, 0), (0, 0, 0, 0, 0, 1))
     )  # fmt: skip
-    return tuple(tuple(Fraction(x, 4) for x in row) for row in quarters)
