@@ -326,8 +326,8 @@ def test_intervals_are_no_narrower_than_when_pairs_were_bounded_one_by_one() -> 
         law = {"laplace": one, "gaussian": other, "both": both}[case["noise"]]
         with noted(case):
             assert asked.estimate(noisy) == case["answers"]
-            found = asked.intervals_at(noisy, law, case["confidence"])
-            within = asked.intervals(noisy, case["scale"] - 1)
+            found = asked.errors.intervals_at(noisy, law, case["confidence"])
+            within = asked.errors.intervals(noisy, case["scale"] - 1)
             pairs = zip((*found, *within), (*case["intervals"], *case["within"]), strict=True)
             for (low, high), (least, most) in pairs:
                 assert low <= least <= most <= high
@@ -341,9 +341,9 @@ def test_all_cells_are_bounded_at_once_as_each_is_alone() -> None:
     exact = integers(groups, groups._table.engine)
     noisy = [int(x) + (k % 7 - 3) * WHOLE for k, x in enumerate(exact)]
     alone = replace(asked, cells=Cells())
-    found, size = asked.intervals_at(noisy, law, 0.95), alone.size
+    found, size = asked.errors.intervals_at(noisy, law, 0.95), alone.size
     for k in range(3):
-        own = alone.intervals_at(noisy[k * size : (k + 1) * size], law, 1 - 0.05 / 3)
+        own = alone.errors.intervals_at(noisy[k * size : (k + 1) * size], law, 1 - 0.05 / 3)
         np.testing.assert_allclose(found[9 * k : 9 * k + 9], own, rtol=0, atol=1e-9)
 
 
