@@ -148,7 +148,11 @@ class FrameAggregations(Naming[Selected], PivotMethods[Counted], Generic[Counted
     def count(
         self, *, weights: object, weight_bounds: object = None, **ways: Unpack[AskOptions]
     ) -> Any: ...
-    @release_method
+    @typing.overload
+    def count(
+        self, axis: Literal[1, "columns"], *, numeric_only: bool = False
+    ) -> PrivateSeries: ...
+    @release_method  # type: ignore[misc]
     def count(
         self, *, weights: object = None, weight_bounds: object = None, **ways: Unpack[AskOptions]
     ) -> Any:
@@ -191,7 +195,11 @@ class FrameAggregations(Naming[Selected], PivotMethods[Counted], Generic[Counted
         norm: object = None,
         **ways: Unpack[TargetAskOptions],
     ) -> pd.Series[Any]: ...
-    @release_method
+    @typing.overload
+    def sum(
+        self, axis: Literal[1, "columns"], *, skipna: bool = True, numeric_only: bool = False
+    ) -> PrivateSeries: ...
+    @release_method  # type: ignore[misc]
     def sum(
         self,
         *,

@@ -11,7 +11,7 @@ import typing
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Generic, Unpack
+from typing import Any, Generic, Literal, Unpack
 
 from ... import statistics
 from ...columns.ranges import summable
@@ -19,7 +19,7 @@ from ...columns.rowwise import present, true
 from ...errors import QueryError, quoted
 from ...ledger.questions import Verb
 from ...privacy.accounting.losses import AskOptions
-from ...release.answers.shapes import Counted, Listed, Measured
+from ...release.answers.shapes import Column, Counted, HasRows, Listed, Measured
 from ...release.asking import release_method
 from ...release.unreleased import Unreleased, UnreleasedExtreme
 from ...release.wording import quantile_verb
@@ -45,7 +45,11 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
     def count(
         self, *, weights: object, weight_bounds: object = None, **ways: Unpack[AskOptions]
     ) -> Measured: ...
-    @release_method
+    @typing.overload
+    def count(
+        self: HasRows[Column], axis: Literal[1, "columns"], *, numeric_only: bool = False
+    ) -> Column: ...
+    @release_method  # type: ignore[misc]
     def count(
         self, *, weights: object = None, weight_bounds: object = None, **ways: Unpack[AskOptions]
     ) -> Any:
@@ -99,7 +103,15 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         norm: object = None,
         **ways: Unpack[AskOptions],
     ) -> Measured: ...
-    @release_method
+    @typing.overload
+    def sum(
+        self: HasRows[Column],
+        axis: Literal[1, "columns"],
+        *,
+        skipna: bool = True,
+        numeric_only: bool = False,
+    ) -> Column: ...
+    @release_method  # type: ignore[misc]
     def sum(
         self,
         *,
@@ -179,7 +191,15 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         weight_bounds: object = None,
         **ways: Unpack[AskOptions],
     ) -> Measured: ...
-    @release_method
+    @typing.overload
+    def mean(
+        self: HasRows[Column],
+        axis: Literal[1, "columns"],
+        *,
+        skipna: bool = True,
+        numeric_only: bool = False,
+    ) -> Column: ...
+    @release_method  # type: ignore[misc]
     def mean(
         self,
         *,
@@ -227,7 +247,16 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
     def var(
         self, ddof: int = 1, *, bounds: object = None, **ways: Unpack[AskOptions]
     ) -> Measured: ...
-    @release_method
+    @typing.overload
+    def var(
+        self: HasRows[Column],
+        ddof: int = 1,
+        *,
+        axis: Literal[1, "columns"],
+        skipna: bool = True,
+        numeric_only: bool = False,
+    ) -> Column: ...
+    @release_method  # type: ignore[misc]
     def var(self, ddof: int = 1, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
         """The variance of the values, clipped to bounds: a float, or a Series or DataFrame of them.
         Missing values are left out.
@@ -252,7 +281,16 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
     def std(
         self, ddof: int = 1, *, bounds: object = None, **ways: Unpack[AskOptions]
     ) -> Measured: ...
-    @release_method
+    @typing.overload
+    def std(
+        self: HasRows[Column],
+        ddof: int = 1,
+        *,
+        axis: Literal[1, "columns"],
+        skipna: bool = True,
+        numeric_only: bool = False,
+    ) -> Column: ...
+    @release_method  # type: ignore[misc]
     def std(self, ddof: int = 1, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
         """The standard deviation of the values, clipped to bounds: the square root of `var`.
 
@@ -276,7 +314,15 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
     def median(
         self, *, bounds: object = None, step: object = None, **ways: Unpack[AskOptions]
     ) -> Measured: ...
-    @release_method
+    @typing.overload
+    def median(
+        self: HasRows[Column],
+        axis: Literal[1, "columns"],
+        *,
+        skipna: bool = True,
+        numeric_only: bool = False,
+    ) -> Column: ...
+    @release_method  # type: ignore[misc]
     def median(
         self, *, bounds: object = None, step: object = None, **ways: Unpack[AskOptions]
     ) -> Any:
@@ -362,7 +408,15 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
     def min(self, *, bounds: object = None) -> Unreleased[Measured]: ...
     @typing.overload
     def min(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Measured: ...
-    @release_method
+    @typing.overload
+    def min(
+        self: HasRows[Column],
+        axis: Literal[1, "columns"],
+        *,
+        skipna: bool = True,
+        numeric_only: bool = False,
+    ) -> Column: ...
+    @release_method  # type: ignore[misc]
     def min(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
         """A value near the smallest: as close as privacy allows.
 
@@ -384,7 +438,15 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
     def max(self, *, bounds: object = None) -> Unreleased[Measured]: ...
     @typing.overload
     def max(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Measured: ...
-    @release_method
+    @typing.overload
+    def max(
+        self: HasRows[Column],
+        axis: Literal[1, "columns"],
+        *,
+        skipna: bool = True,
+        numeric_only: bool = False,
+    ) -> Column: ...
+    @release_method  # type: ignore[misc]
     def max(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
         """A value near the largest: as close as privacy allows. See `min`.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -239,6 +240,16 @@ class FrameOperators(ColumnTransformations[Selected]):
         eq = ne = lt = le = gt = ge = sub = subtract = mul = multiply = add
         div = divide = truediv = floordiv = mod = pow = add
         radd = rsub = rmul = rdiv = rtruediv = rfloordiv = rmod = rpow = add
+
+        def any(
+            self,
+            axis: typing.Literal[1, "columns"],
+            *,
+            skipna: bool = True,
+            bool_only: bool = False,
+        ) -> PrivateSeries: ...
+
+        all = any
 
     __eq__, __ne__ = _operator("eq"), _operator("ne")
     __lt__, __le__ = _operator("lt"), _operator("le")

@@ -3,7 +3,7 @@ it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -29,3 +29,11 @@ OfRows = TypeVar("OfRows", covariant=True, default=Any)
 
 #: A frame with selected columns, which counts the values of each.
 Selected = TypeVar("Selected", covariant=True, default=Any)
+#: A private column, of what is computed row by row.
+Column = TypeVar("Column", covariant=True, default=Any)
+
+
+class HasRows(Protocol[Column]):
+    """What answers along rows with a private column: frames, if they are asked for axis=1."""
+
+    def _across(self, how: str, options: dict[str, Any]) -> Column: ...
