@@ -1,5 +1,5 @@
 """What a careful adopter looks for: that the files beside the package agree with it and with each
-other, and that a release does what docs/maintaining.md says. Nothing here is published or fetched."""
+other, and that a release does what docs/maintaining.md says. Nothing is published or fetched."""
 
 import json
 import re
