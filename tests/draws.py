@@ -32,13 +32,14 @@ from dppandas.privacy.mechanisms.quantiles import ExponentialQuantiles
 from dppandas.privacy.mechanisms.selection import Selection
 from dppandas.release.context import watching
 from dppandas.release.query import Query
-from dppandas.statistics import Count, Mean, NormedSum, Statistic, Sum, Variance, WeightedMean
+from dppandas.statistics import Count, Mean, NormedSum, Sum, Variance, WeightedMean
 from dppandas.statistics.counting.contingency import Contingency
 from dppandas.statistics.counting.distinct import Distinct
 from dppandas.statistics.counting.distinct_values import DistinctValues
 from dppandas.statistics.counting.occurring_keys import OccurringKeys
 from dppandas.statistics.counting.unknown_keys import Sparse, UndeclaredKeys, Unique
 from dppandas.statistics.distances import Distance
+from dppandas.statistics.error_model import ErrorModel
 from dppandas.statistics.moments.covariance_tables import CovarianceTable
 from dppandas.statistics.quantiles import Quantiles
 from dppandas.statistics.suggested_bounds import CELLS, BoundsHistogram, edges
@@ -215,7 +216,7 @@ def held(name: str, table: str, part: Part, confidence: float, draws: int = 0) -
         return _selections(found, part)
     if isinstance(part.law, ExponentialQuantiles):
         return _ranks(found, part)
-    if part.statistic.no_interval:
+    if part.statistic.errors.no_interval:
         return None
     return _numbers(found, part)
 
@@ -233,7 +234,7 @@ def _numbers(found: Held, part: Part) -> Held | None:
     counts, told = np.zeros(3, dtype=int), 0
     for noisy in part.draws(found.draws):
         truth = exact_answer(part, noisy)
-        ends = statistic.intervals_at(noisy, law, found.confidence)
+        ends = statistic.errors.intervals_at(noisy, law, found.confidence)
         inside = [_inside(*pair) for pair in zip(truth, ends, strict=True)]
         if others is not None:
             inside += [_inside(*pair) for pair in zip(others, ends, strict=True)]
@@ -245,11 +246,11 @@ def _numbers(found: Held, part: Part) -> Held | None:
             values = zip(statistic.estimate(noisy), truth, strict=True)
             off = [abs(value - true) for value, true in values]
         if tells_errors:
-            errors = statistic.errors_at(noisy, law, found.confidence)
+            errors = statistic.errors.errors_at(noisy, law, found.confidence)
             near = [not gap > error + NEAR for gap, error in zip(off, errors, strict=True)]
         if before is not None:
             early = [not gap > before + NEAR for gap in off]
-        number = len(noisy) if statistic.each else 1  # of labels told each by itself
+        number = len(noisy) if statistic.errors.each else 1  # of labels told each by itself
         counts += [_all_of(each, number) for each in (inside, near, early)]
         told += number
     found.draws = told
@@ -270,8 +271,8 @@ def _all_of(holds: Sequence[bool], number: int) -> int:
 
 def _tells_errors(part: Part) -> bool:
     """Whether errors are more than how far the ends of the intervals are, which needs no draws."""
-    own = type(part.statistic).errors_at is not Statistic.errors_at
-    return own or part.statistic.error(1) is not None
+    own = part.statistic.error_model.errors_at is not ErrorModel.errors_at
+    return own or part.statistic.errors.error(1) is not None
 
 
 def _inside(true: float, ends: tuple[float, float]) -> bool:
@@ -285,7 +286,9 @@ def known_before(part: Part, confidence: float) -> float | None:
     where these are enough for a first order to do."""
     try:
         rows = _rows(part)
-        known = part.statistic.error_before(part.law, confidence, rows if rows >= 100 else None)
+        known = part.statistic.errors.error_before(
+            part.law, confidence, rows if rows >= 100 else None
+        )
     except dp.DPError:
         return None
     return float(known)
@@ -310,7 +313,9 @@ def _rows(part: Part) -> float:
 
 def _selections(found: Held, part: Part) -> Held:
     """How far what was selected lies below the best that was left."""
-    utility_gap = part.statistic.error(part.law.utility_gap(found.confidence, part.statistic.size))
+    utility_gap = part.statistic.errors.error(
+        part.law.utility_gap(found.confidence, part.statistic.size)
+    )
     scores = [part.statistic.estimate([int(x)] * len(part.exact))[0] for x in part.exact]
     found.errors = 0
     for chosen in part.draws(found.draws):
@@ -370,7 +375,9 @@ def exact_law(part: Part, confidence: float) -> float | None:
     far, chance = 1000 * (width + 1), 1.0
     exact = [int(x) for x in part.exact]
     probes = (width, -width, width + 1, -width - 1, far, -far)
-    answers = [statistic.intervals_at([x + z for x in exact], law, confidence) for z in probes]
+    answers = [
+        statistic.errors.intervals_at([x + z for x in exact], law, confidence) for z in probes
+    ]
     for i, true in enumerate(truth):
         right, left, over, under, above, below = (e[i][0] <= true <= e[i][1] for e in answers)
         assert right

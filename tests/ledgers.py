@@ -17,6 +17,7 @@ import pytest
 from waiting import LIMIT
 
 import dppandas as dp
+from dppandas.ledger.earlier_questions import earlier
 from dppandas.ledger.storage.store import Entry, MemoryStore
 from dppandas.privacy.accounting.losses import Epsilon, Loss
 from dppandas.privacy.accounting.measures import PrivacyBudget
@@ -24,7 +25,7 @@ from dppandas.privacy.accounting.measures import PrivacyBudget
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the locks are Linux's")
 
 DRAFT = Entry(
-    number=0, time=1.5, source="people", lineage="verified", what="count",
+    number=0, time=1.5, source="people", lineage="verified", what=earlier("count"),
     loss=Loss(Epsilon(1, 10)), mechanism="discrete Laplace", scale="10", error="± 30",
     cell=3, version="1", unit="each row", key="k", kernel="here",
 )  # fmt: skip
@@ -94,12 +95,14 @@ def elsewhere(action: Callable[[], Any]) -> Any:
 PRELUDE = """
     import os, sys
     import dppandas as dp
+    from dppandas.ledger.earlier_questions import earlier
     from dppandas.ledger.storage.store import Entry
     from dppandas.privacy.accounting.losses import Epsilon, Loss
     from dppandas.ledger.storage.sqlite import SqliteStore
 
     def entry(loss="1/10"):
-        return Entry(0, 0.0, "people", "verified", "count", Loss(Epsilon(loss)), "m", "1", "", None)
+        said = (0, 0.0, "people", "verified", earlier("count"), Loss(Epsilon(loss)))
+        return Entry(*said, "m", "1", "", None)
 """
 
 

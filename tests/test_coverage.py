@@ -51,9 +51,9 @@ def test_what_is_drawn_is_what_a_result_tells(name: str) -> None:
     """What tells no interval says so, and what does is among the draws."""
     for part in draws.parts(name, "ordinary"):
         # of labels told under a δ a draw may tell none, here in 37 %: all of 60 in 1e-26
-        number = 60 if part.statistic.each else 1
+        number = 60 if part.statistic.errors.each else 1
         found = draws.held(name, "ordinary", part, draws.CONFIDENCE, number)
-        tells = not (isinstance(part.law, Selection) or part.statistic.no_interval)
+        tells = not (isinstance(part.law, Selection) or part.statistic.errors.no_interval)
         labels_alone = type(part.statistic).__name__ == "Unique"
         assert (found is not None and found.intervals is not None) == (tells and not labels_alone)
 

@@ -36,6 +36,7 @@ import dppandas as dp
 from dppandas.engines.blocks import BLOCK, Block
 from dppandas.engines.pandas import PandasEngine, PerUnitEngine
 from dppandas.errors import LineageError, MissingArgument, PrivateValueError, QueryError
+from dppandas.ledger.earlier_questions import earlier
 from dppandas.ledger.ledger import Ledger
 from dppandas.ledger.storage.store import Entry, MemoryStore
 from dppandas.privacy.accounting.losses import Epsilon, Loss
@@ -403,7 +404,7 @@ def test_threads_never_spend_more_than_the_budget() -> None:
 
 
 def drafted(epsilon: str) -> Entry:
-    return Entry(0, 0.0, "s", "asserted", "q", Loss(Epsilon(epsilon)), "m", "1", "", None)
+    return Entry(0, 0.0, "s", "asserted", earlier("q"), Loss(Epsilon(epsilon)), "m", "1", "", None)
 
 
 def test_nobody_writes_between_a_check_and_its_charge() -> None:
@@ -561,7 +562,7 @@ def _told(name: str, private: Any) -> Any:
             if name in ops.OPERATIONS:
                 record = dp.record(result)
                 facts = (record.scale, record.mechanism, record.query, record.expected)
-                known = record._statistic.error(1) is not None  # else the answer decides it
+                known = record._statistic.errors.error(1) is not None  # else the answer decides it
                 outcome = (outcome, facts, known and sorted(np.ravel(record.errors()).tolist()))
         except Exception as error:
             outcome = (type(error), str(error))

@@ -226,7 +226,7 @@ def test_a_record_tells_one_error_or_where_each_is(name: str) -> None:
         assert labels.equals(answer.index) or "nlargest" in name  # a part of what was released
         assert errors.index.equals(labels)
         assert error == max(errors.to_numpy().ravel().tolist())
-        if not found._statistic.no_interval:
+        if not found._statistic.errors.no_interval:
             assert found.intervals().index.equals(labels)
 
 

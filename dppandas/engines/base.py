@@ -17,11 +17,6 @@ from ..rows.expressions import Chunk, Expression
 #: Makes an accumulator without anything in it.
 Empty = Callable[[], Accumulator]
 
-#: How a unit's rows are aggregated to one value.
-AGGREGATES = (
-    "sum", "mean", "median", "min", "max", "first", "count", "nunique", "any", "all", "size",
-)  # fmt: skip
-
 #: By new column: what is aggregated (None for rows), and how.
 PerUnitColumns = Mapping[Any, tuple[Expression | None, str]]
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..rows.expressions import Expression, samples
+from ..rows.facts import kinds
+from ..rows.facts.kinds import Kind
 from ..rows.facts.units import Unit
 from ..rows.values import hashing, vectors
 from ..rows.values.equality import key
@@ -27,29 +30,60 @@ def _median(numbers: Floats, starts: Starts, sizes: Starts) -> Floats:
     return np.asarray(np.where(low == high, low, low / 2 + high / 2))  # low + high may overflow
 
 
-#: From numbers sorted within each unit, where each unit starts, and how many numbers it has.
-ON_NUMBERS: dict[str, Callable[[Floats, Starts, Starts], Floats]] = {
-    "sum": lambda numbers, starts, sizes: np.add.reduceat(numbers, starts),
-    "mean": lambda numbers, starts, sizes: np.add.reduceat(numbers, starts) / sizes,
-    "any": lambda numbers, starts, sizes: np.maximum.reduceat(numbers, starts),
-    "all": lambda numbers, starts, sizes: np.minimum.reduceat(numbers, starts),
-    "median": _median,
-    **dict.fromkeys(("count", "nunique"), lambda numbers, starts, sizes: sizes.astype(np.float64)),
-}
+def _number(numbers: Floats, starts: Starts, sizes: Starts) -> Floats:
+    return sizes.astype(np.float64)
 
-#: What pandas gives for no values at all.
-_OF_NONE = {"sum": 0.0, "count": 0.0, "nunique": 0.0, "any": 0.0, "all": 1.0}
 
-#: These choose one of the unit's values as it is: the least, the largest, or that of the row with
-#: the least hash.
-CHOSEN = ("min", "max", "first")
+@dataclass(frozen=True)
+class Aggregate:
+    """How a unit's rows become one value.
+
+    takes : the kinds of values that it is for.
+    on_numbers : from numbers sorted within each unit, where each unit starts, and how many numbers
+        it has. None where it chooses one of the unit's values as it is, or counts its rows.
+    of_none : what pandas gives for no values at all.
+    is_between : whether it lies between the values, and so within their bounds.
+    """
+
+    takes: frozenset[Kind] = kinds.ANY
+    on_numbers: Callable[[Floats, Starts, Starts], Floats] | None = None
+    of_none: float = math.nan
+    is_between: bool = False
+    chooses: bool = False
+    is_truth: bool = False
+
+
+AGGREGATES = {
+    "sum": Aggregate(
+        kinds.NUMBERS, lambda numbers, starts, sizes: np.add.reduceat(numbers, starts), of_none=0.0
+    ),
+    "mean": Aggregate(
+        kinds.NUMBERS, lambda numbers, starts, sizes: np.add.reduceat(numbers, starts) / sizes,
+        is_between=True,
+    ),
+    "median": Aggregate(kinds.NUMBERS, _median, is_between=True),
+    "min": Aggregate(chooses=True),
+    "max": Aggregate(chooses=True),
+    "first": Aggregate(chooses=True),  # of the row with the least hash
+    "count": Aggregate(kinds.ANY, _number, of_none=0.0),
+    "nunique": Aggregate(kinds.LABELS, _number, of_none=0.0),
+    "any": Aggregate(
+        kinds.TRUTHS, lambda numbers, starts, sizes: np.maximum.reduceat(numbers, starts),
+        of_none=0.0, is_truth=True,
+    ),
+    "all": Aggregate(
+        kinds.TRUTHS, lambda numbers, starts, sizes: np.minimum.reduceat(numbers, starts),
+        of_none=1.0, is_truth=True,
+    ),
+    "size": Aggregate(),
+}  # fmt: skip
 
 
 def needed(engine: Any, where: Expression | None, asked: PerUnitColumns) -> Need:
     """What `per_unit` reads; values are chosen by hashes of whole rows."""
     expressions = [where, *(expression for expression, _ in asked.values())]
     read = {engine.unit.column}.union(*(e.columns() for e in expressions if e is not None))
-    chooses = any(how in CHOSEN for _, how in asked.values())
+    chooses = any(AGGREGATES[how].chooses for _, how in asked.values())
     if chooses:
         read.update(engine.columns)
     return Need(frozenset(read), whole_units=True, keyed=chooses or bool(samples(where)))
@@ -76,7 +110,7 @@ def per_unit(
         if expression is None or how == "size":
             sizes = np.bincount(units, minlength=size).astype(np.float64)
             found[name] = Numbers(sizes[present])
-        elif how in CHOSEN:
+        elif AGGREGATES[how].chooses:
             parts = [expression.vector(v).take(k) for v, k in zip(views, kept, strict=True)]
             hashes = np.concatenate([block.hashes[keep] for keep in kept])
             found[name] = _chosen(how, joined(parts), hashes, units, present)
@@ -143,15 +177,16 @@ def _aggregate(units: Starts, numbers: Floats, how: str, size: int) -> Floats:
     """Missing numbers are skipped; a unit with no others gets what pandas gives."""
     missing = np.isnan(numbers)
     units, numbers = units[~missing], numbers[~missing]
-    out = np.full(size, _OF_NONE.get(how, np.nan))
+    aggregate = AGGREGATES[how]
+    out = np.full(size, aggregate.of_none)
     order = np.lexsort((numbers, units))  # so that sums don't depend on the order of rows
     units, numbers = units[order], numbers[order]
     if how == "nunique":
         distinct = np.r_[True, (units[1:] != units[:-1]) | (numbers[1:] != numbers[:-1])]
         units, numbers = units[distinct[: len(units)]], numbers[distinct[: len(units)]]
-    if not len(units):
+    if not len(units) or aggregate.on_numbers is None:
         return out
     starts = np.flatnonzero(np.r_[True, units[1:] != units[:-1]])
     sizes = np.diff(np.r_[starts, len(units)])
-    out[units[starts]] = ON_NUMBERS[how](numbers, starts, sizes)
+    out[units[starts]] = aggregate.on_numbers(numbers, starts, sizes)
     return out

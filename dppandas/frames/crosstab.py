@@ -6,10 +6,11 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from ..columns.private_rows import listed
 from ..errors import QueryError, hide_internals, is_one_of, quoted
+from ..ledger.questions import Question
 from ..privacy.accounting.losses import AskOptions, ReleaseOptions, with_options_named
 from ..release.asking import release_method
+from ..release.wording import operand, verb_of
 from ..statistics import Contingency, Layout
 from .answers.summaries import Covariances
 from .grouping import names_of
@@ -72,8 +73,19 @@ class CrosstabMethods(Covariances):
             across = with_margin(across, margins_name)
         layout = Layout(integer=not share, index=rows, columns=across)
         statistic = Contingency(cells, layout, width=len(joined[1]), share=share, margins=margins)
-        what = f"crosstab of {listed(sides[0])} by {listed(sides[1])} ({cells.described})"
-        return self._question(statistic, f"shares: {what}" if share else what)
+        named = [operand(n, by) for n, by in zip([*sides[0], *sides[1]], cells.by, strict=True)]
+        verb = verb_of("crosstab")
+        options: list[tuple[str, Any]] = [("cells", cells.described)]
+        if share:
+            verb = verb._replace(of="share of rows by")
+            options += [("share", "yes"), ("normalize", share)]
+        if margins:
+            options.append(("margins", "yes"))
+        split = len(sides[0])
+        what = Question(
+            verb, tuple(named[:split]), tuple(named[split:]), options=tuple(options), is_brief=True
+        )
+        return self._question(statistic, what)
 
 
 def with_margin(labels: pd.Index, name: object) -> pd.Index:

@@ -17,6 +17,7 @@ from ..errors import MissingArgument, QueryError, hide_internals, quoted
 from ..privacy.accounting.losses import AskOptions
 from ..release.asking import release_method
 from ..release.ways import UNSAID, Ways
+from ..release.wording import told
 from ..rows.expressions import Column, Declared
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.domain import Declaration, parse_domain
@@ -24,6 +25,8 @@ from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Span
 from ..rows.facts.units import MOST_ROWS, whole_number
 from ..statistics import Cells, Layout, Truncation
+from ..statistics.methods import FRAME
+from .answers.several import answers_of
 from .frame_answers import FrameAggregations
 from .groupby import PrivateGroupBy, grouped_by
 from .grouping import grouping, labels_shown
@@ -158,11 +161,7 @@ ask .release(epsilon=…)>
             return PrivateSeries(self._table, name, self._columns[name], self._where)
         if name.startswith("_"):
             raise AttributeError(name)
-        answers = (
-            "count, size, sum, mean, var, std, median, quantile, min, max, cov, corr, "
-            "value_counts, idxmax, agg, describe, crosstab, pivot_table, groupby, partition, "
-            "per_unit and truncation_shares"
-        )
+        answers = answers_of(FRAME, "pivot_table", "groupby", "partition", "per_unit")
         raise refusals.refuse(self, "private frames", answers, name, self._columns)
 
     # units
@@ -218,7 +217,7 @@ ask .release(epsilon=…)>
         labels = pd.Index(["kept", "dropped"], name="rows")
         layout = Layout(integer=False, index=labels, name="proportion")
         statistic = Truncation(Cells(), layout, per_unit._columns[name], most, up_to)
-        what = f"rows beyond max_rows={most}, of {up_to}"
+        what = told(f"rows beyond max_rows={most}, of {up_to}")
         return per_unit._question(statistic, what)
 
     @release_method

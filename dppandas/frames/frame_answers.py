@@ -11,11 +11,13 @@ import pandas as pd
 
 from ..columns.rowwise import true
 from ..errors import QueryError, is_one_of
+from ..ledger.questions import Question, Verb
 from ..privacy.accounting.losses import AskOptions, TargetAskOptions
 from ..release.asking import release_method
 from ..release.blocks.bundle import Name, ReleaseBundle, by_row
 from ..release.unreleased import UnreleasedLabel
 from ..release.ways import UNSAID, Ways
+from ..release.wording import operands, verb_of
 from ..rows.expressions import Column, Expression, need, spanned
 from ..rows.facts import kinds
 from ..rows.facts.bounds import Bounds, Grid
@@ -25,7 +27,7 @@ from ..rows.facts.spans import Span
 from ..rows.facts.units import whole_number
 from ..rows.query_string import lookup
 from ..statistics import Cells, Count, Layout, Sum
-from .answers.arguments import briefly, weights_of
+from .answers.arguments import weights_of
 from .answers.descriptions import Parts, Values, add_labels, of_labels_in, rows_of
 from .pivots import PivotMethods
 from .series import PrivateSeries
@@ -119,8 +121,11 @@ class FrameAggregations(Naming, PivotMethods):
 
         return ReleaseBundle(parts.requests, parts.shares, combined, parts.columns)
 
-    def _titled(self, what: str, bounds: Sequence[Bounds] = ()) -> str:
-        return f"{what} of {briefly(list(self._columns))}"
+    def _asks(
+        self, verb: str | Verb, bounds: Sequence[Bounds] = (), *options: tuple[str, Any]
+    ) -> Question:
+        columns = operands(self._columns, bounds)
+        return Question(verb_of(verb), columns, options=options, is_brief=True)
 
     def _beside(self, weights: object) -> Self:
         if weights is None or isinstance(weights, PrivateSeries):
@@ -148,7 +153,7 @@ class FrameAggregations(Naming, PivotMethods):
             return self._row_count()
         grids = (Grid.centred(weighing.bounds),)
         statistic = Sum(Cells(), Layout(integer=False), (weighing.expression,), grids)
-        return self._question(statistic, f"count{weighing}")
+        return self._question(statistic, Question(verb_of("count"), options=weighing.options))
 
     @release_method
     def sum(
@@ -210,7 +215,7 @@ class FrameAggregations(Naming, PivotMethods):
         most, hashed = whole_number(at_most, "at_most", 1), tuple(self._table.engine.columns)
         shape = self._shape(integer=True)
         statistic = Count(Cells(), shape, tests, at_most=most, hashed=hashed)
-        return self._question(statistic, self._titled(f"sum of True (at most {most} a row)"))
+        return self._question(statistic, self._asks("sum of True", (), ("at_most", most)))
 
     @release_method
     def idxmax(

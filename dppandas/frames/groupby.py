@@ -13,20 +13,24 @@ from ..columns import refusals
 from ..columns.bins import binned
 from ..columns.private_rows import PrivateTable, listed, once
 from ..errors import QueryError, hide_internals, quoted
+from ..ledger.questions import Operand, Question, Verb
 from ..privacy.accounting.losses import NO_DELTA, AskOptions, Delta, parse_delta
 from ..release.asking import release_method
 from ..release.blocks.bundle import Name
 from ..release.pickles import register_families
 from ..release.request import Request
 from ..release.unreleased import Unreleased, UnreleasedGroups
+from ..release.wording import operand, operands, verb_of
 from ..rows import query_string
 from ..rows.expressions import Expression
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import Keys
 from ..statistics import Cells, Count, Layout, Statistic
 from ..statistics.layout import GroupLabels
-from .answers.arguments import briefly, index
+from ..statistics.methods import FOUND_GROUPS, GROUPS
+from .answers.arguments import index
 from .answers.frequencies import all_distinct
+from .answers.several import answers_of
 from .answers.summaries import Covariances
 from .grouping import Grouping, grouping, labels_of, names_and_columns
 from .partitions import GroupsOneByOne
@@ -69,10 +73,7 @@ class PrivateGroupBy(GroupsOneByOne, Covariances):
             self._refuse("a plain table")
         if name.startswith("_"):
             raise AttributeError(name)
-        answers = (
-            "size, count, sum, mean, var, std, median, quantile, min, max, cov, corr, hist, "
-            "value_counts, nunique, agg and describe"
-        )
+        answers = answers_of(GROUPS)
         raise refusals.refuse(self, "private groups", answers, name, self._columns, refusals.GROUPS)
 
     def _operands(self) -> dict[Any, Expression]:
@@ -132,7 +133,7 @@ class PrivateGroupBy(GroupsOneByOne, Covariances):
         return self._by.shown.shown(value)
 
     def _question(
-        self, statistic: Statistic, what: str, kind: type[Unreleased] = Unreleased
+        self, statistic: Statistic, what: Question, kind: type[Unreleased] = Unreleased
     ) -> Request:
         layout = statistic.layout
         levels = None if layout.index is None or self._groups.keys is None else layout.index.names
@@ -151,11 +152,21 @@ class PrivateGroupBy(GroupsOneByOne, Covariances):
         by = replace(self._by, shown=GroupLabels())  # the whole is shown as the call wants it
         return type(self)(self, by, self._selected)
 
-    def _titled(self, what: str, bounds: Sequence[Bounds] = ()) -> str:
-        return self._by_group(f"{what} of {briefly(list(self._operands()))}")
+    def _asks(
+        self, verb: str | Verb, bounds: Sequence[Bounds] = (), *options: tuple[str, Any]
+    ) -> Question:
+        return self._by_group(verb, operands(self._operands(), bounds), *options)
 
-    def _by_group(self, what: str) -> str:
-        return f"{what} by {listed(self._names)} ({self._groups.described})"
+    def _by_group(
+        self,
+        verb: str | Verb,
+        columns: tuple[Operand, ...] = (),
+        *options: tuple[str, Any],
+        is_brief: bool = True,
+    ) -> Question:
+        keys = tuple(map(operand, self._names, self._groups.by))
+        said = (*options, ("cells", self._groups.described))
+        return Question(verb_of(verb), columns, keys, options=said, is_brief=is_brief)
 
     @hide_internals
     def pipe(self, func: Any, *args: Any, **more: Any) -> Any:
@@ -218,7 +229,8 @@ class PrivateGroupBy(GroupsOneByOne, Covariances):
         inner, said = binned(self._table, column, self._columns[column], bins, range)
         cells, names = self._within(inner), [*self._names, column]
         layout = Layout(integer=True, index=index(cells, names), name="count")
-        what = self._by_group(f"hist of {self._columns[column]} ({said})")
+        named = (operand(column, self._columns[column]),)
+        what = self._by_group("hist", named, ("bins", said), is_brief=False)
         return self._question(Count(cells, layout), what)
 
     @release_method
@@ -242,11 +254,12 @@ class PrivateGroupBy(GroupsOneByOne, Covariances):
         column, layout = self._one("nunique"), self._shape(integer=True)
         of = self._table, self._columns[column]
         found, what = all_distinct(*of, keys, dropna, self._groups, layout)
+        options: tuple[tuple[str, str], ...] = ()
         if found is None:
             inner = self._cells([column], keys)
-            cells, what = self._within(inner), f"{what} ({inner.described})"
+            cells, options = self._within(inner), (("distinct", inner.described),)
             found = statistics.OccurringKeys(cells, layout, groups=len(self._groups))
-        return self._question(found, self._titled(what))
+        return self._question(found, self._asks(what, (), *options))
 
     def _one(self, what: str) -> Any:
         """The selected column. Refuses any other number of columns."""
@@ -277,22 +290,24 @@ class UndeclaredCells(Cells):
 class UnknownGroups(PrivateGroupBy):
     """Private rows grouped by keys found in the data: `PrivateFrame.groupby` with ``delta=``.
 
-    Only size, count, sum, mean, var and std answer. Half of ε decides by counts which keys are
-    shown, and half pays for the statistic; `size` shows the counts, for all of ε. Keys are sorted,
-    as objects. Errors and intervals hold for each key by itself, given that it is shown.
+    Only what follows from sums over the rows of a key answers: counts, sums, means and deviations.
+    Half of ε decides by counts which keys are shown, and half pays for the statistic; `size` shows
+    the counts, for all of ε. Keys are sorted, as objects. Errors and intervals hold for each key by
+    itself, given that it is shown.
     """
 
     def _question(
-        self, statistic: Statistic, what: str, kind: type[Unreleased] = Unreleased
+        self, statistic: Statistic, what: Question, kind: type[Unreleased] = Unreleased
     ) -> Any:
-        if type(statistic) not in statistics.BY_LABEL or kind is not Unreleased:
+        offered = (FOUND_GROUPS in method.offered for method in statistic.methods)
+        if kind is not Unreleased or not any(offered):
             raise QueryError(
                 f"{what} needs declared keys: groupby(…, keys=[…]). For undeclared keys "
-                "there are size, count, sum, mean, var and std."
+                f"there are {', '.join(statistics.methods(FOUND_GROUPS))}."
             )
         return self._over_found_keys(statistic.layout, statistic, what)
 
-    def _over_found_keys(self, layout: Layout, inner: Statistic | None, what: str) -> Any:
+    def _over_found_keys(self, layout: Layout, inner: Statistic | None, what: Question) -> Any:
         """The counts of the keys found, or another statistic of their rows."""
         delta = self._groups.delta if isinstance(self._groups, UndeclaredCells) else NO_DELTA
         by, names = self._groups.by, tuple(self._names)

@@ -14,26 +14,28 @@ from ..columns.operators import ColumnOperators
 from ..columns.periods import is_grouper
 from ..columns.private_rows import PrivateTable, once, same_rows
 from ..errors import QueryError, quoted
+from ..ledger.questions import Operand, Question, Verb
 from ..privacy.accounting.losses import AskOptions
 from ..release.asking import release_method
 from ..release.blocks.bundle import Name, ReleaseBundle
 from ..release.query import same_value
 from ..release.request import Request
 from ..rows import query_string
-from ..statistics import Layout
+from ..statistics import Count, Layout, methods
+from ..statistics.methods import PIVOT
 from .answers import several
 from .crosstab import CrosstabMethods, with_margin
 from .groupby import PrivateGroupBy
 from .grouping import Grouping, names_of
 
 #: Aggregates of any values, which aren't clipped.
-COUNTED = ("size", "count")
+COUNTED = [method.name for method in Count.methods if PIVOT in method.offered]
 
 #: The columns that are laid out as rows, and those that are laid out as columns.
 Sides = tuple[list[Any], list[Any]]
 
 #: The answers of groups that a pivot table can show: those with one number for each group.
-OFFERED = (*(name for name in several.AGGREGATED if name != "nunique"), "quantile")
+OFFERED = methods(PIVOT)
 
 
 class PivotMethods(CrosstabMethods):
@@ -230,8 +232,15 @@ class Pivot(PrivateGroupBy):
     def _counted(self) -> Layout:
         return self._shape(integer=True)
 
-    def _by_group(self, what: str) -> str:
-        return f"pivot table: {super()._by_group(what)}"
+    def _by_group(
+        self,
+        method: str | Verb,
+        columns: tuple[Operand, ...] = (),
+        *options: tuple[str, Any],
+        is_brief: bool = True,
+    ) -> Question:
+        said = (("pivot", "yes"), *options)
+        return super()._by_group(method, columns, *said, is_brief=is_brief)
 
 
 @dataclass(frozen=True)

@@ -14,20 +14,21 @@ from ..columns import refusals
 from ..columns.ranges import bounds_of
 from ..columns.spellings.selection import Locator
 from ..errors import QueryError, hide_internals, is_one_of, quoted
+from ..ledger.questions import Question, Verb
 from ..privacy.accounting.losses import AskOptions
 from ..release import foreign
 from ..release.asking import release_method
 from ..release.blocks.bundle import Name, ReleaseBundle
-from ..rows.expressions import Column, Expression, Outside
+from ..release.wording import operand, verb_of
+from ..rows.expressions import Expression, Outside
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import Keys
 from ..statistics import Cells, Count, Covariance, Layout, SmoothQuantile, TrimmedMean
+from ..statistics.methods import COLUMN
 from .answers.arguments import checked_ddof, pearson, quantiles_of, trim_of
 from .answers.descriptions import Parts, add_labels, of_labels_in, rows_of
 from .answers.frequencies import Frequencies
-
-#: If an expression is longer, the ledger shows the column's name and the beginning.
-LONGEST = 60
+from .answers.several import answers_of
 
 
 class PrivateSeries(Frequencies):
@@ -44,12 +45,7 @@ class PrivateSeries(Frequencies):
     def __getattr__(self, name: builtins.str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
-        answers = (
-            "count, sum, mean, trimmed_mean, var, std, median, quantile, min, max, value_counts, "
-            "mode, hist, unattributed_histogram, nunique, unique, cov, corr, agg, describe, "
-            "clipping_shares and suggest_bounds"
-        )
-        raise refusals.refuse(self, "private columns", answers, name)
+        raise refusals.refuse(self, "private columns", answers_of(COLUMN), name)
 
     @property
     def loc(self) -> Locator:
@@ -88,12 +84,14 @@ class PrivateSeries(Frequencies):
     def _shape(self, integer: bool) -> Layout:
         return Layout(integer=integer, name=self.name)
 
-    def _titled(self, what: builtins.str, bounds: Sequence[Bounds] = ()) -> builtins.str:
-        within = "".join(f" in {bound}" for bound in bounds)
-        made = str(self._expression)
-        if len(made) > LONGEST and self.name is not None:
-            made = f"{Column(self.name)} = {made[:LONGEST]}…"
-        return f"{what} of {made}{within}"
+    def _asks(
+        self,
+        verb: builtins.str | Verb,
+        bounds: Sequence[Bounds] = (),
+        *options: tuple[builtins.str, Any],
+    ) -> Question:
+        column = operand(self.name, self._expression, *bounds)
+        return Question(verb_of(verb), (column,), options=options)
 
     def _by_column(self, value: Any) -> dict[Any, Any]:
         return {self.name: value}
@@ -190,7 +188,7 @@ class PrivateSeries(Frequencies):
         operands, parsed, layout = self._measured(bounds, bounds_of)
         statistic = SmoothQuantile(self._groups, layout, operands, parsed, shares)
         said = what if what == "median" else f"{what} {label:g}"
-        return self._question(statistic, self._titled(f"smooth {said}", parsed))
+        return self._question(statistic, self._asks(f"smooth {said}", parsed))
 
     @release_method
     def trimmed_mean(
@@ -223,8 +221,7 @@ class PrivateSeries(Frequencies):
         cut = trim_of(trim)
         operands, parsed, layout = self._measured(bounds, bounds_of)
         statistic = TrimmedMean(self._groups, layout, operands, parsed, trim=cut)
-        title = self._titled(f"trimmed mean ({cut} rows at each end)", parsed)
-        return self._question(statistic, title)
+        return self._question(statistic, self._asks("trimmed mean", parsed, ("trim", cut)))
 
     @release_method
     def clipping_shares(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
@@ -246,7 +243,7 @@ class PrivateSeries(Frequencies):
         names = pd.Index(keys.labels, name=self.name)
         layout = Layout(integer=False, index=names, name="proportion")
         cells = Cells((Outside(expression, bound),), keys)
-        what = f"values of {self._expression} outside {bound}"
+        what = self._asks("values", (), ("outside", bound))
         return self._question(Count(cells, layout, share_of=len(keys)), what)
 
     @hide_internals
@@ -334,8 +331,8 @@ class PrivateSeries(Frequencies):
         )
         layout, freedom, is_corr = Layout(integer=False), checked_ddof(ddof, parsed), what == "corr"
         statistic = Covariance(Cells(), layout, operands, parsed, freedom, is_corr, pair=True)
-        title = f"{what} of {operands[0]} in {parsed[0]} and {operands[1]} in {parsed[1]}"
-        return self._question(statistic, title)
+        columns = tuple(map(operand, names, operands, parsed))
+        return self._question(statistic, Question(verb_of(what), columns))
 
 
 @hide_internals

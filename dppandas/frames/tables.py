@@ -10,8 +10,7 @@ from typing import Any, Generic, TypeVar
 import pandas as pd
 
 from ..columns import refusals
-from ..engines.base import AGGREGATES
-from ..engines.per_unit import CHOSEN
+from ..engines.per_unit import AGGREGATES
 from ..errors import LineageError, QueryError, hide_internals, is_one_of, quoted
 from ..ledger import canonical
 from ..release.private import Private, Table
@@ -28,24 +27,18 @@ from .verbs.transformations import Transformations
 
 V = TypeVar("V", bound=Transformations)
 
-#: Aggregates that take values of some kinds only. The others take any.
-_AGGREGATED: dict[str, frozenset[kinds.Kind]] = {
-    **dict.fromkeys(("sum", "mean", "median"), kinds.NUMBERS),
-    **dict.fromkeys(("any", "all"), kinds.TRUTHS),
-    "nunique": kinds.LABELS,
-}
-
 
 def _kind_of(facts: expressions.Facts, expression: Expression | None, how: str) -> kinds.Kind:
     """The kind of what an aggregate gives: that of the values, a truth or a number."""
-    if how in ("any", "all"):
+    aggregate = AGGREGATES[how]
+    if aggregate.is_truth:
         return kinds.TRUTH
-    is_one = expression is not None and how in CHOSEN
+    is_one = expression is not None and aggregate.chooses
     return expression.kind(facts.schema) if expression and is_one else kinds.NUMBER
 
 
 def _keeps_order(expression: Expression | None, how: str) -> bool:
-    return expression is not None and expression.has_order and how in CHOSEN
+    return expression is not None and expression.has_order and AGGREGATES[how].chooses
 
 
 #: By new column: what is aggregated (None for rows), and how.
@@ -59,10 +52,10 @@ def _unknown(
     these: it is refused when something is asked of the new table."""
     facts, unit = table.source.facts, table.source.unit.column
     each = [(e, how) for e, how in asked.values() if e is not None]
-    needed = [(e, _AGGREGATED.get(how, kinds.ANY)) for e, how in each]
+    needed = [(e, AGGREGATES[how].takes) for e, how in each]
     assumed = expressions.assumptions(where, [e for e, _ in each], needed, facts)
     chosen: dict[Any, Expression] = {
-        name: e for name, (e, how) in asked.items() if e is not None and how in CHOSEN
+        name: e for name, (e, how) in asked.items() if e is not None and AGGREGATES[how].chooses
     }
     chosen[unit] = Column(unit)
     found = {name: expressions.undeclared_column(e, facts) for name, e in chosen.items()}
@@ -77,11 +70,12 @@ def _domain_of(table: Table, asked: Asked) -> dict[Any, Any]:
 
 
 def _declared(table: Table, expression: Expression, how: str) -> Declaration | None:
-    if how in CHOSEN:
+    aggregate = AGGREGATES[how]
+    if aggregate.chooses:
         return table.declared(expression)
-    if how in ("any", "all"):
+    if aggregate.is_truth:
         return Keys((False, True))
-    return expression.bounds(table.source.domain) if how in ("mean", "median") else None
+    return expression.bounds(table.source.domain) if aggregate.is_between else None
 
 
 class PerUnit(Private, Generic[V]):
@@ -163,7 +157,7 @@ charged; ask .release(epsilon=…)>
             column, how = _pair(name, said)
             expression = None if column is None else query_string.lookup(column, frame._columns)
             if expression is not None:
-                wanted = _AGGREGATED.get(how, kinds.ANY)
+                wanted = AGGREGATES[how].takes
                 expressions.check(expression, facts)
                 expressions.need(expression, wanted, facts, f"{name}, the {how}")
                 if how in ("min", "max") and expression.has_order:
@@ -184,6 +178,7 @@ charged; ask .release(epsilon=…)>
         schema |= {name: _kind_of(facts, *each) for name, each in asked.items()}
         source = replace(
             table.source, unit=Unit(unit, 1), domain=_domain_of(table, asked), made=made,
+            told=_told(frame, asked),
             schema=schema, undeclared=undeclared, assumed=assumed,
         )  # fmt: skip
         engine = table.engine.per_unit(frame._where, table.branches, asked)
@@ -243,6 +238,19 @@ def _pair(name: Any, given: Any) -> tuple[Any, str]:
         f"{quoted(name)}: {quoted(given)} must be a pair such as ('amount', 'sum'), with one of "
         f"{', '.join(AGGREGATES)}.{hint}"
     )
+
+
+def _told(frame: Any, asked: Asked) -> str:
+    """How the rows of units were made, in words."""
+    source = frame._table.source
+    each = ", ".join(
+        f"{Column(name)} = {how}{'' if expression is None else f' of {expression}'}"
+        for name, (expression, how) in asked.items()
+    )
+    rows = "" if frame._where is None else f" of rows where {frame._where}"
+    grown = f", {frame._table.branches} of each row" if frame._table.branches != 1 else ""
+    before = f" of ({source.told})" if source.told else ""
+    return f"one row for each {Column(source.unit.column)}: {each}{rows}{grown}{before}"
 
 
 def _name_of(*steps: Any) -> str | None:

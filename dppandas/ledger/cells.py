@@ -89,7 +89,7 @@ class Reruns:
         if place is None:
             return ""
         cell, run = place
-        question = cell, entry.source, entry.what.partition(" where ")[0]
+        question = cell, entry.source, entry.what.of_any_rows
         latest, runs, paid = self._paid.get(question, (lambda: None, 0, Loss()))
         is_new = latest() is not run and latest() != run
         self._paid[question] = _held(run), runs + is_new, paid + entry.loss
@@ -97,7 +97,7 @@ class Reruns:
             return ""
         return (  # in short lines: marimo doesn't wrap them
             f"this cell ran {runs + 1} times and paid {paid + entry.loss} in all.\n"
-            f"Each run draws '{question[2]}' anew, and each move of a slider is a run:\n"
+            f"Each run draws '{entry.what}' anew, and each move of a slider is a run:\n"
             "what pandas did to a frame isn't known. Ask the frame that dp.protect(df, name=…)\n"
             "returns, by its own methods: equal questions get the same answer again, for free."
         )

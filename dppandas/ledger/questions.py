@@ -1,48 +1,26 @@
-"""A query's text as a title in words: "Mean income by city", not "mean of income by city (6 keys)".
+"""What is asked, as data, and the sentences that are made of it when it is shown.
 
-The text is public and written by `Query`: what is asked, of which columns, by which keys, and of
-which rows. Only its words change. A text that isn't of this form stays as it is.
+A question carries the words of its verb, so a ledger can tell it without a list of statistics. No
+sentence is read back: a column may be called whatever people call it. (Ledgers of older schemas
+kept the sentence alone; `earlier_questions` reads those.)
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any, NamedTuple
 
-#: What is asked, with words for it before a column, and without one.
-WORDS = {
-    "count": ("count of values of", "count of rows"),
-    "size": ("", "count of rows"),
-    "sum": ("sum of", "sum"),
-    "sum of True": ("count of True in", "count of True"),
-    "mean": ("mean", "mean"),
-    "median": ("median", "median"),
-    "min": ("minimum of", "minimum"),
-    "max": ("maximum of", "maximum"),
-    "var": ("variance of", "variance"),
-    "std": ("standard deviation of", "standard deviation"),
-    "cov": ("covariance of", "covariance"),
-    "corr": ("correlation of", "correlation"),
-    "hist": ("histogram of", "histogram"),
-    "quantile": ("quantiles of", "quantiles"),
-    "quartiles": ("quartiles of", "quartiles"),
-    "nunique": ("number of distinct values of", "number of distinct values"),
-    "nunique with missing": (
-        "number of distinct values, missing as one, of",
-        "number of distinct values, missing as one",
-    ),
-    "bounds": ("suggested bounds of", "suggested bounds"),
-    "values": ("share of values of", "share of values"),
-    "unattributed_histogram": ("counts, largest first, of", "counts, largest first"),
-}
-#: What counts the rows of each key: the columns are the keys.
-BY_KEY = {"value_counts": "count of rows by", "proportions": "share of rows by"}
-#: What is left to the caption: numbers of keys and bins, bounds of one column, norms.
-_DETAILS = re.compile(
-    r" \((?:\d+ keys?|keys found|step [^()]*|norm (?:\([^()]*\)|[^()]*)|\d+ bins? in [^()]*)\)"
-    r"| in \([^()]*\)"
-)
+#: Longer expressions of columns with a name are cut in a question's text; `Question.whole` has all.
+LONGEST = 60
+#: How many columns a text names; of more, the first ones and their number.
+MOST_LISTED = 8
+#: The longest text of one expression, or of one option, that a ledger keeps whole.
+MOST_KEPT = 2000
+
 #: What the ledger keeps of a threshold: in a mechanism's name, and as an error.
 _THRESHOLD = re.compile(r"told from ([\d,]+)( units| rows)?")
 _RELEASED = {
@@ -50,49 +28,258 @@ _RELEASED = {
     " units": "released if at least {} units have it",
     " rows": "released from a distance of {} rows",
 }
-_QUANTILE = re.compile(r"quantile ([\d.]+)")
+#: Where options stand in the text: before the verb, after it, after the columns, or at the end.
+_BEFORE = {"share": "shares: ", "pivot": "pivot table: ", "select": "{} of "}
+_OF_VERB = {
+    "step": " (step {})", "at_most": " (at most {} a row)", "trim": " ({} rows at each end)",
+    "distinct": " ({})",
+}  # fmt: skip
+_OF_COLUMNS = {"outside": " outside {}", "bins": " ({})"}
+_AT_END = {
+    "cells": " ({})", "weights": ", weighted by {}", "weight_bounds": " in {}",
+    "norm": " (norm {})",
+}  # fmt: skip
+_IN_TEXT = {*_BEFORE, *_OF_VERB, *_OF_COLUMNS, *_AT_END, "complete"}
+
+
+class Verb(NamedTuple):
+    """What is asked, and words for it: before a column, without one, and before formulas or several
+    columns where these differ. Without words a question's text is its title."""
+
+    name: str  # in a question's text
+    of: str = ""
+    alone: str = ""
+    of_formula: str = ""
+    figures: tuple[Any, ...] = ()  # the verbs of several figures of one release
+
+
+class Operand(NamedTuple):
+    """A column that is asked about, or by which rows are grouped. Its parts are texts, or objects
+    that become texts when they are shown or kept."""
+
+    name: Any  # as a query would write it; "" for none
+    made: Any = ""  # from what it is computed; "" for a column of the source under its own name
+    bounds: Any = ""
+    is_formula: bool = False  # whether it is more than a column of the source
+
+    @property
+    def text(self) -> str:
+        """What it is, its expression rather than its name if that is short."""
+        made, name = str(self.made), str(self.name)
+        if len(made) > LONGEST and name:
+            return f"{name} = {made[:LONGEST]}…"
+        return made or name
+
+    @property
+    def short(self) -> str:
+        """Its expression, or its name if that is shorter to read."""
+        made, name = str(self.made), str(self.name)
+        return made if made and not (name and len(made) > LONGEST) else name
+
+    @property
+    def definition(self) -> str:
+        """Its name with all that belongs to it; "" if that is nothing."""
+        made, bounds = str(self.made), str(self.bounds)
+        named = str(self.name) or made
+        is_said = made if made and made != named else ""
+        found = f"{named} = {is_said}" if is_said else named if bounds else ""
+        return f"{found} in {bounds}" if bounds else found
 
 
 @dataclass(frozen=True)
 class Question:
-    """The parts of a query's text."""
+    """What is asked: a verb, of columns, by keys, of some rows, with options by name."""
 
-    asked: tuple[str, ...]  # "count", "mean", "std"
-    of: tuple[str, ...] = ()
-    by: tuple[str, ...] = ()
-    more: str = ""  # "weighted by hours"
-    where: str = ""
-    is_shares: bool = False
+    verb: Verb
+    columns: tuple[Operand, ...] = ()
+    keys: tuple[Operand, ...] = ()
+    where: Any = ""
+    options: tuple[tuple[str, Any], ...] = ()
+    is_brief: bool = False  # whether the text has the names of columns only
+    kept: str = ""  # the text, of an older ledger that kept nothing else
+
+    def option(self, name: str) -> str:
+        """An option in words; "" if it isn't given."""
+        return next((str(said) for key, said in self.options if key == name), "")
+
+    def beside(self, *options: tuple[str, Any]) -> Question:
+        """This question with more options."""
+        return replace(self, options=(*self.options, *options)) if options else self
+
+    # sentences
 
     def __str__(self) -> str:
-        said = self._asked()
-        if self.more:
-            said = f"{said}, {self.more}"
-        if self.where:
-            said = f"{said}, where {self.where}"
-        return said[:1].upper() + said[1:]
+        return self._asked
+
+    @cached_property
+    def _asked(self) -> str:
+        """The question without its rows."""
+        if self.kept:
+            return self.kept
+        columns = self._columns_text
+        if not self.options and not self.keys:
+            return f"{self.verb.name} of {columns}" if columns else self.verb.name
+        of = f" of {'complete rows of ' * bool(self.option('complete'))}{columns}"
+        return "".join([
+            self._said(_BEFORE), self.verb.name, self._said(_OF_VERB), of if columns else "",
+            self._said(_OF_COLUMNS), f" by {_row(self.keys)}" if self.keys else "",
+            self._said(_AT_END),
+        ])  # fmt: skip
+
+    @cached_property
+    def text(self) -> str:
+        """The question in one line: expressions, columns and keys are shortened."""
+        if self.kept:
+            return self.kept
+        rows = str(self.where)
+        return f"{self._asked} where {rows}" if rows else self._asked
 
     @property
-    def _is_formal(self) -> bool:
-        """Whether "mean of": for several columns, and for formulas."""
-        verb = self.asked[0]
-        is_one = len(self.of) == 1 and _is_name(self.of[0])
-        return verb in ("mean", "median") and bool(self.of) and not is_one
+    def title(self) -> str:
+        """The question in a few words: "Mean income by city"."""
+        if self.option("select") or not (self.verb.of or self.verb.alone):
+            return _capital(self.text)
+        more = [
+            f"weighted by {weights}" if (weights := self.option("weights")) else "",
+            "complete rows" if self.option("complete") else "",
+            f"at most {most} a row" if (most := self.option("at_most")) else "",
+        ]
+        said = ", ".join(filter(None, [self._in_words(), *more]))
+        return _capital(_with_rows(said, self.where, ", where "))
 
-    def _asked(self) -> str:
-        verb, by = self.asked[0], self.by
-        if verb in BY_KEY:
-            return f"{BY_KEY[verb]} {listed((*self.of, *by))}"
-        if verb == "crosstab":
-            what = "share" if self.is_shares else "count"
-            return f"{what} of rows by {listed((*self.of, *by))}"
-        of = f" {listed(self.of)}" if self.of else ""
-        if len(self.asked) > 1:
-            words = ["count" if each == "count" else _word(each, False) for each in self.asked]
-            said = f"{listed(words)}{' of' if of else ''}{of}"
-        else:
-            said = f"{_word(verb, bool(of))}{' of' if self._is_formal else ''}{of}"
+    @cached_property
+    def details(self) -> str:
+        """What the text leaves out: expressions, bounds and options."""
+        shown = _names_of(self.columns) if self.is_brief else self._columns_text
+        said = [
+            each.definition
+            for each in (*self.columns, *self.keys)
+            if each.definition and (self.is_brief or each in self.keys or "…" in each.text)
+        ]
+        if self.is_brief and len(self.columns) > MOST_LISTED:
+            names = ", ".join(str(each.name) for each in self.columns)
+            said = [f"columns {names}", *said] if names != shown else said
+        options = ((name, str(value)) for name, value in self.options if name not in _IN_TEXT)
+        said += [f"{name} {value}" for name, value in options if value]
+        return "; ".join(said)
+
+    @property
+    def whole(self) -> str:
+        """The question with all that it depends on. Unlike questions have unlike words."""
+        return "; ".join(filter(None, [self.text, self.details]))
+
+    @property
+    def of_any_rows(self) -> str:
+        """`whole`, without the rows that it is asked of."""
+        return "; ".join(filter(None, [str(self), self.details]))
+
+    def about(self, figure: str = "", columns: Sequence[str] | None = None) -> Question:
+        """The question about a part of an answer: one figure of several, or some columns."""
+        verb = next((each for each in self.verb.figures if each.name == figure), self.verb)
+        if columns is None or not self.columns or self.verb.of.endswith(" by"):
+            return replace(self, verb=verb)
+        named = tuple(map(Operand, columns))
+        return replace(self, verb=verb, columns=named, is_brief=True)
+
+    def _said(self, places: Mapping[str, str]) -> str:
+        """The options that stand at a place of the text."""
+        found = ((places[name], said) for name, said in self.options if name in places)
+        return "".join(form.format(said) for form, said in found)
+
+    @property
+    def _columns_text(self) -> str:
+        if self.is_brief:
+            return _names_of(self.columns)
+        return " and ".join(_with_rows(each.text, each.bounds, " in ") for each in self.columns)
+
+    def _in_words(self) -> str:
+        """The title, without what comes after a comma."""
+        verb = self.verb
+        columns = _few(self.columns) if self.is_brief else [each.short for each in self.columns]
+        if verb.of.endswith(" by"):
+            return f"{verb.of} {listed([*columns, *(each.short for each in self.keys)])}"
+        is_formal = len(self.columns) > 1 or any(
+            each.is_formula and each.short != str(each.name)
+            for each in self.columns
+            if not self.is_brief
+        )
+        before = (verb.of_formula if is_formal else "") or verb.of
+        said = f"{before} {listed(columns)}" if columns else verb.alone
+        said += f" outside {out}" if (out := self.option("outside")) else ""
+        by = [str(each.name) or each.short for each in self.keys]
         return f"{said} by {listed(by)}" if by else said
+
+    # as data
+
+    def to_json(self) -> dict[str, Any]:
+        """The question in the types of JSON, for `from_json`; every part is a text."""
+        if self.kept:
+            return {"kept": self.kept, **replace(self, kept="").to_json()}
+        said: dict[str, Any] = {"verb": list(self.verb)}
+        for name in ("columns", "keys"):
+            if operands := getattr(self, name):
+                said[name] = [[*map(_bounded, each[:3]), each.is_formula] for each in operands]
+        if where := _bounded(self.where):
+            said["where"] = where
+        if options := [[name, text] for name, value in self.options if (text := _bounded(value))]:
+            said["options"] = options
+        return {**said, "brief": True} if self.is_brief else said
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> Question:
+        """The question that `to_json` was called on."""
+        columns, keys = (
+            tuple(Operand(*each) for each in said.get(name, ())) for name in ("columns", "keys")
+        )
+        options = tuple((name, value) for name, value in said.get("options", ()))
+        more = said.get("where", ""), options, bool(said.get("brief")), said.get("kept", "")
+        return cls(_verb(said["verb"]), columns, keys, *more)
+
+
+def _verb(said: Sequence[Any]) -> Verb:
+    name, of, alone, of_formula, figures = said
+    return Verb(name, of, alone, of_formula, tuple(map(_verb, figures)))
+
+
+def _bounded(part: Any) -> str:
+    """A part as a text; of a longer one the beginning, and a digest that tells it from others."""
+    text = str(part)
+    return text if len(text) <= MOST_KEPT else f"{text[:MOST_KEPT]}… ({digest(text)})"
+
+
+def digest(text: str) -> str:
+    """A few letters that tell long texts apart."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
+
+
+def _names_of(columns: Sequence[Operand]) -> str:
+    return ", ".join(_few(columns))
+
+
+def _few(columns: Sequence[Operand]) -> list[str]:
+    """The names of columns; of many the first ones, and their number."""
+    if len(columns) <= MOST_LISTED:
+        return [str(each.name) for each in columns]
+    first = [str(each.name) for each in columns[: MOST_LISTED - 1]]
+    return [*first, f"… ({len(columns)} columns)"]
+
+
+def _row(keys: Sequence[Operand]) -> str:
+    return ", ".join(str(each.name) for each in keys)
+
+
+def _with_rows(said: str, where: Any, by: str) -> str:
+    rows = str(where)
+    return f"{said}{by}{rows}" if rows else said
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a row: "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def threshold_in_words(stored: str) -> str:
@@ -101,98 +288,3 @@ def threshold_in_words(stored: str) -> str:
     return _THRESHOLD.sub(
         lambda match: _RELEASED[match[2] or ""].format(match[1]).replace("count", noisy), stored
     )
-
-
-def in_words(text: str) -> str:
-    """A query's text as a title."""
-    asked = question(text)
-    return text[:1].upper() + text[1:] if asked is None else str(asked)
-
-
-def question(text: str) -> Question | None:
-    """The parts of a query's text; None if it isn't of the usual form."""
-    head, _, where = text.partition(" where ")
-    head, weighted, weights = _DETAILS.sub("", head).partition(", weighted by ")
-    is_shares = head.startswith("shares: ")
-    head = head.removeprefix("shares: ").removeprefix("pivot table: ")
-    head, has_keys, keys = _last(head, " by ")
-    at_most = re.search(r" \(at most (\d+) a row\)", head)
-    head = head.replace(at_most.group(), "") if at_most else head
-    verb, _, of = head.partition(" of ")
-    if (verb, of[:8]) == ("sum", "True of "):
-        verb, of = "sum of True", of[8:]
-    complete = of.startswith("complete rows of ")
-    asked = tuple(_verbs(verb))
-    if not asked or not all(_is_known(each) for each in asked):
-        return None
-    more = [
-        f"weighted by {weights}" if weighted else "",
-        "complete rows" if complete else "",
-        f"at most {at_most[1]} a row" if at_most else "",
-    ]
-    return Question(
-        asked, _columns(of.removeprefix("complete rows of ")), _columns(keys) if has_keys else (),
-        ", ".join(filter(None, more)), where, is_shares,
-    )  # fmt: skip
-
-
-def about(text: str, verb: str | None = None, of: Sequence[str] | None = None) -> str:
-    """The title of a part of an answer: one figure of several, or one column."""
-    asked = question(text)
-    if asked is None:
-        return in_words(text)
-    if verb is not None and _is_known(verb):
-        asked = replace(asked, asked=(verb,))
-    if of is not None and asked.of and asked.asked[0] not in (*BY_KEY, "crosstab"):
-        asked = replace(asked, of=tuple(of))
-    return str(asked)
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names in a row: "a, b and c"."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-
-
-def _is_name(text: str) -> bool:
-    return not any(f" {sign} " in f" {text} " for sign in "+-*/%<>") and not {*text} & {*"()="}
-
-
-def _last(text: str, by: str) -> tuple[str, str, str]:
-    """A text cut at the last " by " outside of brackets."""
-    start, cut, end = text.rpartition(by)
-    if not cut or end.count(")") > end.count("("):
-        return text, "", ""
-    return start, cut, end
-
-
-def _verbs(verb: str) -> list[str]:
-    """What is asked: figures of one release are in a row, and quantiles name their shares."""
-    if verb.startswith("quantile "):
-        return [verb if "," not in verb else "quantile"]
-    return [each.strip() for each in verb.split(", ")]
-
-
-def _is_known(verb: str) -> bool:
-    return verb in WORDS or verb in BY_KEY or verb == "crosstab" or bool(_QUANTILE.fullmatch(verb))
-
-
-def _word(verb: str, has_columns: bool) -> str:
-    share = _QUANTILE.fullmatch(verb)
-    if share:
-        return f"{100 * float(share[1]):.4g} % quantile{' of' if has_columns else ''}"
-    return WORDS[verb][0 if has_columns else 1]
-
-
-def _columns(text: str) -> tuple[str, ...]:
-    """The columns of a list. A computed column that has a name goes by it."""
-    name, named, _ = text.partition(" = ")
-    if named and not set(name) & set("(),"):
-        return (name,)
-    depth, found = 0, [""]
-    for letter in text:
-        depth += (letter in "([{") - (letter in ")]}")
-        if letter == "," and not depth:
-            found.append("")
-        else:
-            found[-1] += letter
-    return tuple(filter(None, (each.strip() for each in found)))

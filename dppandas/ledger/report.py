@@ -229,7 +229,7 @@ def _row(said: Statement, entry: Entry) -> list[str]:
     of = f" <small>version {escaped(entry.version)}</small>" if entry.version else ""
     return [
         moment(entry.time).date().isoformat(),
-        escaped(entry.what) + where,
+        escaped(entry.what.whole) + where,
         escaped(entry.source) + of,
         escaped(entry.lineage),
         *_sums(said, entry.loss),

@@ -182,7 +182,7 @@ def _release(entry: Entry, counted: Sequence[str]) -> dict[str, Any]:
         "unit": entry.unit,
         "part": [each._asdict() for each in entry.path],
         "lineage": entry.lineage,
-        "query": entry.what,
+        "query": entry.what.whole,
         "loss": exact(entry.loss, counted),
         "mechanism": entry.mechanism,
         "scale": entry.scale,
@@ -206,7 +206,7 @@ def table(entries: Sequence[Entry], counted: Sequence[str], is_exact: bool = Fal
         "version": [e.version or "" for e in entries],
         "part": [part(e.path) for e in entries],
         "lineage": [e.lineage for e in entries],
-        "query": [e.what for e in entries],
+        "query": [e.what.whole for e in entries],
     }
     for name in counted:
         losses = [told(getattr(e.loss, name)) for e in entries]

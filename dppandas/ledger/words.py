@@ -15,7 +15,6 @@ from typing import NamedTuple
 from ..privacy.accounting.composition import ParallelComposition
 from ..privacy.accounting.losses import Loss, in_short
 from ..privacy.accounting.measures import Measure
-from . import questions
 from .snapshot import Snapshot
 from .storage.store import MISSING, NOT_COMPARED, Entry
 
@@ -137,12 +136,12 @@ def rows(entries: Iterable[Entry]) -> list[Row]:
 
 def title(entry: Entry) -> str:
     """A question in words, and whether it has no answer."""
-    return questions.in_words(entry.what) + _unanswered(entry)
+    return entry.what.title + _unanswered(entry)
 
 
 def asked(entry: Entry) -> str:
     """A question with all its terms, and whether it has no answer."""
-    return entry.what + _unanswered(entry)
+    return entry.what.whole + _unanswered(entry)
 
 
 def _unanswered(entry: Entry) -> str:

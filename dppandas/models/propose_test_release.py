@@ -16,7 +16,7 @@ from ..release.ways import Ways
 from ..statistics import Cells, Distance, Layout, Proposed
 from ..statistics.distances import Measurer, Valuer, is_plain
 from ..statistics.scores import is_whole
-from .select import shown_rows, tried, vouched
+from .select import asked_by, shown_rows, tried, vouched
 
 #: What a distance must be.
 COUNT = "a whole number: a count of rows"
@@ -82,7 +82,7 @@ def distance_to_property(
     names = tuple(source._columns)
     tried(distance, "distance=", names, is_whole, COUNT)
     statistic = Distance(Cells(), Layout(integer=True), names, Measurer(distance))
-    what = "distance by the caller's function (moved by 1 a row as stated)"
+    what = asked_by("distance by the caller's function (moved by 1 a row as stated)", distance)
     request = Unreleased._of(vouched(source), source._where, statistic, what)
     return Unreleased._ask(request, Ways.read(epsilon, more))
 
@@ -143,6 +143,7 @@ def propose_test_release(
     statistic = Proposed(
         Cells(), Layout(integer=False), names, Measurer(distance), Valuer(value), known
     )
-    what = "test of the caller's value (distance moved by 1 a row as stated)"
+    said = "test of the caller's value (distance moved by 1 a row as stated)"
+    what = asked_by(said, value, distance)
     request = UnreleasedProposal._of(vouched(source), source._where, statistic, what)
     return UnreleasedProposal._ask(request, Ways.read(epsilon, more))

@@ -18,6 +18,7 @@ from ..release.answers.records import Record
 from ..release.private import Table
 from ..release.unreleased import UnreleasedMode
 from ..release.ways import Ways
+from ..release.wording import Later, Question, labels, told
 from ..rows.expressions import Column
 from ..rows.facts.keys import Keys, some_names
 from ..rows.facts.units import whole_number
@@ -102,14 +103,21 @@ def select(
     names = tuple(source._columns)
     for candidate in public:
         tried(score, "score=", names, is_whole, WHOLE, candidate)
-    labels = np.array([*public, None], dtype=object)[:-1]  # without None, tuples make a matrix
-    layout = Layout(integer=True, index=pd.Index(labels, dtype=object, tupleize_cols=False))
+    each = np.array([*public, None], dtype=object)[:-1]  # without None, tuples make a matrix
+    layout = Layout(integer=True, index=pd.Index(each, dtype=object, tupleize_cols=False))
     statistic = Scores(Cells(), layout, names, public, Scorer(score), stated, monotone)
     way = "monotone, " if monotone else ""
-    what = f"choice of {len(public)} candidates by the caller's score ({way}sensitivity {stated} "
-    what += "a row as stated)"
+    said = f"choice of {len(public)} candidates by the caller's score ({way}sensitivity {stated} "
+    what = asked_by(f"{said}a row as stated)", score)
+    what = what.beside(("candidates", Later(labels, Keys(public))))
     request = UnreleasedChoice._of(vouched(source), source._where, statistic, what)
     return UnreleasedChoice._ask(request, Ways.read(epsilon, more))
+
+
+def asked_by(said: str, *functions: Callable[..., Any]) -> Question:
+    """What is asked by functions of the caller, whose names are all that is known of them."""
+    names = ", ".join(str(getattr(each, "__qualname__", each)) for each in functions)
+    return told(said, ("by", names))
 
 
 def shown_rows(frame: Any, verb: str, argument: str) -> PrivateFrame:

@@ -17,6 +17,8 @@ from typing import Any
 
 from ..errors import RecordError, quoted
 from ..ledger.canonical import canonical_name
+from ..ledger.earlier_questions import earlier
+from ..ledger.questions import Question
 from ..ledger.storage.store import Entry
 from ..privacy.accounting.composition import Part
 from ..privacy.accounting.losses import Delta, Epsilon, Loss
@@ -114,6 +116,8 @@ def _families(kinds: Iterable[type]) -> Iterator[type]:
 def _reduced(value: Any) -> tuple[Any, ...]:
     """A dataclass as its fields, without cached values; others as their arguments."""
     kind = type(value)
+    if isinstance(value, Question):  # in texts: its parts may be of any kind
+        return restored, (canonical_name(kind), value.to_json())
     if is_dataclass(kind):
         said: tuple[Any, ...] = ({each.name: getattr(value, each.name) for each in fields(kind)},)
     elif isinstance(value, Enum):
@@ -128,6 +132,8 @@ def _filled(kind: Any, said: dict[str, Any]) -> Any:
     needed = {e.name for e in fields(kind) if e.default is e.default_factory is MISSING}
     if needed - set(said):
         raise _other_version(kind, f"lacks {min(needed - set(said))!r}")
+    if kind is Query and isinstance(said["what"], str):  # as of older versions
+        said = {**said, "what": earlier(said["what"])}
     value = object.__new__(kind)
     for name in {each.name for each in fields(kind)} & set(said):
         object.__setattr__(value, name, said[name])
@@ -149,4 +155,5 @@ def _other_version(kind: type, why: str) -> RecordError:
 
 
 register(Token, token)
+register(Question, Question.from_json)
 register_families(*_KEPT)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..engines.base import Need
 from ..ledger import canonical
+from ..ledger.questions import Question
 from ..privacy.accounting.composition import Path
 from ..privacy.accounting.losses import Loss
 from ..privacy.accounting.measures import LossRequest
@@ -78,6 +79,7 @@ class Source:
     verified: bool = False
     trusted: str = ""  # what else the caller asserts
     made: str | None = ""  # how a table of the source was made, as a name; None: unknown
+    told: str = field(default="", compare=False)  # and in words
     schema: Schema = field(default_factory=dict, compare=False)
     #: The columns of unknown kind that nobody declared, each with its name in the source.
     undeclared: Mapping[Any, Any] | None = field(default=None, compare=False)
@@ -121,15 +123,15 @@ class Query:
     where: Expression | None
     statistic: Statistic
     asked: LossRequest
-    what: str
+    what: Question
     select: int = 0  # how many labels to select; 0: release the numbers
     branches: int = 1  # how many rows one row of the source becomes
     path: Path = ()  # the branches that hold all its rows, where it is charged
 
-    @cached_property
+    @property
     def text(self) -> str:
         """The question in words."""
-        return self.what if self.where is None else f"{self.what} where {self.where}"
+        return self.what.text
 
     def __str__(self) -> str:
         return self.text

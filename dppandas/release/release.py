@@ -158,7 +158,7 @@ def _planned(
     scale = units.scale_of(statistic, mechanism)
     key, draw = query.key if running._replays else "", query.asked.draw
     draft = Entry(
-        0, time.time(), source.name, source.lineage, query.text, query.asked.charged(loss),
+        0, time.time(), source.name, source.lineage, query.what, query.asked.charged(loss),
         mechanism.name, units.in_words(scale), expected.in_words(statistic, mechanism),
         current_cell(), version=source.version, unit=str(source.unit), path=query.path, key=key,
         kernel=kernel(), program=here().program,
@@ -195,8 +195,8 @@ def _is_charged(ledger: Ledger, drafts: Sequence[Entry]) -> bool:
     last: Sequence[Entry] = ()
     with suppress(StoreError):
         last = ledger._charges(len(drafts) + _MEANWHILE)
-    charged = {(each.kernel, each.time, each.what) for each in last}
-    return any((each.kernel, each.time, each.what) in charged for each in drafts)
+    charged = {(each.kernel, each.time, each.what.text) for each in last}
+    return any((each.kernel, each.time, each.what.text) in charged for each in drafts)
 
 
 def _left_by(ledger: Ledger, plans: Sequence[Plan], process: int) -> str:
@@ -296,7 +296,7 @@ class RowPass:
         """Apply a kernel to each chunk, with the rows that its rows become, and accumulate."""
         query = self.query
         kernel = Kernel(branch_kernel, empty, query.need, query.where, query.branches)
-        return self.engine.accumulate_rows(kernel, self.query.what)
+        return self.engine.accumulate_rows(kernel, str(query.what))
 
 
 def _refuse_fork(process: int) -> None:

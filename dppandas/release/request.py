@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import BudgetExceeded, LineageError, QueryError
+from ..ledger.questions import Question
 from ..privacy.accounting.measures import LossRequest, PrivacyBudget
 from ..rows import expressions
 from ..rows.expressions import Expression
@@ -21,6 +22,7 @@ from .private import Table
 from .query import Query
 from .release import Asked, release_all
 from .ways import Ways
+from .wording import described
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +32,7 @@ class Request:
     table: Table
     where: Expression | None
     statistic: Statistic
-    what: str  # in words, for the ledger
+    what: Question
     kind: Any  # the subclass of `Unreleased` that waits for a loss
     select: int = 0  # how many labels to select; 0: release the numbers
 
@@ -44,10 +46,10 @@ class Request:
         for operand, wanted in self.statistic.needed():
             expressions.need(operand, wanted, facts, self.what)
 
-    def selecting(self, number: int, what: str) -> Request:
+    def selecting(self, number: int, way: str) -> Request:
         """A request for the labels of the largest entries, instead of the numbers."""
-        comparable = self.statistic.comparable()
-        return replace(self, statistic=comparable, what=f"{what} of {self.what}", select=number)
+        what = replace(self.what, options=(("select", way), *self.what.options))
+        return replace(self, statistic=self.statistic.comparable(), what=what, select=number)
 
     def query(self, asked: LossRequest) -> Query:
         """The query, at a loss."""
@@ -55,8 +57,9 @@ class Request:
         if table.refusal:
             raise LineageError(table.refusal)
         return Query(
-            table.source, self.where, statistic, asked, self.what, self.select,
-            table.branches, table.path,
+            table.source, self.where, statistic, asked,
+            described(self.what, table, self.where, self.statistic), self.select, table.branches,
+            table.path,
         )  # fmt: skip
 
     def query_at(self, terms: PrivacyBudget, loss: Mapping[str, object]) -> Query:

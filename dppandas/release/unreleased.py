@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar, NoReturn, Unpack
 
@@ -15,6 +16,7 @@ from ..errors import (
     quoted,
     warn_user,
 )
+from ..ledger.questions import Question
 from ..privacy.accounting.losses import LossOptions, ReleaseOptions, with_options_named
 from ..rows.expressions import Expression
 from ..rows.facts.keys import did_you_mean
@@ -48,7 +50,7 @@ class Unreleased(Private):
 
     @classmethod
     def _of(
-        cls, table: Table, where: Expression | None, statistic: Statistic, what: str
+        cls, table: Table, where: Expression | None, statistic: Statistic, what: Question
     ) -> Request:
         """A request that waits as this class."""
         return Request(table, where, statistic, what, cls, cls._selects)
@@ -83,7 +85,7 @@ class Unreleased(Private):
 
     @property
     def _what(self) -> str:
-        return self._request.what
+        return str(self._request.what)
 
     def _refuse(self, what: str) -> NoReturn:
         raise PrivateValueError(
@@ -230,7 +232,7 @@ class Unreleased(Private):
     @hide_internals
     def __repr__(self) -> str:
         where = self._request.where
-        asked = self._what if where is None else f"{self._what} where {where}"
+        asked = replace(self._request.what, where="" if where is None else where).text
         return (
             f"<unreleased {asked}, from {self._table.source.name} ({self._table.source.lineage}): "
             f"nothing computed or charged; ask {', '.join(self._menu())}>"

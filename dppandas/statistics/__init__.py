@@ -7,6 +7,7 @@ public facts only. `REGISTRY` lists every statistic, so that the neighbour suite
 
 from .base import REGISTRY as REGISTRY
 from .base import Statistic as Statistic
+from .base import methods as methods
 from .counting.contingency import Contingency as Contingency
 from .counting.contingency import UnattributedHistogram as UnattributedHistogram
 from .counting.counts import Count as Count
@@ -14,7 +15,6 @@ from .counting.distinct import Distinct as Distinct
 from .counting.distinct import Truncation as Truncation
 from .counting.distinct_values import DistinctValues as DistinctValues
 from .counting.occurring_keys import OccurringKeys as OccurringKeys
-from .counting.unknown_keys import BY_LABEL as BY_LABEL
 from .counting.unknown_keys import Sparse as Sparse
 from .counting.unknown_keys import UndeclaredKeys as UndeclaredKeys
 from .counting.unknown_keys import Unique as Unique

@@ -1,8 +1,7 @@
-"""What every statistic has: its contract, its sensitivities, and words for its errors."""
+"""What every statistic has: its contract, its sensitivities, its integers and their estimate."""
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import MissingArgument, QueryError, RecordError
 from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.noise import additive
@@ -22,8 +20,9 @@ from ..rows.expressions import Chunk, Expression
 from ..rows.facts import kinds
 from ..rows.facts.kinds import Kind, Schema
 from ..rows.values.vectors import Mask
-from .given_rows import CROWD, over_rows
-from .layout import Cells, Codes, Interval, Layout, by_name, format_number, spread
+from .error_model import ErrorModel
+from .layout import Cells, Codes, Layout
+from .methods import Method, Offered
 
 Partial = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -32,9 +31,6 @@ Floats = npt.NDArray[np.float64]
 #: become) and the filter, and accumulates what the kernel returns.
 BranchKernel = Callable[[Sequence[Chunk], Expression | None], Any]
 RowPass = Callable[[BranchKernel, Callable[[], Accumulator]], Any]
-
-#: How many rows there are at most: in all, or for each cell and column; None where unknown.
-RowLimit = Sequence[float] | float | None
 
 #: Every statistic there is: a new one joins the neighbour suite by being defined.
 REGISTRY: list[type[Statistic]] = []
@@ -60,9 +56,21 @@ class Statistic(ABC):
     #: Fields that don't change the integers: queries that differ only in these are equal.
     not_asked: ClassVar[tuple[str, ...]] = ("layout",)
 
+    #: How far its numbers may be off.
+    error_model: ClassVar[type[ErrorModel]] = ErrorModel
+
+    #: The methods that ask for it. A subclass has its own.
+    methods: ClassVar[tuple[Method, ...]] = ()
+
     def __init_subclass__(cls, registered: bool = True) -> None:
+        cls.methods = vars(cls).get("methods", ())
         if registered:
             REGISTRY.append(cls)
+
+    @property
+    def errors(self) -> ErrorModel:
+        """Its errors: before the release, after it, and in words."""
+        return self.error_model(self)
 
     @property
     @abstractmethod
@@ -111,17 +119,6 @@ class Statistic(ABC):
     #: statistics answer it otherwise.
     experimental: ClassVar[str] = ""
 
-    #: Why no interval follows from public facts and the answer; "" where one does.
-    no_interval: ClassVar[str] = ""
-
-    #: Whether intervals and errors hold for each label by itself, given that it is released, rather
-    #: than for all together.
-    each: ClassVar[bool] = False
-
-    #: The unit of errors: "rows", "column" (the column's own unit), "square" (of that), "share",
-    #: or something else that is counted.
-    measured_in: ClassVar[tuple[str, ...]] = ("rows",)
-
     #: Whether each number is one integer that compares with the others, so that the label of the
     #: largest can be selected.
     selectable: ClassVar[bool] = False
@@ -155,24 +152,9 @@ class Statistic(ABC):
         """How many row counts the answer is about: one for each cell and column."""
         return len(self.cells)
 
-    #: Whether errors are measured in ranks.
-    in_ranks: ClassVar[bool] = False
-
     def is_count(self, schema: Schema) -> bool:
         """Whether each number is a count, which an error below 1 would leave exact."""
         return False
-
-    def counts_rows(self, schema: Schema) -> bool:
-        """Whether it counts rows, so that an error can be a share of them."""
-        return self.is_count(schema) and self.units(schema) == ("rows",)
-
-    def units(self, schema: Schema) -> tuple[str, ...]:
-        """The units of errors, given the kinds of the columns."""
-        return self.measured_in
-
-    def unit(self, entry: int, schema: Schema) -> str:
-        """The unit of one number's error, as in `units`."""
-        return self.units(schema)[0]
 
     def says(self, entry: int) -> str:
         """What a number of the answer is for a column of times: a time ("value"), a duration
@@ -182,39 +164,6 @@ class Statistic(ABC):
     def typed(self, values: Sequence[float], rounded: Callable[[Any], int] = round) -> list[Any]:
         """The answer's numbers, as times and durations where they mean these."""
         return self.layout.typed(values, self.says, rounded)
-
-    def typed_errors(self, errors: Sequence[float]) -> list[Any]:
-        """The errors of the answer's numbers, as durations where they mean these."""
-        if self.in_ranks:
-            return list(errors)
-        return self.layout.typed(
-            errors, lambda entry: "number" if self.says(entry) == "number" else "spread", math.ceil
-        )
-
-    #: Whether noise is shown in the units of the columns rather than in rows.
-    noise_in_columns: ClassVar[bool] = False
-
-    @property
-    def noise_steps(self) -> tuple[float, ...]:
-        """A noise of 1 in its unit, for each column asked about or one for all."""
-        return (1.0,)
-
-    @property
-    def asked_columns(self) -> list[Any]:
-        """The columns asked about, which alternate in the answer; one name where keys alternate."""
-        width, layout = len(getattr(self, "operands", ())), self.layout
-        across = layout.columns
-        if across is None and self.cells.keys is None:
-            across = layout.index
-        is_told = width > 1 or (width == 1 and layout.name is None)
-        if is_told and across is not None and len(across) == width:
-            return list(across)
-        return [layout.name]
-
-    def possible(self, entry: int) -> Interval | None:
-        """The range that public facts allow a number: (0, ∞) if it can't be negative. None where
-        any interval, however wide, tells something."""
-        return None
 
     def sensitivity(self, rows: int) -> Sensitivity:
         """The most that one unit of `rows` rows can move the integers."""
@@ -257,122 +206,14 @@ class Statistic(ABC):
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         """The answer's numbers, from noisy integers and public facts alone."""
 
-    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        """For each number an interval that holds if every noise lies within ±half_width: by default
-        between the estimates at both ends, for numbers that rise with their own integer alone."""
-        ends = (self.estimate([value + w for value in noisy]) for w in (-half_width, half_width))
-        return list(zip(*ends, strict=True))
-
-    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
-        """An interval for each number; with this confidence all hold simultaneously."""
-        return self.intervals(noisy, law.half_width(confidence, self.size))
-
-    def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
-        """How far each number may be off; with this confidence all hold simultaneously."""
-        known = self.errors_by_column(law.half_width(confidence, self.size))
-        values = self.estimate(noisy)
-        if known is not None and not self.layout.is_mixed:
-            return [known[i % len(known)] for i in range(len(values))]
-        pairs = zip(values, self.intervals_at(noisy, law, confidence), strict=True)
-        return [max(high - value, value - low) for value, (low, high) in pairs]
-
-    def errors_among(self, law: Any, confidence: float, rows: RowLimit) -> list[float]:
-        """`errors_at` for errors in ranks, given a limit on the rows."""
-        raise QueryError("a number of rows bounds errors in ranks only. Leave it out.")
-
-    def rows_at_most(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float] | None:
-        """An upper end for the rows of each cell and column; with this confidence all hold. None
-        where the answer doesn't bound them."""
-        return None
-
-    def expected_at(self, law: Any, confidence: float) -> str:
-        """The error in words before the release, as far as public facts decide it."""
-        return self.expected(law.half_width(confidence, self.size))
-
-    def expected_over(self, law: Any, confidence: float, rows: float) -> str:
-        """`expected_at`, if each number is taken over about this many rows."""
-        return over_rows(self, law, confidence, rows)
-
-    def evenly(self, rows: float) -> list[int]:
-        """The integers of such rows, spread evenly; none if no error depends on them."""
-        return []
-
-    def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float, before: str) -> str:
-        """The error of an answer in words, for each column asked about. Where the answer doesn't
-        decide it, or has many numbers, the words from before the release."""
-        if len(noisy) > CROWD:
-            return before
-        try:
-            return self.in_words(self.errors_at(noisy, law, confidence)) or before
-        except RecordError:
-            return before
-
-    def in_words(self, errors: Sequence[float]) -> str:
-        """The errors of all numbers in words; "" if there are none."""
-        names = self.asked_columns
-        pairs = list(zip(errors, self.typed_errors(errors), strict=True))
-        ranges = [spread(pairs[i :: len(names)]) for i in range(len(names))]
-        said = by_name(names, ranges, "ranks" if self.in_ranks else "") if all(ranges) else ""
-        return f"each {said}" if self.each and said else said
-
     def comparable(self) -> Statistic:
         """This statistic with all its integers on one scale, as a selection needs it."""
         return self
 
-    def error(self, half_width: int) -> float | None:
-        """The error of each number at this half-width of noise; None if the answer decides it."""
-        return None
 
-    def errors_by_column(self, half_width: int) -> list[float] | None:
-        """`error` for each column asked about, or one for all."""
-        error = self.error(half_width)
-        return None if error is None else [error]
-
-    def ratios_by_column(self, half_width: int) -> list[float] | None:
-        """For a ratio, its error to first order times the number of rows that it is taken over:
-        for each column asked about, or one for all."""
-        return None
-
-    def expected(self, half_width: int) -> str:
-        """The error in words before the release; "" if public facts don't decide it."""
-        errors, ratios = self.errors_by_column(half_width), self.ratios_by_column(half_width)
-        if self.layout.is_mixed:
-            return ""
-        if ratios is not None:
-            return by_name(self.asked_columns, [f"≈ {self.in_short(r)}/n" for r in ratios])
-        said = [f"± {self.in_short(error)}" for error in errors or ()]
-        return by_name(self.asked_columns, said) if said else ""
-
-    def in_short(self, error: float) -> str:
-        """An error for people: a duration for columns of times."""
-        ruler = self.layout.ruler
-        if ruler is None or self.in_ranks:
-            return format_number(error)
-        return str(ruler.length(error, math.ceil))
-
-    def per_row(self, half_width: int) -> float | None:
-        """The largest of `ratios_by_column`."""
-        ratios = self.ratios_by_column(half_width)
-        return None if ratios is None else max(ratios)
-
-    def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
-        """The largest error of a number by public facts; for a ratio, taken over `rows` rows."""
-        if self.no_interval or not hasattr(law, "half_width"):
-            raise QueryError(f"public facts don't decide this error. {self.no_interval}".strip())
-        half_width = law.half_width(confidence, self.size)
-        error, ratio = self.error(half_width), self.per_row(half_width)
-        if self.layout.is_mixed:
-            raise QueryError("numbers and times have no error in common. Ask for each by itself.")
-        if error is not None:
-            return error
-        if ratio is None:
-            raise QueryError("only the answer decides its error. Release it, and call .error().")
-        if rows is None:
-            raise MissingArgument(
-                "expected_rows= is needed: about how many rows a ratio is taken over, from public "
-                "knowledge. Write expected_rows=1000, for example."
-            )
-        return ratio / rows
+def methods(where: Offered) -> list[str]:
+    """The methods that are offered there, by name."""
+    return sorted({v.name for kind in REGISTRY for v in kind.methods if where in v.offered})
 
 
 def with_kept(

@@ -16,6 +16,7 @@ from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.thresholds import ProposeTestRelease, loss_asked
 from .base import RowPass
+from .error_model import ErrorModel
 from .layout import Interval, format_number
 from .scores import MOST, CallerFunction, FrameStatistic, is_whole
 
@@ -68,6 +69,16 @@ def plain(value: Any) -> float | str:
         return number
 
 
+class DistanceErrors(ErrorModel):
+    of: Distance
+
+    def possible(self, entry: int) -> Interval | None:
+        return 0, math.inf
+
+    def error(self, half_width: int) -> float | None:
+        return half_width
+
+
 @dataclass(frozen=True)
 class Distance(FrameStatistic):
     """What a caller's function returns for all rows. The caller states that one row moves it by at
@@ -77,6 +88,7 @@ class Distance(FrameStatistic):
     """
 
     distance: Measurer = field(default_factory=lambda: Measurer(None))
+    error_model: ClassVar = DistanceErrors
 
     on_failure: ClassVar[str] = " distance= must return an int, not a float or None, for any rows."
 
@@ -87,14 +99,30 @@ class Distance(FrameStatistic):
     def read(self, row_pass: RowPass, mechanism: Any = None) -> Any:
         return [self.distance(self.frame(row_pass))]
 
-    def possible(self, entry: int) -> Interval | None:
-        return 0, math.inf
-
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return [max(0, noisy[0])]
 
-    def error(self, half_width: int) -> float | None:
-        return half_width
+
+class ProposedErrors(DistanceErrors):
+    of: Proposed
+
+    no_interval: ClassVar[str] = (
+        "a value that passes the test is exact, and has neither an error nor an interval. "
+        ".released says whether it passed."
+    )
+
+    def possible(self, entry: int) -> Interval | None:
+        return None
+
+    def intervals(self, noisy: Sequence[Any], half_width: int) -> list[Interval]:
+        raise RecordError(self.no_interval)
+
+    def errors_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[float]:
+        raise RecordError(self.no_interval)
+
+    def expected_at(self, law: Any, confidence: float) -> str:
+        """The distance from which on the value is released."""
+        return f"told from {format_number(law.released_from(confidence))} rows"
 
 
 @dataclass(frozen=True)
@@ -105,13 +133,10 @@ class Proposed(Distance):
 
     value: Valuer = field(default_factory=lambda: Valuer(None))
     delta: Delta | None = None  # if the caller gave it before the release
+    error_model: ClassVar = ProposedErrors
 
     on_failure: ClassVar[str] = (
         " distance= must return a whole number for any rows, and value= a float, an int or a str."
-    )
-    no_interval: ClassVar[str] = (
-        "a value that passes the test is exact, and has neither an error nor an interval. "
-        ".released says whether it passed."
     )
 
     def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
@@ -132,18 +157,5 @@ class Proposed(Distance):
         same = repr(value) == repr(another)
         return moved if same else max(moved, distance + 1, far + 1)
 
-    def possible(self, entry: int) -> Interval | None:
-        return None
-
     def estimate(self, noisy: Sequence[Any]) -> list[Any]:
         return list(noisy) or [None]
-
-    def intervals(self, noisy: Sequence[Any], half_width: int) -> list[Interval]:
-        raise RecordError(self.no_interval)
-
-    def errors_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[float]:
-        raise RecordError(self.no_interval)
-
-    def expected_at(self, law: Any, confidence: float) -> str:
-        """The distance from which on the value is released."""
-        return f"told from {format_number(law.released_from(confidence))} rows"

@@ -19,9 +19,10 @@ from ..rows.expressions import Chunk, Expression
 from ..rows.facts import kinds
 from ..rows.facts.bounds import Bounds, Grid
 from ..rows.values.vectors import Mask, as_numbers
-from .base import Partial, RowLimit, RowPass, Statistic, with_kept
-from .given_rows import at
+from .base import Partial, RowPass, Statistic, with_kept
+from .error_model import ErrorModel, RowLimit, at
 from .layout import Codes, Interval, format_number
+from .methods import AGG, COLUMN, FRAME, GROUPS, PIVOT, Method
 from .quantile_windows import CountAccumulator, Integers, PointAccumulator, Window, sort_by_cell
 
 HALF = Fraction(1, 2)
@@ -31,6 +32,46 @@ BINS = 2**15
 ALL_BINS = 2**20
 #: Up to this many values, sorting beats another counting pass.
 FEW = 2**18
+
+#: Where quantiles are offered: they aren't sums over the rows of each label.
+DECLARED = COLUMN | FRAME | GROUPS | PIVOT
+
+
+class QuantilesErrors(ErrorModel):
+    of: Quantiles
+
+    in_ranks: ClassVar[bool] = True
+    no_interval: ClassVar[str] = (
+        "a quantile has no interval of values: how far apart values are is private. .error() tells "
+        "how many ranks it may be off. For a bracket ask for several quantiles at once, such as "
+        "quantile([0.45, 0.5, 0.55])."
+    )
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        """The bounds: nothing narrower is public."""
+        ends = [(bounds.lower, bounds.upper) for bounds in self.of.bounds]
+        return ends * (len(noisy) // len(ends))
+
+    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
+        return self.intervals(noisy, 0)
+
+    def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
+        """Errors in ranks: how many rows may lie between the answer and an exact quantile."""
+        return self.errors_among(law, confidence, None)
+
+    def errors_among(self, law: Any, confidence: float, rows: RowLimit) -> list[float]:
+        ranks: list[float] = law.rank_errors(confidence, rows)
+        return ranks
+
+    def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
+        return float(max(law.rank_errors(confidence, rows)))
+
+    def expected_at(self, law: Any, confidence: float) -> str:
+        return f"± {format_number(max(law.rank_errors(confidence)))} ranks"
+
+    def expected_over(self, law: Any, confidence: float, rows: float) -> str:
+        said = f"± {format_number(self.error_before(law, confidence, rows))} ranks"
+        return said if said == self.expected_at(law, confidence) else f"{said} {at(rows)}"
 
 
 @dataclass(frozen=True)
@@ -47,15 +88,15 @@ class Quantiles(Statistic):
     quantiles: tuple[Fraction, ...] = ()
     step: float | None = None  # of a coarser grid
 
+    methods: ClassVar[tuple[Method, ...]] = (
+        Method("median", DECLARED | AGG, (np.median, np.nanmedian)),
+        Method("min", DECLARED | AGG, (min, np.min, np.nanmin)),
+        Method("max", DECLARED | AGG, (max, np.max, np.nanmax)),
+        Method("quantile", DECLARED),
+    )
+    error_model: ClassVar = QuantilesErrors
     reading: ClassVar[int] = 2  # extremes aim at the outermost row
     needs: ClassVar = {"operands": kinds.NUMBERS}
-    in_ranks: ClassVar[bool] = True
-
-    no_interval: ClassVar[str] = (
-        "a quantile has no interval of values: how far apart values are is private. .error() tells "
-        "how many ranks it may be off. For a bracket ask for several quantiles at once, such as "
-        "quantile([0.45, 0.5, 0.55])."
-    )
 
     @property
     def grids(self) -> tuple[Grid, ...]:
@@ -171,32 +212,6 @@ class Quantiles(Statistic):
         columns = map(_numbers, table.T, self.grids, self.bounds)
         found: list[float] = np.stack(list(columns), axis=1).reshape(-1).tolist()
         return found
-
-    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        """The bounds: nothing narrower is public."""
-        ends = [(bounds.lower, bounds.upper) for bounds in self.bounds]
-        return ends * (len(noisy) // len(ends))
-
-    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
-        return self.intervals(noisy, 0)
-
-    def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
-        """Errors in ranks: how many rows may lie between the answer and an exact quantile."""
-        return self.errors_among(law, confidence, None)
-
-    def errors_among(self, law: Any, confidence: float, rows: RowLimit) -> list[float]:
-        ranks: list[float] = law.rank_errors(confidence, rows)
-        return ranks
-
-    def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
-        return float(max(law.rank_errors(confidence, rows)))
-
-    def expected_at(self, law: Any, confidence: float) -> str:
-        return f"± {format_number(max(law.rank_errors(confidence)))} ranks"
-
-    def expected_over(self, law: Any, confidence: float, rows: float) -> str:
-        said = f"± {format_number(self.error_before(law, confidence, rows))} ranks"
-        return said if said == self.expected_at(law, confidence) else f"{said} {at(rows)}"
 
 
 def _numbers(points: Integers, grid: Grid, bounds: Bounds) -> npt.NDArray[np.float64]:

@@ -17,6 +17,7 @@ from ..errors import InternalError, QueryError
 from ..rows.expressions import Chunk, Column, Expression
 from ..rows.values.vectors import Mask
 from .base import Partial, RowPass, Statistic
+from .error_model import ErrorModel
 
 #: Scores are clipped to this, an exact integer of 78 digits.
 MOST = 2**256
@@ -81,6 +82,15 @@ class FrameStatistic(Statistic, registered=False):
         raise InternalError("a caller's function takes all rows at once: see `read`.")
 
 
+class ScoresErrors(ErrorModel):
+    of: Scores
+
+    measured_in: ClassVar = ("utility",)
+
+    def error(self, half_width: int) -> float | None:
+        return half_width
+
+
 @dataclass(frozen=True)
 class Scores(FrameStatistic):
     """For each candidate, the score that a caller's function gives it for all rows. The caller
@@ -93,8 +103,7 @@ class Scores(FrameStatistic):
     score: Scorer = field(default_factory=lambda: Scorer(None))
     stated: int = 1
     rises: bool = False  # whether more rows never lower a score, as the caller states
-
-    measured_in: ClassVar = ("utility",)
+    error_model: ClassVar = ScoresErrors
 
     on_failure: ClassVar[str] = (
         " score= must return a whole number (an int, not a float or None) for any rows and each "
@@ -123,9 +132,6 @@ class Scores(FrameStatistic):
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return list(noisy)
-
-    def error(self, half_width: int) -> float | None:
-        return half_width
 
 
 class FrameAccumulator:

@@ -13,24 +13,44 @@ from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.ranks import Ranks
 from ..privacy.mechanisms.smooth import AtRank, PolyPlace, Target, Trimmed
 from .base import RowPass
-from .quantiles import Quantiles
+from .methods import COLUMN, Method
+from .quantiles import Quantiles, QuantilesErrors
+
+
+class SmoothErrors(QuantilesErrors):
+    of: Smooth
+
+    in_ranks: ClassVar[bool] = False
+    no_interval: ClassVar[str] = (
+        "noise by smooth sensitivity has a width that depends on the rows and stays private, so "
+        "there is neither an error nor an interval. "
+    )
+
+    def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
+        raise RecordError(self.no_interval)
+
+    def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
+        raise QueryError(self.no_interval)
+
+    def expected_at(self, law: Any, confidence: float) -> str:
+        return ""
+
+    def expected_over(self, law: Any, confidence: float, rows: float) -> str:
+        return ""
 
 
 @dataclass(frozen=True)
 class Smooth(Quantiles, registered=False):
     """One number of one column and cell, read from ranks. A row adds 1 to the number of rows."""
 
+    error_model: ClassVar = SmoothErrors
+
     #: 2: since the noise follows a tighter bound.
     reading: ClassVar[int] = 2
-    in_ranks: ClassVar[bool] = False
 
     experimental: ClassVar[str] = (
         "its noise is made of floats, its width depends on the rows, and no proof covers how the "
         "floats are rounded."
-    )
-    no_interval: ClassVar[str] = (
-        "noise by smooth sensitivity has a width that depends on the rows and stays private, so "
-        "there is neither an error nor an interval. "
     )
 
     @property
@@ -51,29 +71,31 @@ class Smooth(Quantiles, registered=False):
 
     _alone = None  # distances count the rows that differ, as for several quantiles
 
-    def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
-        raise RecordError(self.no_interval)
 
-    def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
-        raise QueryError(self.no_interval)
+class SmoothQuantileErrors(SmoothErrors):
+    of: SmoothQuantile
 
-    def expected_at(self, law: Any, confidence: float) -> str:
-        return ""
-
-    def expected_over(self, law: Any, confidence: float, rows: float) -> str:
-        return ""
+    no_interval: ClassVar[str] = (
+        f'{SmoothErrors.no_interval}method="exponential" has errors in ranks.'
+    )
 
 
 @dataclass(frozen=True)
 class SmoothQuantile(Smooth):
     """A quantile."""
 
-    no_interval: ClassVar[str] = f'{Smooth.no_interval}method="exponential" has errors in ranks.'
+    error_model: ClassVar = SmoothQuantileErrors
 
     @property
     def target(self) -> Target:
         (share,) = self.quantiles
         return AtRank(share)
+
+
+class TrimmedMeanErrors(SmoothErrors):
+    of: TrimmedMean
+
+    no_interval: ClassVar[str] = f"{SmoothErrors.no_interval}mean has both."
 
 
 @dataclass(frozen=True)
@@ -82,7 +104,8 @@ class TrimmedMean(Smooth):
 
     trim: int = 0  # rows at each end
 
-    no_interval: ClassVar[str] = f"{Smooth.no_interval}mean has both."
+    methods: ClassVar = (Method("trimmed_mean", COLUMN),)
+    error_model: ClassVar = TrimmedMeanErrors
 
     @property
     def target(self) -> Target:

@@ -21,7 +21,9 @@ from ..rows.facts.kinds import Schema
 from ..rows.values.vectors import Mask, as_numbers
 from .base import Partial, Statistic
 from .counting.counts import SHARE_STEP
+from .error_model import ErrorModel
 from .layout import Interval
+from .methods import COLUMN, Method
 
 #: A cell holds the numbers of one sign with 2^(e-1) < |x| ≤ 2^e, for e in this range. Smaller
 #: numbers lie in the cell of 0, larger ones in the last cell at either end.
@@ -48,6 +50,42 @@ class LaplaceWithThreshold(DiscreteLaplace):
         return [0] * (size + 1)
 
 
+class BoundsHistogramErrors(ErrorModel):
+    of: BoundsHistogram
+
+    measured_in: ClassVar = ("column", "share")
+
+    def unit(self, entry: int, schema: Schema) -> str:
+        return self.measured_in[entry // 2]
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        raise InternalError("bounds have intervals by `intervals_at`.")
+
+    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
+        """For the two bounds, where bounds that hold all values lie; for the share, the share of
+        values that the suggested bounds clip. With probability SURE no empty cell was taken. The
+        rest of the confidence bounds the noise of every sum over a range of cells."""
+        found, beta = self.of._range(noisy), SURE - confidence
+        if found is None or beta < 0:
+            return [(-math.inf, math.inf), (-math.inf, math.inf), (0.0, 1.0)]
+        first, last = found
+        ends = [(-math.inf, edges(first)[0]), (edges(last)[1], math.inf)]
+        if not beta:
+            return [*ends, (0.0, 1.0)]
+        size = last + 1 - first
+        inside, total = sum(noisy[first : last + 1]), sum(noisy[:CELLS])
+        sums = (CELLS - 2) * (CELLS - 1)  # the inside and the outside of each range of cells
+        near, far = (most_noise(law.scale, n, beta / sums) for n in (size, CELLS - size))
+        outside = total - inside
+        least = _share(outside - far, inside + near)
+        most = _share(outside + far, inside - near, nothing=1.0)
+        return [*ends, (least, most)]
+
+    def expected_at(self, law: Any, confidence: float) -> str:
+        """The number of rows that a cell may have and still be missed."""
+        return f"≤ {2 * law.half_width(SURE, CELLS):,} rows a power of two"
+
+
 @dataclass(frozen=True)
 class BoundsHistogram(Statistic):
     """How many values lie in each cell of a public grid of powers of two, and bounds from that.
@@ -59,8 +97,9 @@ class BoundsHistogram(Statistic):
 
     operand: Expression | None = None
 
+    methods: ClassVar = (Method("suggest_bounds", COLUMN),)
+    error_model: ClassVar = BoundsHistogramErrors
     needs: ClassVar = {"operand": kinds.NUMBERS}
-    measured_in: ClassVar = ("column", "share")
 
     size = CELLS
     l1 = 1
@@ -80,9 +119,6 @@ class BoundsHistogram(Statistic):
             there &= keep
         return np.bincount(cell_of(values[there]), minlength=CELLS).astype(np.int64)
 
-    def unit(self, entry: int, schema: Schema) -> str:
-        return self.measured_in[entry // 2]
-
     def _range(self, noisy: Sequence[int]) -> tuple[int, int] | None:
         """The first and the last cell that surely have rows."""
         *counts, threshold = noisy
@@ -96,33 +132,6 @@ class BoundsHistogram(Statistic):
         first, last = found
         inside, total = sum(noisy[first : last + 1]), sum(noisy[:CELLS])
         return [edges(first)[0], edges(last)[1], _share(total - inside, inside)]
-
-    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        raise InternalError("bounds have intervals by `intervals_at`.")
-
-    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
-        """For the two bounds, where bounds that hold all values lie; for the share, the share of
-        values that the suggested bounds clip. With probability SURE no empty cell was taken. The
-        rest of the confidence bounds the noise of every sum over a range of cells."""
-        found, beta = self._range(noisy), SURE - confidence
-        if found is None or beta < 0:
-            return [(-math.inf, math.inf), (-math.inf, math.inf), (0.0, 1.0)]
-        first, last = found
-        ends = [(-math.inf, edges(first)[0]), (edges(last)[1], math.inf)]
-        if not beta:
-            return [*ends, (0.0, 1.0)]
-        size = last + 1 - first
-        inside, total = sum(noisy[first : last + 1]), sum(noisy[:CELLS])
-        sums = (CELLS - 2) * (CELLS - 1)  # the inside and the outside of each range of cells
-        near, far = (most_noise(law.scale, n, beta / sums) for n in (size, CELLS - size))
-        outside = total - inside
-        least = _share(outside - far, inside + near)
-        most = _share(outside + far, inside - near, nothing=1.0)
-        return [*ends, (least, most)]
-
-    def expected_at(self, law: Any, confidence: float) -> str:
-        """The number of rows that a cell may have and still be missed."""
-        return f"≤ {2 * law.half_width(SURE, CELLS):,} rows a power of two"
 
 
 def cell_of(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:

@@ -26,8 +26,8 @@ import dppandas as dp
 from dppandas.columns import refusals
 from dppandas.columns.accessors import TextMethods
 from dppandas.columns.time_methods import TimeMethods
-from dppandas.engines.base import AGGREGATES
 from dppandas.engines.blocks import RowTable
+from dppandas.engines.per_unit import AGGREGATES
 from dppandas.engines.readers import Columns
 from dppandas.errors import LineageError, PrivateValueError, QueryError, UnsupportedVerb
 from dppandas.privacy.accounting.losses import Epsilon

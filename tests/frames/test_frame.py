@@ -376,7 +376,7 @@ def test_an_unreleased_answer_says_what_it_is(name: str) -> None:
     assert dp.ledger()._entries() == []
     unreleased.release(epsilon=1)
     (entry,) = dp.ledger()._entries()
-    assert entry.what == what
+    assert entry.what.text == what
 
 
 def test_release_of_a_mode_is_the_mode(exact: None) -> None:

@@ -86,9 +86,9 @@ def test_moments_by_group_are_those_of_each_group() -> None:
               for x in each._statistic.estimate(s)]  # fmt: skip
     assert by._statistic.estimate(sums) == singly
     half = 2**30
-    assert by._statistic.intervals(sums, half) == [
+    assert by._statistic.errors.intervals(sums, half) == [
         x for each, s in zip(alone, noisy.tolist(), strict=True)
-        for x in each._statistic.intervals(s, half)
+        for x in each._statistic.errors.intervals(s, half)
     ]  # fmt: skip
 
 
@@ -116,9 +116,9 @@ def test_sums_for_covariances_by_group_are_those_of_each_group() -> None:
         assert integers(by, p._table.engine) == [x for part in parts for x in part]
         half = 2**30
         noisy = [x + half for part in parts for x in part]
-        assert by._statistic.intervals(noisy, half) == [
+        assert by._statistic.errors.intervals(noisy, half) == [
             ends for each, part in zip(alone, parts, strict=True)
-            for ends in each._statistic.intervals([x + half for x in part], half)
+            for ends in each._statistic.errors.intervals([x + half for x in part], half)
         ]  # fmt: skip
         assert by._statistic.l1 == alone[0]._statistic.l1
 

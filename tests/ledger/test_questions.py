@@ -1,10 +1,18 @@
-"""A query's text becomes a title in words, and what isn't understood stays as it is."""
+"""A question is told in words from its data; a sentence of an older ledger is read as it was."""
 
+import json
+from dataclasses import replace
+
+import pandas as pd
 import pytest
+from ledgers import anew
 from operations import OF_UNITS, OPERATIONS, SCHEMA, UNKNOWN, released
 
 import dppandas as dp
-from dppandas.ledger import questions
+from dppandas.ledger.earlier_questions import earlier
+from dppandas.ledger.questions import Question
+from dppandas.privacy.accounting.losses import Epsilon
+from dppandas.privacy.accounting.measures import LossRequest, Measure
 
 SAID = {
     "count": "Count of rows",
@@ -41,16 +49,48 @@ SAID = {
 
 
 @pytest.mark.parametrize("text", SAID)
-def test_a_query_in_words(text: str) -> None:
-    assert questions.in_words(text) == SAID[text]
+def test_a_sentence_of_an_older_ledger_has_a_title(text: str) -> None:
+    question = earlier(text)
+    assert question.title == SAID[text]
+    assert question.text == question.whole == str(question) == text
+    assert Question.from_json(json.loads(json.dumps(question.to_json()))) == question
 
 
 def test_the_part_of_an_answer_in_words() -> None:
-    text = "count, mean, std of income, age by city (6 keys) where x > 1"
-    told = questions.about(text, "mean", ["age"])
-    assert told == "Mean age by city, where x > 1"
-    assert questions.about("value_counts of g (3 keys)", of=["h"]) == "Count of rows by g"
-    assert questions.about("something else", "mean", ["age"]) == "Something else"
+    asked = earlier("count, mean, std of income, age by city (6 keys) where x > 1")
+    assert asked.about("mean", ["age"]).title == "Mean age by city, where x > 1"
+    counts = earlier("value_counts of g (3 keys)")
+    assert counts.about(columns=["h"]).title == "Count of rows by g"
+    assert earlier("something else").about("mean", ["age"]).title == "Something else"
+
+
+#: Columns that people may well have, and of which a reader of sentences makes something else.
+NAMES = ["pay where known", "a by b", "x in (0, 9)", "mean of y", "a, b", "n (3 keys)", "w = 1"]
+
+
+def test_columns_may_be_called_whatever_they_are_called() -> None:
+    """In titles, and in the data that a ledger keeps."""
+    anew(epsilon=100)
+    frame = pd.DataFrame({name: [0.0, 1.0] for name in NAMES} | {"sex": ["f", "m"]})
+    people = dp.protect(frame, name="names")
+    for name in NAMES:
+        written = f"`{name}`"
+        told = {
+            f"Mean {written}": people[name].mean(bounds=(0, 1)),
+            f"Mean {written} by sex": people.groupby("sex", keys=["f", "m"])[name].mean(
+                bounds=(0, 1)
+            ),
+            f"Variance of {written}": people[[name]].var(bounds=(0, 1)),
+            f"Count of rows by {written}": people[name].value_counts(keys=[0, 1]),
+            f"Count of rows, where {written} > 0": people[people[name] > 0].count(),
+        }
+        for title, asked in told.items():
+            question = asked._request.query(LossRequest(Measure.PURE, Epsilon(1))).what
+            assert question.title == title
+            kept = Question.from_json(json.loads(json.dumps(question.to_json())))
+            assert (kept.title, kept.text, kept.whole) == (
+                title, question.text, question.whole
+            )  # fmt: skip
 
 
 #: Those that have no record, or whose query is a sentence by itself.
@@ -65,7 +105,8 @@ def test_every_query_of_an_operation_is_understood(name: str) -> None:
     frame = SCHEMA.copy() if unit else SCHEMA.drop(columns="owner")
     with dp.preview():
         record = dp.record(released(name, dp.protect(frame, name="all", **unit), 1))
-    assert questions.question(record.query) is not None, record.query
-    title = questions.in_words(record.query).partition(", where ")[0]
+    question = record._question
+    assert question.verb.of or question.verb.alone or question.option("select"), record.query
+    title = replace(question, where="").title
     for jargon in ("value_counts", "nunique", "keys)", "key)", "crosstab", "pivot", "bins in"):
         assert jargon not in title

@@ -21,6 +21,7 @@ import dppandas as dp
 from dppandas import __main__
 from dppandas.errors import QueryError, StoreError
 from dppandas.ledger import report
+from dppandas.ledger.earlier_questions import earlier
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import Entry
 from dppandas.ledger.storage.verify import verified
@@ -218,8 +219,9 @@ NASTY = "<script>alert('&')</script>\"\u202e\n\x00\ud800 a"
 def test_nothing_that_a_ledger_says_becomes_markup(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "<b>&.ledger", limit(2))
     nasty = Entry(
-        0, 0.0, NASTY.replace("\ud800", ""), NASTY, NASTY, Loss(Epsilon(1)), NASTY, NASTY, NASTY,
-        None, version=NASTY, unit=NASTY, path=(Part(NASTY, NASTY, 1),), key="", kernel=NASTY,
+        0, 0.0, NASTY.replace("\ud800", ""), NASTY, earlier(NASTY), Loss(Epsilon(1)), NASTY,
+        NASTY, NASTY, None, version=NASTY, unit=NASTY, path=(Part(NASTY, NASTY, 1),), key="",
+        kernel=NASTY,
     )  # fmt: skip
     store.add([nasty._replace(path=())], agreed)
     ledger = dp.types.Ledger(store.terms, store)
@@ -243,7 +245,7 @@ def test_no_cell_of_a_table_for_spreadsheets_is_a_formula(tmp_path: Path) -> Non
     store = SqliteStore(tmp_path / "s.ledger", limit(99))
     for text in [*FORMULAS, *TEXTS]:
         entry = Entry(
-            0, 0.0, text, text, text, Loss(Epsilon(1)), text, text, text, None,
+            0, 0.0, text, text, earlier(text), Loss(Epsilon(1)), text, text, text, None,
             version=text, unit=text, key="", kernel=text,
         )  # fmt: skip
         store.add([entry], agreed)
@@ -259,7 +261,7 @@ def test_no_cell_of_a_table_for_spreadsheets_is_a_formula(tmp_path: Path) -> Non
 
 def page_of_one(folder: Path) -> str:
     store = SqliteStore(folder / "plain.ledger", limit(2))
-    said = (0, 0.0, "s", "asserted", "q", Loss(Epsilon(1)), "m", "1", "e", None)
+    said = (0, 0.0, "s", "asserted", earlier("q"), Loss(Epsilon(1)), "m", "1", "e", None)
     plain = Entry(*said, version="1", unit="u")
     store.add([plain], agreed)
     dp.types.Ledger(store.terms, store).export(folder / "plain.html")
@@ -309,7 +311,9 @@ def test_its_colours_can_be_told_apart(scheme: int) -> None:
 
 def test_what_has_no_answer_counts_all_the_same(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "a.ledger", limit(2))
-    draft = Entry(0, 0.0, "s", "verified", "count", Loss(Epsilon("0.5")), "m", "1", "", None)
+    draft = Entry(
+        0, 0.0, "s", "verified", earlier("count"), Loss(Epsilon("0.5")), "m", "1", "", None
+    )
     store.add([draft._replace(path=(Part("sex", k, 1),)) for k in "fm"], agreed)
     store.settle(1, "failed")
     ledger = dp.types.Ledger(store.terms, store)

@@ -403,7 +403,7 @@ def test_features_called_alike_stay_apart_and_the_ledger_names_them() -> None:
     dp.session(epsilon=50)
     model = KMeans(2, epsilon=50, method="lloyd", rounds=1).fit(square())
     assert model.cluster_centers_.shape == (2, 3)
-    said = [entry.what for entry in dp.ledger()._entries()]
+    said = [entry.what.text for entry in dp.ledger()._entries()]
     assert "x in [-1, 1]" in said[1]
     assert max(map(len, said)) < 300
     assert len(repr(model.releases_).splitlines()) == len(model.releases_) == 2

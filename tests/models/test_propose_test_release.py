@@ -57,7 +57,7 @@ def test_without_noise_it_is_the_distance(exact: None) -> None:
     assert found.error() == DiscreteLaplace(Fraction(1)).half_width(0.95)
     assert found.interval() == (196, 202)
     (entry,) = dp.ledger()._entries()
-    assert entry.what == "distance by the caller's function (moved by 1 a row as stated)"
+    assert str(entry.what) == "distance by the caller's function (moved by 1 a row as stated)"
     assert entry.lineage == "asserted, caller-scored"
     assert entry.scale == "1"
     assert dp.distance_to_property(VOTES.dp.query("vote == 'no'"), margin, epsilon=1) == 100

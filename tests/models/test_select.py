@@ -37,7 +37,7 @@ def test_without_noise_it_is_the_best_candidate(exact: None) -> None:
     assert found.error() == PermuteAndFlip(Fraction(1, 2)).utility_gap(0.95, 3)
     (entry,) = dp.ledger()._entries()
     scored = "by the caller's score (sensitivity 1 a row as stated)"
-    assert entry.what == f"choice of 3 candidates {scored}"
+    assert str(entry.what) == f"choice of 3 candidates {scored}"
     assert entry.lineage == "asserted, caller-scored"
     assert dp.record(found).lineage == entry.lineage
     assert entry.scale == "2"
@@ -46,7 +46,7 @@ def test_without_noise_it_is_the_best_candidate(exact: None) -> None:
 def test_a_monotone_score_is_twice_as_sharp(exact: None) -> None:
     dp.select(FRAME, [10, 30], score=above, sensitivity=3, monotone=True, epsilon=1)
     assert dp.ledger()._entries()[-1].scale == "3"
-    assert "monotone, sensitivity 3" in dp.ledger()._entries()[-1].what
+    assert "monotone, sensitivity 3" in str(dp.ledger()._entries()[-1].what)
 
 
 @pytest.mark.parametrize("candidates", [["a", "b"], [("a", 1), ("b", 2)], [0.5, 2], range(2)])

@@ -22,6 +22,7 @@ from ...rows.expressions import (
     IsMissing,
     Literal,
 )  # fmt: skip
+from ...statistics import REGISTRY, Count
 from ..rowwise import chosen, computed, truth
 
 Made = Callable[..., Expression]
@@ -75,10 +76,14 @@ UFUNCS: dict[str, Made] = {
 
 #: What to ask in place of functions that look at all rows.
 _INSTEAD = {
-    "sum": ".sum(bounds=(0, 60), epsilon=0.1)", "mean": ".mean(bounds=(0, 60), epsilon=0.1)",
-    "nanmean": ".mean(bounds=(0, 60), epsilon=0.1)", "nansum": ".sum(bounds=(0, 60), epsilon=0.1)",
-    "median": ".median(bounds=(0, 60), epsilon=0.1)", "std": ".std(bounds=(0, 60), epsilon=0.1)",
-    "var": ".var(bounds=(0, 60), epsilon=0.1)", "percentile": ".quantile(0.9, epsilon=0.1)",
+    **{
+        function.__name__: f".{method.name}({'' if statistic is Count else 'bounds=(0, 60), '}"
+        "epsilon=0.1)"
+        for statistic in REGISTRY
+        for method in statistic.methods
+        for function in method.functions
+    },
+    "percentile": ".quantile(0.9, epsilon=0.1)",
     "quantile": ".quantile(0.9, epsilon=0.1)", "unique": ".unique(epsilon=0.1, delta=1e-6)",
     "histogram": ".hist(bins=10, epsilon=0.1)", "add.reduce": ".sum(bounds=(0, 60), epsilon=0.1)",
     "corrcoef": ".corr(other, epsilon=0.1)", "count_nonzero": ".sum(epsilon=0.1) of a mask",

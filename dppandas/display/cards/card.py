@@ -184,7 +184,7 @@ def _held(shown: ShownFigures, figures: Figures, record: Record) -> str:
     number = len(record._values())
     if not any(figures.units):
         return "no error is known"
-    if record._statistic.each:
+    if record._statistic.errors.each:
         return f"{HELD}: each, if released"
     if number == 1 or figures.units[0] == "utility":
         return HELD

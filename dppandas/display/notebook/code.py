@@ -3,7 +3,6 @@ just that: the same call without a loss, which computes nothing, has the key of 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from html import escape
@@ -11,12 +10,13 @@ from typing import Any
 
 from ...errors import DPError
 from ...frames.frame import PrivateFrame
+from ...ledger.questions import Operand
 from ...release.blocks import split
 from ...release.query import Query
 from ...release.unreleased import Unreleased
-
-#: Methods of a column whose names the words of a question begin with.
-_METHODS = ("mean", "sum", "median", "var", "std", "nunique", "value_counts")
+from ...rows.expressions import Column
+from ...statistics import methods
+from ...statistics.methods import COLUMN
 
 _Ask = Callable[[PrivateFrame], Any]
 
@@ -54,21 +54,25 @@ def _calls(query: Query, frame: PrivateFrame) -> Iterator[tuple[str, _Ask]]:
     def kept(frame: PrivateFrame) -> PrivateFrame:
         return frame if where is None else frame.query(where)
 
-    if query.what == "count":
+    what = query.what
+    method = what.verb.name
+    if method == "count" and not what.columns:
         yield f"{before}.count", lambda f: kept(f).count()
+    if method not in methods(COLUMN) or len(what.columns) != 1:
         return
-    said = re.fullmatch(r"(\w+) of (.+)", query.what)
-    if said is None or said[1] not in _METHODS:
-        return
-    method, rest = said.groups()
-    for column in frame.columns:
-        if isinstance(column, str) and re.match(rf"{re.escape(column)}\b", rest):
-            written = f"{before}[{column!r}].{method}"
-            yield written, _of(lambda f, c: getattr(kept(f)[c], method)(), column)
-            for key in re.findall(r" by (\w+)", rest):
-                grouped = f"{before}.groupby({key!r})[{column!r}].{method}"
-                by_key = _of(lambda f, c, k: getattr(kept(f).groupby(k)[c], method)(), column, key)
-                yield grouped, by_key
+    for column in _named(frame, what.columns[0]):
+        written = f"{before}[{column!r}].{method}"
+        yield written, _of(lambda f, c: getattr(kept(f)[c], method)(), column)
+        for key in _named(frame, *what.keys[:1]):
+            grouped = f"{before}.groupby({key!r})[{column!r}].{method}"
+            by_key = _of(lambda f, c, k: getattr(kept(f).groupby(k)[c], method)(), column, key)
+            yield grouped, by_key
+
+
+def _named(frame: PrivateFrame, *operands: Operand) -> list[str]:
+    """The columns of a frame that have the name of an operand."""
+    names = {str(each.name) for each in operands}
+    return [c for c in frame.columns if isinstance(c, str) and str(Column(c)) in names]
 
 
 def _of(ask: Callable[..., Any], *names: str) -> _Ask:

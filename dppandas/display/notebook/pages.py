@@ -29,7 +29,7 @@ class Search:
 
 
 def _words(ledger: Snapshot, entry: Entry) -> str:
-    said = (entry.what, words.title(entry), entry.source, words.mark(entry))
+    said = (entry.what.whole, words.title(entry), entry.source, words.mark(entry))
     return " ".join((*said, words.plain_cell(ledger, entry), entry.program)).lower()
 
 

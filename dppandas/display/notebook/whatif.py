@@ -98,7 +98,7 @@ def symbol(query: Query) -> str:
 
 def takes_rows(query: Query) -> bool:
     """Whether the error is that of a ratio, and so depends on how many rows it is taken over."""
-    return query.statistic.per_row(1) is not None and not query.statistic.layout.is_mixed
+    return query.statistic.errors.per_row(1) is not None and not query.statistic.layout.is_mixed
 
 
 class Forecast(NamedTuple):
@@ -115,8 +115,9 @@ def forecast(ledger: Ledger, query: Query, value: object, rows: float) -> Foreca
         mechanism = query.mechanism()
         error = threshold_in_words(in_words(query.statistic, mechanism))
         if takes_rows(query):
-            found = query.statistic.error_before(mechanism, CONFIDENCE, rows)
-            error = f"about ± {query.statistic.in_short(found)} over {format_number(rows)} rows"
+            found = query.statistic.errors.error_before(mechanism, CONFIDENCE, rows)
+            said = query.statistic.errors.in_short(found)
+            error = f"about ± {said} over {format_number(rows)} rows"
         is_free = ledger._stored(query.key, 1) is not None
     except DPError as refusal:
         return Forecast(escape(str(refusal)))
@@ -159,7 +160,7 @@ def _paid(ledger: Ledger, query: Query, cost: Loss) -> tuple[str, Loss]:
 def needed(query: Query, error: str, rows: float) -> str:
     """The least ε (or ρ) of three digits that keeps an error, as text. Raises `DPError`."""
     said: object = error
-    if query.statistic.layout.ruler is not None and not query.statistic.in_ranks:
+    if query.statistic.layout.ruler is not None and not query.statistic.errors.in_ranks:
         try:
             said = pd.Timedelta(error)
         except ValueError:

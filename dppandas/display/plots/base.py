@@ -116,7 +116,7 @@ def said_of(record: Record, confidence: float, what: str = "Whiskers") -> str:
     """What the whiskers are, in words."""
     number = len(record._layout.labels())
     together = f"all {number} hold simultaneously" if number > 1 else "of this one number"
-    if record._statistic.each:
+    if record._statistic.errors.each:
         together = "each label by itself, not all together"
     return (
         f"{what}: {percent(confidence)} intervals, {together}; of the noise only, not of clipping "

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from ...errors import QueryError, RecordError, hide_internals, quoted
-from ...ledger import questions
 from ...privacy.mechanisms.selection import Selection
 from ...release.accuracy import expected
 from ...release.accuracy.expected import CONFIDENCE
@@ -132,7 +131,7 @@ def _panels(
     if not is_one and not isinstance(statistic, Sparse) and heatmaps.is_table(record):
         draw, size, more = heatmaps.drawn(table)
         caption = f"{said_of(record, confidence, '± and marks')} {more}"
-        return [Panel(questions.in_words(record.query), draw, caption, size)]
+        return [Panel(record._question.title, draw, caption, size)]
     return _by_scale(table, said_of(record, confidence))
 
 
@@ -140,10 +139,10 @@ def _by_scale(table: PlotTable, caption: str) -> list[Panel]:
     """A panel for each column of a table, and for the columns of each scale where a Series has an
     entry for each. Panels of one scale have the same limits."""
     record, places = table.record, table.places
-    alike, query = columns_alike(record), record.query
+    alike, question = columns_alike(record), record._question
     is_series, scales = record._layout.columns is None, list[Any]()
     if table.is_empty or (is_series and len(alike) == 1):
-        return [row_of(table, questions.in_words(query), caption)]
+        return [row_of(table, question.title, caption)]
     of = [
         alike[place % len(alike)] for place in (places.iloc[:, 0] if is_series else places.iloc[0])
     ]
@@ -157,7 +156,7 @@ def _by_scale(table: PlotTable, caption: str) -> list[Panel]:
             [part.places.columns for part in tables],
             [(id(record), each) for each in of],
         )
-    titles = [questions.about(query, of=list(map(text_of, names))) for names in named]
+    titles = [question.about(columns=list(map(text_of, names))).title for names in named]
     said = [""] * (len(tables) - 1) + [caption]
     return list(map(row_of, tables, titles, said, scales))
 
@@ -187,14 +186,14 @@ def _refuse_what_has_no_bars(record: Record) -> None:
             "suggested bounds have no plot: two ends and a share aren't on one scale. Use "
             "dp.record(result).intervals() for the interval of each."
         )
-    if statistic.no_interval and type(statistic) is not Quantiles:
-        raise RecordError(f"a plot without errors would mislead. {statistic.no_interval}")
+    if statistic.errors.no_interval and type(statistic) is not Quantiles:
+        raise RecordError(f"a plot without errors would mislead. {statistic.errors.no_interval}")
 
 
 def _by_figure(table: PlotTable, caption: str) -> list[Panel]:
     """A panel for each figure of each column: counts, means and deviations share no scale."""
     labels = [text_of(row[-1] if isinstance(row, tuple) else row) for row in table.places.index]
-    panels, query = [], table.record.query
+    panels, question = [], table.record._question
     for column, of in enumerate(table.places.columns):
         for figure in dict.fromkeys(labels):
             part = table.part([i for i, label in enumerate(labels) if label == figure], [column])
@@ -202,7 +201,7 @@ def _by_figure(table: PlotTable, caption: str) -> list[Panel]:
             keys = index.droplevel(-1) if index.nlevels > 1 else pd.Index([""])  # type: ignore[arg-type]
             places = part.places.set_axis(keys, axis=0)
             named = None if table.record._layout.columns is None else [text_of(of)]
-            title = questions.about(query, figure, named)
+            title = question.about(figure, named).title
             panels.append(row_of(replace(part, places=places), title, ""))
     return [*panels[:-1], replace(panels[-1], caption=caption)]
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...ledger import questions
 from ...rows.facts.bounds import Bounds
 from ...statistics import Quantiles
 from ...statistics.layout import format_number
@@ -63,7 +62,7 @@ def panels(statistic: Quantiles, table: PlotTable, rows: float | None) -> list[P
             )
             curves[column] = Curve(some, off, shares, keys, statistic.bounds[i], known, scale)
     titles = [
-        questions.about(record.query, of=None if len(curves) == 1 else [column])
+        record._question.about(columns=None if len(curves) == 1 else [column]).title
         for column in curves
     ]  # fmt: skip
     return [

@@ -105,12 +105,12 @@ def rounded(value: float, error: float) -> str:
 def scale_of(record: Record, entries: Any) -> Scale:
     """The scale of some numbers of a record, which share one."""
     entry, statistic = int(entries[0]) if len(entries) else 0, record._statistic
-    inner, names = _inner(statistic), statistic.asked_columns
+    inner, names = _inner(statistic), statistic.errors.asked_columns
     rulers = statistic.layout.rulers
     ruler, name = rulers[entry % len(rulers)] if rulers else None, names[entry % len(names)]
-    says, kinds = statistic.says(entry), statistic.units(record._query.source.schema)
+    says, kinds = statistic.says(entry), statistic.errors.units(record._query.source.schema)
     kind = kinds[0] if len(kinds) == 1 or says == "number" else kinds[1]
-    if statistic.in_ranks:
+    if statistic.errors.in_ranks:
         kind = "column"
     is_one = len({int(each) % len(names) for each in entries}) == 1
     column = text_of(name) if is_one and name is not None else ""
@@ -133,8 +133,9 @@ def columns_alike(record: Record) -> list[Any]:
     """For each column asked about, a key that columns of one scale share: of rows and shares, or
     of values within the same public bounds."""
     statistic = record._statistic
-    inner, names, rulers = _inner(statistic), statistic.asked_columns, statistic.layout.rulers
-    kinds = statistic.units(record._query.source.schema)
+    inner, names = _inner(statistic), statistic.errors.asked_columns
+    rulers = statistic.layout.rulers
+    kinds = statistic.errors.units(record._query.source.schema)
     if not {*kinds} & {"column", "square", "product"}:
         return [kinds] * len(names)
     bounds = getattr(inner, "bounds", ()) or [

@@ -15,9 +15,11 @@ from ... import statistics
 from ...columns.ranges import summable
 from ...columns.rowwise import present, true
 from ...errors import QueryError, quoted
+from ...ledger.questions import Verb
 from ...privacy.accounting.losses import AskOptions
 from ...release.asking import release_method
 from ...release.unreleased import Unreleased, UnreleasedExtreme
+from ...release.wording import quantile_verb
 from ...rows import expressions
 from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.spans import Span
@@ -54,14 +56,14 @@ class Aggregations(Queryable):
         """
         weighing = weights_of(self, weights, weight_bounds)
         face = self._beside(weights)
-        tests, title = tuple(map(present, face._operands().values())), face._titled("count")
+        tests, title = tuple(map(present, face._operands().values())), face._asks("count")
         if weighing is None:
             counted = statistics.Count(face._groups, face._shape(integer=True), tests)
             return self._question(counted, title)
         grids = (Grid.centred(weighing.bounds),) * len(tests)
         operands = tuple(map(weighing.of, tests))
         statistic = statistics.Sum(face._groups, face._shape(integer=False), operands, grids)
-        return self._question(statistic, title + str(weighing))
+        return self._question(statistic, title.beside(*weighing.options))
 
     @release_method
     def sum(
@@ -105,16 +107,16 @@ class Aggregations(Queryable):
             return face._number_of_true()
         operands, parsed, shape = face._measured(bounds)
         summable(parsed, norm)
-        title = face._titled("sum", parsed)
+        title = face._asks("sum", parsed)
         if weighing is not None:
-            title += str(weighing)
+            title = title.beside(*weighing.options)
             operands, parsed = zip(*map(weighing.times, operands, parsed), strict=True)
         if norm is None:
             plain = statistics.Sum(face._groups, shape, operands, tuple(map(Grid.centred, parsed)))
             return self._question(plain, title)
         grids, most, order = statistics.grids_of_norm(parsed, norm)
         scaled = statistics.NormedSum(face._groups, shape, operands, grids, most, order)
-        return self._question(scaled, f"{title} (norm {quoted(norm)})")
+        return self._question(scaled, title.beside(("norm", quoted(norm))))
 
     def _hold_truths(self) -> bool:
         """Whether all columns are known to hold True and False, and nothing else is declared."""
@@ -128,7 +130,7 @@ class Aggregations(Queryable):
     def _number_of_true(self) -> Any:
         tests = tuple(map(true, self._operands().values()))
         statistic = statistics.Count(self._groups, self._shape(integer=True), tests)
-        return self._question(statistic, self._titled("sum of True"))
+        return self._question(statistic, self._asks("sum of True"))
 
     @release_method
     def mean(
@@ -164,13 +166,13 @@ class Aggregations(Queryable):
         weighing = weights_of(self, weights, weight_bounds)
         face = self._beside(weights)
         operands, parsed, shape = face._measured(bounds)
-        title = face._titled("mean", parsed)
+        title = face._asks("mean", parsed)
         if weighing is None:
             statistic = statistics.Mean(face._groups, shape, operands, parsed)
             return self._question(statistic, title)
         by = weighing.expression, Grid.centred(weighing.bounds)
         weighted = statistics.WeightedMean(face._groups, shape, operands, parsed, *by)
-        return self._question(weighted, title + str(weighing))
+        return self._question(weighted, title.beside(*weighing.options))
 
     @release_method
     def var(self, ddof: int = 1, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
@@ -207,7 +209,7 @@ class Aggregations(Queryable):
             )
         of = self._groups, shape, operands, parsed, checked_ddof(ddof, parsed)
         statistic = statistics.Variance(*of, root=what == "std")
-        return self._question(statistic, self._titled(what, parsed))
+        return self._question(statistic, self._asks(what, parsed))
 
     @release_method
     def median(
@@ -261,7 +263,7 @@ class Aggregations(Queryable):
         Name: age, dtype: float64
         """
         shares, labels = quantiles_of(q)
-        said = "quantile " + ", ".join(f"{float(share):g}" for share in shares)
+        said = quantile_verb([f"{float(share):g}" for share in shares])
         kind = UnreleasedExtreme if 0 in shares or 1 in shares else Unreleased
         return self._quantile(said, shares, labels, bounds, step, kind)
 
@@ -293,7 +295,7 @@ class Aggregations(Queryable):
 
     def _quantile(
         self,
-        what: str,
+        verb: str | Verb,
         shares: Sequence[Fraction],
         labels: Sequence[float] | float | None,
         bounds: object,
@@ -305,5 +307,5 @@ class Aggregations(Queryable):
         public_step = step_of(step, parsed)
         of = self._groups, shape, operands, parsed, tuple(shares), public_step
         statistic = statistics.Quantiles(*of)
-        what = what if public_step is None else f"{what} (step {public_step:g})"
-        return self._question(statistic, self._titled(what, parsed), kind)
+        options = () if public_step is None else (("step", f"{public_step:g}"),)
+        return self._question(statistic, self._asks(verb, parsed, *options), kind)

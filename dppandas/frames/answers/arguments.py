@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ...columns.operators import ColumnOperators
-from ...columns.private_rows import PrivateTable, listed, same_rows
+from ...columns.private_rows import PrivateTable, same_rows
 from ...columns.ranges import bounds_of, shown
 from ...errors import MissingArgument, QueryError, is_one_of, quoted
 from ...rows import expressions
@@ -28,9 +28,6 @@ from ...statistics import Cells, Layout
 
 #: Each quantile is a selection, which takes time for any data.
 MOST_QUANTILES = 1000
-
-#: The most columns that the title of an answer names.
-MOST_LISTED = 8
 
 #: The most rows trimmed at one end: as many as a unit may have.
 MOST_TRIMMED = 2**31
@@ -56,8 +53,10 @@ class Weights:
         within = Bounds.parse((min(ends), max(ends)), "weighted")
         return expressions.Arithmetic("*", weight, value), within
 
-    def __str__(self) -> str:
-        return f", weighted by {self.expression} in {self.bounds}"
+    @property
+    def options(self) -> tuple[tuple[str, Any], ...]:
+        """The options of a question."""
+        return ("weights", self.expression), ("weight_bounds", self.bounds)
 
 
 def weights_of(of: PrivateTable, weights: object, bounds: object) -> Weights | None:
@@ -199,10 +198,3 @@ def index(cells: Cells, names: Sequence[Any]) -> pd.Index:
             gone = pd.CategoricalIndex(gone, dtype=found.dtype, name=names[0])
         found = found.append(gone)
     return found
-
-
-def briefly(names: Sequence[Any]) -> str:
-    """Columns as a query would name them; if there are many, the first ones and their number."""
-    if len(names) <= MOST_LISTED:
-        return listed(names)
-    return f"{listed(names[: MOST_LISTED - 1])}, … ({len(names)} columns)"

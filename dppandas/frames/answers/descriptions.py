@@ -8,10 +8,12 @@ from fractions import Fraction
 from typing import Any, Unpack
 
 from ...errors import QueryError, quoted
+from ...ledger.questions import Verb
 from ...privacy.accounting.losses import AskOptions
 from ...release.asking import release_method
 from ...release.blocks.bundle import Name, ReleaseBundle, ShownLabel
 from ...release.request import Request
+from ...release.wording import DESCRIBED, USUAL
 from ...rows.expressions import Expression
 from ...rows.facts import kinds
 from ...rows.facts.keys import Keys
@@ -123,7 +125,8 @@ class Descriptions(Aggregations):
         """The two releases of columns of numbers; and the figures that aren't shown: pandas shows
         no deviation where all columns are of times."""
         quantiles, labels = shares
-        said = "min, quartiles, max" if quantiles[1:-1] == list(QUARTERS) else ", ".join(labels)
+        is_usual = quantiles[1:-1] == list(QUARTERS)
+        said = USUAL if is_usual else Verb(", ".join(labels))
         moments = self._moments(bounds)
         found = (
             (MOMENTS, moments),
@@ -158,7 +161,7 @@ class Descriptions(Aggregations):
             raise QueryError("describe needs bounds whose upper end lies above the lower one.")
         layout = with_levels(shape, MOMENTS, self._operands(), self._groups)
         statistic = Moments(self._groups, layout, operands, parsed, freedom, root=True)
-        return self._question(statistic, self._titled("count, mean, std", parsed))
+        return self._question(statistic, self._asks(DESCRIBED, parsed))
 
     def _is_labelled(self, expression: Expression, is_bounded: bool) -> bool:
         """Whether a column is described by its labels: texts, what has keys among which there is a

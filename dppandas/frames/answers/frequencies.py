@@ -52,14 +52,13 @@ class Frequencies(PrivateColumn, Summaries):
         >>> n.error(), dp.record(n).error_unit
         (6.0, 'values')
         """
-        layout = Layout(integer=True)
+        layout, options = Layout(integer=True), tuple[tuple[str, str], ...]()
         found, what = all_distinct(self._table, self._expression, keys, dropna, Cells(), layout)
-        what = f"{what} of {self._expression}"
         if found is None:
             cells = self._cells([self.name], keys)
             cells = cells if dropna else replace(cells, missing_cell=True)
-            found, what = statistics.OccurringKeys(cells, layout), f"{what} ({cells.described})"
-        return self._question(found, what)
+            found, options = statistics.OccurringKeys(cells, layout), (("cells", cells.described),)
+        return self._question(found, self._asks(what, (), *options))
 
     @release_method
     def unique(self, *, said: Ways = UNSAID, **ways: Unpack[AskOptions]) -> Any:
@@ -85,8 +84,7 @@ class Frequencies(PrivateColumn, Summaries):
             self._nothing_to_find()
         layout = Layout(integer=True, index=pd.Index([]))
         statistic = statistics.Unique(Cells(), layout, (self._expression,), (self.name,), delta)
-        what = f"unique of {self._expression}"
-        return self._question(statistic, what, UnreleasedLabels)
+        return self._question(statistic, self._asks("unique"), UnreleasedLabels)
 
     def _nothing_to_find(self) -> None:
         """Refuse to find labels without a δ where they are known."""
@@ -123,7 +121,7 @@ class Frequencies(PrivateColumn, Summaries):
         labels = pd.Index(["lower", "upper", "clipped"])
         layout = Layout(integer=False, index=labels, name=self.name)
         statistic = statistics.BoundsHistogram(Cells(), layout, self._expression)
-        return self._question(statistic, f"bounds of {self._expression}")
+        return self._question(statistic, self._asks("bounds"))
 
     @release_method
     def value_counts(
@@ -202,8 +200,7 @@ class Frequencies(PrivateColumn, Summaries):
         """
         cells, said = binned(self._table, self.name, self._expression, bins, range)
         layout = Layout(integer=True, index=index(cells, [self.name]), name="count")
-        what = f"hist of {self._expression} ({said})"
-        return self._question(Count(cells, layout), what)
+        return self._question(Count(cells, layout), self._asks("hist", (), ("bins", said)))
 
     @release_method
     def unattributed_histogram(self, *, keys: object = None, **ways: Unpack[AskOptions]) -> Any:
@@ -227,7 +224,7 @@ class Frequencies(PrivateColumn, Summaries):
         ranks = pd.RangeIndex(1, len(cells) + 1, name="rank")
         layout = Layout(integer=False, index=ranks, name="count")
         statistic = statistics.UnattributedHistogram(cells, layout)
-        what = f"unattributed_histogram of {self._expression} ({cells.described})"
+        what = self._asks("unattributed_histogram", (), ("cells", cells.described))
         return self._question(statistic, what)
 
     @release_method
@@ -239,7 +236,7 @@ class Frequencies(PrivateColumn, Summaries):
         """
         cells = self._cells([self.name], keys)
         statistic = Count(cells, Layout(integer=True, index=index(cells, [self.name])))
-        what = f"mode of {self._expression} ({cells.described})"
+        what = self._asks("mode", (), ("cells", cells.described))
         return self._question(statistic, what, UnreleasedMode)
 
 

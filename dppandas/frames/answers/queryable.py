@@ -8,13 +8,15 @@ from typing import Any, Self
 
 import pandas as pd
 
-from ...columns.private_rows import PrivateTable, listed
+from ...columns.private_rows import PrivateTable
 from ...columns.ranges import measured, range_of, ranges_of
 from ...errors import MissingArgument, QueryError
+from ...ledger.questions import Operand, Question, Verb
 from ...privacy.accounting.losses import parse_delta
 from ...release.blocks.bundle import Name
 from ...release.request import Request
 from ...release.unreleased import Unreleased, UnreleasedKeys
+from ...release.wording import operand, verb_of
 from ...rows import query_string
 from ...rows.expressions import Column, Expression
 from ...rows.facts import kinds
@@ -43,8 +45,10 @@ class Queryable(PrivateTable):
         """The layout of one entry for each cell and operand."""
         raise NotImplementedError
 
-    def _titled(self, what: str, bounds: Sequence[Bounds] = ()) -> str:
-        """The question in words, for the ledger."""
+    def _asks(
+        self, verb: str | Verb, bounds: Sequence[Bounds] = (), *options: tuple[str, Any]
+    ) -> Question:
+        """What is asked of the operands: a verb, the bounds of each, and options by name."""
         raise NotImplementedError
 
     def _beside(self, weights: object) -> Self:
@@ -133,7 +137,7 @@ class Queryable(PrivateTable):
         return measured(operands.values(), ranges, self._shape(integer=False))
 
     def _question(
-        self, statistic: Statistic, what: str, kind: type[Unreleased] = Unreleased
+        self, statistic: Statistic, what: Question, kind: type[Unreleased] = Unreleased
     ) -> Request:
         """The request of a public method, which `release_method` answers if a loss is given."""
         return Request(self._table, self._where, statistic, what, kind, kind._selects)
@@ -169,7 +173,9 @@ class Queryable(PrivateTable):
         layout = Layout(integer=True, index=pd.Index([]), name="count", order=order)
         by = tuple(query_string.lookup(name, self._columns) for name in names)
         statistic = UndeclaredKeys(Cells(), layout, by, tuple(names), parse_delta(delta))
-        what = f"value_counts of {listed(names)} (keys found)"
+        columns = tuple(map(operand, names, by))
+        options = (("cells", "keys found"),)
+        what = Question(verb_of("value_counts"), columns, options=options, is_brief=True)
         return self._question(statistic, what, UnreleasedKeys)
 
     def _are_unknown(self, names: Sequence[Any], keys: object, delta: object) -> bool:
@@ -187,6 +193,10 @@ class Queryable(PrivateTable):
         layout = Layout(not normalize, index(cells, names), name=name, order=order, block=block)
         statistic = Count(cells, layout, share_of=(block or len(cells)) if normalize else 0)
         what = "proportions" if normalize else "value_counts"
-        called = [by if n is None else n for n, by in zip(names, cells.by, strict=False)]
-        asked = f"{what} of {listed(called)} ({cells.described})"
+        columns = tuple(
+            Operand(by) if name is None else operand(name, by)
+            for name, by in zip(names, cells.by, strict=True)
+        )
+        options = (("cells", cells.described),)
+        asked = Question(verb_of(what), columns, options=options, is_brief=True)
         return self._question(statistic, asked)

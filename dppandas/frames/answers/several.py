@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
-import builtins
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ...errors import QueryError, is_one_of, parameters, quoted
 from ...release.blocks.bundle import Name
 from ...release.request import Request
 from ...rows.facts.keys import did_you_mean
+from ...statistics import REGISTRY, methods
+from ...statistics.methods import AGG, Offered
 
 #: The statistics that agg offers.
-AGGREGATED = (
-    "size", "count", "sum", "mean", "var", "std", "median", "min", "max", "nunique",
-)  # fmt: skip
+AGGREGATED = methods(AGG)
 
 #: numpy's variances divide by the number of values; before version 3 pandas put its own in place.
 _OF_NUMPY = ", ddof=0" if int(pd.__version__.partition(".")[0]) >= 3 else ""
 
 #: Functions that people hand over, and which mean the same.
 _FUNCTIONS: dict[Callable[..., Any], str] = {
-    builtins.len: "size", builtins.sum: "sum", builtins.min: "min", builtins.max: "max",
-    np.size: "size", np.sum: "sum", np.mean: "mean", np.median: "median", np.min: "min",
-    np.max: "max", np.nansum: "sum", np.nanmean: "mean", np.nanmedian: "median",
-    np.nanmin: "min", np.nanmax: "max", np.std: f"std{_OF_NUMPY}", np.var: f"var{_OF_NUMPY}",
-    np.nanstd: f"std{_OF_NUMPY}", np.nanvar: f"var{_OF_NUMPY}",
-}  # fmt: skip
+    function: f"{method.name}{_OF_NUMPY if hasattr(statistic, 'ddof') else ''}"
+    for statistic in REGISTRY
+    for method in statistic.methods
+    for function in method.functions
+}
 
 _EXAMPLE = "agg(['count', 'mean']), or agg(late=('delay', 'mean'))"
+
+
+def answers_of(face: Offered, *others: str) -> str:
+    """What a private column, frame or its groups answer, for refusals to say."""
+    return ", ".join(sorted([*methods(face), "agg", "describe", *others]))
 
 
 @dataclass(frozen=True)

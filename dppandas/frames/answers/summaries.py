@@ -9,10 +9,12 @@ from typing import Any, Unpack
 
 from ...columns.ranges import bounds_of
 from ...errors import QueryError, quoted
+from ...ledger.questions import Question
 from ...privacy.accounting.losses import AskOptions
 from ...release.asking import release_method
 from ...release.blocks.bundle import Name, ReleaseBundle, shares_of
 from ...release.request import Request
+from ...release.wording import verb_of
 from ...statistics import Count, Covariance, Layout
 from . import several
 from .arguments import checked_ddof, pearson, with_levels
@@ -39,7 +41,7 @@ class Summaries(Descriptions):
         return self._row_count()
 
     def _row_count(self) -> Request:
-        return self._question(Count(self._groups, Layout(integer=True)), "count")
+        return self._question(Count(self._groups, Layout(integer=True)), Question(verb_of("count")))
 
     @release_method
     def agg(
@@ -60,10 +62,10 @@ class Summaries(Descriptions):
         shares : how the loss is divided: a dict of shares by statistic, by (column, statistic) or
             by the names of figures, such as {"mean": 2, "count": 1}. Without it, evenly.
 
-        The statistics are size, count, sum, mean, var, std, median, min, max and nunique. Each is a
-        release of its own, with its own entry in the ledger; either all are charged, or none. Rows
-        are counted once, whichever columns "size" is asked for. ``dp.record(result).components``
-        has their records.
+        The statistics are those that are one number of a column, such as count, mean and median;
+        what refuses another name lists them. Each is a release of its own, with its own entry in
+        the ledger; either all are charged, or none. Rows are counted once, whichever columns "size"
+        is asked for. ``dp.record(result).components`` has their records.
 
         *Guarantee*: differential privacy of the unit. The losses add up to exactly epsilon
         (sequential composition: Dwork and Roth, 2014, Theorem 3.16).
@@ -215,5 +217,5 @@ class Covariances(Summaries):
         layout = with_levels(shape, names, names, cells)
         is_corr = what == "corr"
         statistic = Covariance(cells, layout, operands, parsed, freedom, is_corr, complete=dropna)
-        what = f"{what} of complete rows" if dropna else what
-        return self._question(statistic, self._titled(what, parsed))
+        options = (("complete", "yes"),) if dropna else ()
+        return self._question(statistic, self._asks(what, parsed, *options))

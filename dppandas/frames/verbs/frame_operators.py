@@ -20,6 +20,7 @@ from ...release.asking import release_method
 from ...release.private import Private
 from ...rows import expressions
 from ...rows.expressions import Across, Compare, Expression, IsMissing, Literal, Or, Where
+from ...rows.expressions.linear import FIGURES
 from ...rows.facts import kinds
 from ...rows.facts.keys import some_names
 from ...rows.facts.units import whole_number
@@ -332,7 +333,7 @@ for _name in METHODS:
     setattr(FrameOperators, _name, _method(_name))
 
 _NUMERIC: dict[str, tuple[str, bool]] = dict.fromkeys(
-    ("sum", "mean", "min", "max", "median", "var", "std", "count"), ("numeric_only", False)
+    (*FIGURES, "count"), ("numeric_only", False)
 ) | dict.fromkeys(("any", "all"), ("bool_only", False))
 
 

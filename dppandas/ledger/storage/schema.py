@@ -14,6 +14,7 @@ from ...privacy.accounting.composition import ParallelComposition, Part, Place
 from ...privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from ...privacy.accounting.measures import Measure, PrivacyBudget
 from ...privacy.sampling import entropy
+from ..earlier_questions import earlier
 from . import chain, log
 from .chain import one
 from .connections import APPLICATION
@@ -168,7 +169,12 @@ def charge_body(entry: Entry) -> dict[str, Any]:
     said = {name: getattr(entry, name) for name in _AS_THEY_ARE}
     if entry.program:  # left out elsewhere: charges read as those of ledgers without programs
         said["program"] = entry.program
-    return {**said, "query": entry.what, "loss": _loss_texts(entry.loss), "path": list(entry.path)}
+    return {
+        **said,
+        "query": entry.what.text,
+        "loss": _loss_texts(entry.loss),
+        "path": list(entry.path),
+    }
 
 
 def entry_of(number: int, body: dict[str, Any], status: str, released_error: str = "") -> Entry:
@@ -176,7 +182,7 @@ def entry_of(number: int, body: dict[str, Any], status: str, released_error: str
     said: dict[str, Any] = {name: body[name] for name in _AS_THEY_ARE}
     loss, path = _loss(*body["loss"]), _path(body["path"])
     return Entry(
-        number=number, what=body["query"], loss=loss, path=path, status=status,
+        number=number, what=earlier(body["query"]), loss=loss, path=path, status=status,
         released_error=released_error, program=body.get("program", ""), **said,
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ from ...errors import ReleaseFailed, WorkerProcessError
 from ...privacy.accounting.composition import ParallelComposition, Path
 from ...privacy.accounting.losses import Epsilon, Loss
 from .. import marimo
-from ..questions import threshold_in_words
+from ..questions import Question, threshold_in_words
 from .leases import Claim, Taken
 
 
@@ -26,7 +26,7 @@ class Entry(NamedTuple):
     time: float
     source: str
     lineage: str
-    what: str
+    what: Question
     loss: Loss
     mechanism: str
     scale: str

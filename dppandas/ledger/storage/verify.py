@@ -382,7 +382,7 @@ _TYPES: tuple[Any, ...] = int, str, int | None, str | None, str, str
 def _readable(entry: Entry) -> None:
     """Check the types, which JSON doesn't."""
     said = (
-        entry.source, entry.lineage, entry.what, entry.mechanism, entry.scale, entry.error,
+        entry.source, entry.lineage, entry.what.text, entry.mechanism, entry.scale, entry.error,
         entry.unit, entry.key, entry.kernel, entry.version or "",
         *(p.partition for p in entry.path), *(p.key for p in entry.path),
     )  # fmt: skip

@@ -18,12 +18,26 @@ from ...rows.accumulators import SumAccumulator
 from ...rows.expressions import Chunk, Expression
 from ...rows.values.vectors import Mask
 from ...statistics.base import Partial, RowPass, Statistic, count_by
+from ...statistics.error_model import ErrorModel
 
 Counts = npt.NDArray[np.int64]
 
 
+class _ScoresErrors(ErrorModel):
+    of: _Scores
+
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        return (1 / self.of._row_score,)
+
+    def error(self, half_width: int) -> float | None:
+        return half_width / self.of._row_score
+
+
 class _Scores(Statistic, registered=False):
     """A statistic that turns counts of rows into scores of public candidates."""
+
+    error_model: ClassVar = _ScoresErrors
 
     @property
     def monotone(self) -> bool:
@@ -34,15 +48,8 @@ class _Scores(Statistic, registered=False):
         """The score of one row."""
         return 1
 
-    @property
-    def noise_steps(self) -> tuple[float, ...]:
-        return (1 / self._row_score,)
-
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return [score / self._row_score for score in noisy]
-
-    def error(self, half_width: int) -> float | None:
-        return half_width / self._row_score
 
 
 @dataclass(frozen=True)

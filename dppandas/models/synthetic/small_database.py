@@ -9,6 +9,7 @@ import pandas as pd
 
 from ...errors import QueryError
 from ...frames.frame import PrivateFrame
+from ...release.wording import Later, digest_of, told
 from ...statistics import Layout
 from ..select import UnreleasedChoice
 from .domains import Codes, Domain, Marginals
@@ -66,5 +67,6 @@ def database(
     keys = {n: list(k.labels) for n, k in zip(domain.names, domain.keys, strict=True)}
     cells = frame._cells(list(domain.names), keys)
     statistic = SmallDatabases(cells, Layout(integer=True, index=index), rows, total, queries)
-    what = f"choice of {len(index):,} databases of {rows} rows over {domain.cells():,} cells"
+    said = f"choice of {len(index):,} databases of {rows} rows over {domain.cells():,} cells"
+    what = told(said, ("size and marginals", Later(digest_of, total, queries)))
     return UnreleasedChoice(UnreleasedChoice._of(frame._table, frame._where, statistic, what))

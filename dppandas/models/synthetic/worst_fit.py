@@ -16,6 +16,7 @@ from ...errors import QueryError, hide_internals, quoted
 from ...frames.frame import PrivateFrame
 from ...privacy.accounting.losses import ReleaseOptions, with_options_named
 from ...release.ways import Ways
+from ...release.wording import Later, digest_of, told
 from ...rows.facts.keys import MOST_KEYS
 from ...rows.plain_values import refuse_private
 from ...statistics import Cells, Layout
@@ -83,8 +84,9 @@ def worst_fit(
     statistic = MarginalError(
         Cells(), layout, cells, expected, tuple(map(int, factors)), tuple(less), STEP
     )
-    what = f"worst of {len(given)} tables of {'; '.join(listed(each) for each in names[:3])}"
-    what += "; …" if len(names) > 3 else ""
+    said = f"worst of {len(given)} tables of {'; '.join(listed(each) for each in names[:3])}"
+    said += "; …" * (len(names) > 3)
+    what = told(said, ("expected counts", Later(digest_of, statistic)))
     request = UnreleasedChoice._of(frame._table, frame._where, statistic, what)
     return UnreleasedChoice._ask(request, Ways.read(epsilon, more))
 

@@ -53,8 +53,9 @@ def error_before(query: Query, confidence: float, rows: float | None) -> float:
     these don't decide it. ``rows``: about how many rows a ratio is taken over."""
     mechanism = query.mechanism()
     if not isinstance(mechanism, Selection):
-        return query.statistic.error_before(mechanism, confidence, rows)
-    utility_gap = query.statistic.error(mechanism.utility_gap(confidence, query.statistic.size))
+        return query.statistic.errors.error_before(mechanism, confidence, rows)
+    gap = mechanism.utility_gap(confidence, query.statistic.size)
+    utility_gap = query.statistic.errors.error(gap)
     if utility_gap is None:
         raise QueryError("only the answer decides its gap, so the error isn't known beforehand.")
     return utility_gap
@@ -63,7 +64,7 @@ def error_before(query: Query, confidence: float, rows: float | None) -> float:
 def typed_error(statistic: Statistic, error: float) -> Any:
     """An error of all numbers, in its own type: for times a Timedelta."""
     ruler = statistic.layout.ruler
-    return error if ruler is None or statistic.in_ranks else ruler.length(error, math.ceil)
+    return error if ruler is None or statistic.errors.in_ranks else ruler.length(error, math.ceil)
 
 
 def in_words(
@@ -72,11 +73,11 @@ def in_words(
     """The error at 95 % that public facts decide; "" if they don't. ``rows``: about how many rows
     each number is taken over."""
     if isinstance(mechanism, Selection):
-        utility_gap = statistic.error(mechanism.utility_gap(CONFIDENCE, statistic.size))
-        return "" if utility_gap is None else f"gap ≤ {statistic.in_short(utility_gap)}"
+        utility_gap = statistic.errors.error(mechanism.utility_gap(CONFIDENCE, statistic.size))
+        return "" if utility_gap is None else f"gap ≤ {statistic.errors.in_short(utility_gap)}"
     if rows is not None:
-        return statistic.expected_over(mechanism, CONFIDENCE, rows)
-    return statistic.expected_at(mechanism, CONFIDENCE)
+        return statistic.errors.expected_over(mechanism, CONFIDENCE, rows)
+    return statistic.errors.expected_at(mechanism, CONFIDENCE)
 
 
 def answered_error(
@@ -85,7 +86,7 @@ def answered_error(
     """The error at 95 % of the released answer; if unknown, the one expected before."""
     if isinstance(mechanism, Selection):
         return before
-    return statistic.answered_at(noisy, mechanism, CONFIDENCE, before)
+    return statistic.errors.answered_at(noisy, mechanism, CONFIDENCE, before)
 
 
 def with_error(value: Any, error: Any) -> str:

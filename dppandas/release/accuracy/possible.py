@@ -91,7 +91,7 @@ def _called(statistic: Statistic) -> list[str]:
     if type(statistic) is Moments:
         return ["count", "mean", "std"]
     if type(statistic) is Variance:
-        return ["std" if statistic.root else "var"]
+        return [statistic.method]
     if type(statistic) is Mean:
         return ["mean"]
     if type(statistic) is Count and not statistic.share_of:

@@ -152,7 +152,7 @@ class TargetError:
         if self.share:
             return f"It is {self.share} of {self.rows:.12g} rows."
         share = f"{100 * self.within:.4g}%"
-        if not query.statistic.counts_rows(query.source.schema):
+        if not query.statistic.errors.counts_rows(query.source.schema):
             return f"If you mean {share} of some number, give that many."
         return (
             f'If you mean {share} of all rows, write within="{share}" with expected_rows=, about '
@@ -181,14 +181,14 @@ class TargetError:
         )
 
 
-def parsed(ways: Ways, statistic: Statistic, what: str, schema: Schema) -> TargetError:
+def parsed(ways: Ways, statistic: Statistic, what: object, schema: Schema) -> TargetError:
     """The error that a call asks for: for times a duration, for ranks of quantiles a number."""
     if ways.epsilon is not None or ways.rho is not None:
         raise QueryError("within= finds the loss: leave epsilon= and rho= out.")
     wanted, options = ways.within, options_of(ways, statistic)
     rows = expected.parse_rows(ways.expected_rows)
     share = str(wanted).strip() if isinstance(wanted, str) and "%" in wanted else ""
-    is_share = statistic.counts_rows(schema) or statistic.in_ranks
+    is_share = statistic.errors.counts_rows(schema) or statistic.errors.in_ranks
     if share:
         within = _share_of_rows(share, rows, what, is_share)
     else:
@@ -201,12 +201,12 @@ def options_of(ways: Ways, statistic: Statistic) -> dict[str, Any]:
     said, most = ways.confidence, ways.at_most
     return {
         "confidence": expected.CONFIDENCE if said is None else expected.parse_confidence(said),
-        "ruler": None if statistic.in_ranks else statistic.layout.ruler,
+        "ruler": None if statistic.errors.in_ranks else statistic.layout.ruler,
         "at_most": None if most is None else parse_budget(most, "at_most"),
     }
 
 
-def _share_of_rows(said: str, rows: float | None, what: str, is_share: bool) -> float:
+def _share_of_rows(said: str, rows: float | None, what: object, is_share: bool) -> float:
     """An error given as a percentage of the expected rows."""
     if not is_share:
         raise QueryError(
@@ -222,7 +222,7 @@ def _share_of_rows(said: str, rows: float | None, what: str, is_share: bool) -> 
     return _number(share * Fraction(float(rows)))
 
 
-def goal_of(said: object, ruler: Ruler | None, what: str, word: str = "within") -> float:
+def goal_of(said: object, ruler: Ruler | None, what: object, word: str = "within") -> float:
     """An error, in the unit of the statistic."""
     is_length = isinstance(said, datetime.timedelta | np.timedelta64)
     if is_length != (ruler is not None):

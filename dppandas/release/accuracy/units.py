@@ -36,7 +36,7 @@ def scale_of(statistic: Statistic, law: Any) -> Any:
     each = _scales(statistic, law)
     if all(scale == each[0] for scale in each):
         return each[0]
-    names = statistic.asked_columns
+    names = statistic.errors.asked_columns
     return dict(zip(names if len(names) == len(each) else range(len(each)), each, strict=True))
 
 
@@ -52,18 +52,18 @@ def of_noise(statistic: Statistic, law: Any, schema: Schema) -> str:
     scale = scale_of(statistic, law)
     if isinstance(law, Selection) or not isinstance(scale, int | float):
         return ""
-    if statistic.in_ranks:
+    if statistic.errors.in_ranks:
         return "ranks"
-    unit = statistic.units(schema)[0]
-    if unit == "share" or not statistic.noise_in_columns:
+    unit = statistic.errors.units(schema)[0]
+    if unit == "share" or not statistic.errors.noise_in_columns:
         return unit if unit in _WHOLE else "rows"
-    names = statistic.asked_columns
+    names = statistic.errors.asked_columns
     return f"(in {_named(names[0], 'column')})" if len(names) == 1 else ""
 
 
 def _scales(statistic: Statistic, law: Any) -> list[Any]:
-    each = [float(law.scale) * step for step in statistic.noise_steps]
-    rulers = statistic.layout.rulers if statistic.noise_in_columns else ()
+    each = [float(law.scale) * step for step in statistic.errors.noise_steps]
+    rulers = statistic.layout.rulers if statistic.errors.noise_in_columns else ()
     if not rulers:
         return each
     pairs = zip(each, rulers, strict=True)
@@ -75,17 +75,17 @@ def units_of(statistic: Statistic, law: Any, schema: Schema) -> list[str]:
     its own unit. Several if they differ."""
     if isinstance(law, Selection):
         return ["utility"]
-    kinds = ("ranks",) if statistic.in_ranks else statistic.units(schema)
+    kinds = ("ranks",) if statistic.errors.in_ranks else statistic.errors.units(schema)
     return list(dict.fromkeys(unit for kind in kinds for unit in _units(kind, statistic)))
 
 
 def unit_of_each(statistic: Statistic, schema: Schema, numbers: int) -> list[str]:
     """The unit of the error of each number, as in `units_of`; "time" where it is a Timedelta."""
     rulers = statistic.layout.rulers or (None,)
-    names = statistic.asked_columns
+    names = statistic.errors.asked_columns
     found = []
     for i in range(numbers):
-        kind = "ranks" if statistic.in_ranks else statistic.unit(i, schema)
+        kind = "ranks" if statistic.errors.in_ranks else statistic.errors.unit(i, schema)
         if kind not in ("column", "square"):
             found.append(_COUNTED.get(kind, kind))
         elif rulers[i % len(rulers)] is not None:
@@ -124,10 +124,10 @@ def _named(name: Any, kind: str) -> str:
 def _units(kind: str, statistic: Statistic) -> Iterable[str]:
     if kind not in ("column", "square"):
         return [_COUNTED.get(kind, kind)]
-    rulers = statistic.layout.rulers or (None,) * len(statistic.asked_columns)
+    rulers = statistic.layout.rulers or (None,) * len(statistic.errors.asked_columns)
     return [
         _named(name, kind) if ruler is None else "seconds"
-        for name, ruler in zip(statistic.asked_columns, rulers, strict=True)
+        for name, ruler in zip(statistic.errors.asked_columns, rulers, strict=True)
     ]
 
 
@@ -147,10 +147,10 @@ def dominated(
     off.
     """
     values = statistic.estimate(noisy)
-    ends = [statistic.possible(i) for i in range(len(values))]
-    if statistic.no_interval or not any(ends):
+    ends = [statistic.errors.possible(i) for i in range(len(values))]
+    if statistic.errors.no_interval or not any(ends):
         return [None] * len(values)
-    intervals = statistic.intervals_at(noisy, law, confidence)
+    intervals = statistic.errors.intervals_at(noisy, law, confidence)
     return [
         None if possible is None else _says_nothing(value, interval, possible)
         for value, interval, possible in zip(values, intervals, ends, strict=True)

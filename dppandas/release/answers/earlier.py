@@ -68,5 +68,6 @@ def _first(entry: Entry) -> Epsilon:
 
 
 def _named(entry: Entry) -> str:
-    what = entry.what if len(entry.what) <= 30 else entry.what[:29] + "…"
+    text = entry.what.text
+    what = text if len(text) <= 30 else text[:29] + "…"
     return f"release {entry.number} ({', '.join(filter(None, [what, entry.known_error]))})"

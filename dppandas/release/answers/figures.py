@@ -68,7 +68,7 @@ def figures_of(record: Record | RecordBundle, confidence: float = CONFIDENCE) ->
     statistic, values = record._statistic, record._values()
     schema, size = record._query.source.schema, len(values)
     nothing = [UNKNOWN] * size
-    lows, highs = (nothing, nothing) if statistic.no_interval else record._ends(confidence)
+    lows, highs = (nothing, nothing) if statistic.errors.no_interval else record._ends(confidence)
     each = units.unit_of_each(statistic, schema, size)
     try:
         errors = record._typed_errors(confidence)

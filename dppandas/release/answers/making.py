@@ -37,7 +37,7 @@ def record_of(
     return registered(kind(
         id=entropy.identifier(),
         number=entry.number,
-        query=draft.what,
+        query=query.what.text,
         source=draft.source,
         lineage=draft.lineage,
         unit=draft.unit,
@@ -59,15 +59,15 @@ def record_of(
 
 def among(record: Record, rows: float | None) -> Record:
     """A record of quantiles, with the most rows that there are."""
-    knows = rows is not None and record._statistic.in_ranks
+    knows = rows is not None and record._statistic.errors.in_ranks
     return registered(replace(record, _rows=rows)) if knows else record
 
 
 def counted(record: Record, beside: Record) -> Record:
     """A record of quantiles, with another release that counts the same rows."""
-    if record.preview or not record._statistic.in_ranks:
+    if record.preview or not record._statistic.errors.in_ranks:
         return record
-    most = beside._statistic.rows_at_most(beside._noisy, beside._law, CONFIDENCE)
+    most = beside._statistic.errors.rows_at_most(beside._noisy, beside._law, CONFIDENCE)
     if most is None or len(most) != record._statistic.places:
         return record
     return registered(replace(record, _counts=beside))

@@ -79,7 +79,7 @@ class RecordBundle:
         upper: list[Any] = []
         for record in self.components.values():
             nothing = [math.nan] * len(record._values())
-            has_none = record._statistic.no_interval
+            has_none = record._statistic.errors.no_interval
             low, high = (nothing, nothing) if has_none else record._ends(confidence)
             lower += low
             upper += high

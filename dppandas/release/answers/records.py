@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 import pandas as pd
 
 from ...errors import RecordError, hide_internals
-from ...ledger.questions import threshold_in_words
+from ...ledger.questions import Question, threshold_in_words
 from ...privacy.accounting.losses import Epsilon, Loss, ReleaseOptions, with_options_named
 from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.mechanisms.base import Mechanism
@@ -97,18 +97,18 @@ class Record(ABC):
         """The errors in declared order; one for a selection."""
         confidence, rows = parse_confidence(confidence), parse_rows(expected_rows)
         if not isinstance(self._law, Selection):
-            return self._statistic.typed_errors(self._errors(confidence, rows))
-        gap = self._statistic.error(self._law.utility_gap(confidence, self._statistic.size))
-        return [math.nan] if gap is None else self._statistic.typed_errors([gap])
+            return self._statistic.errors.typed_errors(self._errors(confidence, rows))
+        gap = self._statistic.errors.error(self._law.utility_gap(confidence, self._statistic.size))
+        return [math.nan] if gap is None else self._statistic.errors.typed_errors([gap])
 
     def _errors(self, confidence: float, rows: float | None = None) -> list[float]:
         """The errors of all numbers. A number that was moved may be further off, except for ranks
         and for counts cut at 0, which only came nearer (docs/proofs/order.md)."""
         found = self._errors_among(confidence, rows)
-        is_nearer = self._statistic.in_ranks or self._statistic.error(1) is not None
+        is_nearer = self._statistic.errors.in_ranks or self._statistic.errors.error(1) is not None
         if self._shown is None or is_nearer:
             return found
-        intervals = self._statistic.intervals_at(self._noisy, self._law, confidence)
+        intervals = self._statistic.errors.intervals_at(self._noisy, self._law, confidence)
         numbers = zip(found, self._estimated, self._shown, intervals, strict=True)
         return [
             error if now == was else max(high - now, now - low)
@@ -134,8 +134,8 @@ class Record(ABC):
         confidence = parse_confidence(confidence)
         if isinstance(self._law, Selection):
             raise RecordError("a selected label has no interval. Call .error() for its gap.")
-        if self._statistic.no_interval:
-            raise RecordError(self._statistic.no_interval)
+        if self._statistic.errors.no_interval:
+            raise RecordError(self._statistic.errors.no_interval)
         lower, upper = self._ends(confidence)
         if self._layout.is_scalar:
             return lower[0], upper[0]
@@ -160,12 +160,12 @@ class Record(ABC):
         of the failure probability."""
         rows = self._rows if rows is None else rows
         if rows is not None:
-            return self._statistic.errors_among(self._law, confidence, rows)
+            return self._statistic.errors.errors_among(self._law, confidence, rows)
         if self._counts is None:
-            return self._statistic.errors_at(self._noisy, self._law, confidence)
+            return self._statistic.errors.errors_at(self._noisy, self._law, confidence)
         beside, share = self._counts, (1 - confidence) * COUNTING
-        most = beside._statistic.rows_at_most(beside._noisy, beside._law, 1 - share)
-        return self._statistic.errors_among(self._law, confidence + share, most)
+        most = beside._statistic.errors.rows_at_most(beside._noisy, beside._law, 1 - share)
+        return self._statistic.errors.errors_among(self._law, confidence + share, most)
 
     def _values(self) -> list[float]:
         """The answer's numbers: estimated, or moved by other releases of the same answer."""
@@ -206,7 +206,7 @@ class Record(ABC):
         return said[0] if self._layout.is_scalar else self._layout.flags(said, self._order)
 
     def _dominated(self) -> list[bool | None]:
-        if self._statistic.in_ranks:
+        if self._statistic.errors.in_ranks:
             return self._drowned_ranks()
         return units.dominated(self._statistic, self._noisy, self._law, CONFIDENCE)
 
@@ -215,6 +215,11 @@ class Record(ABC):
             return [None] * len(self._values())
         errors = self._errors_among(CONFIDENCE)
         return [error >= rows / 2 for error, rows in zip(errors, self._beside, strict=True)]
+
+    @property
+    def _question(self) -> Question:
+        """What was asked, as data."""
+        return self._query.what
 
     @property
     def epsilon(self) -> Epsilon:
@@ -304,7 +309,7 @@ class Record(ABC):
         return self._statistic.released_layout(self._noisy)
 
     def _intervals(self, confidence: float) -> list[tuple[float, float]]:
-        found = self._statistic.intervals_at(self._noisy, self._law, confidence)
+        found = self._statistic.errors.intervals_at(self._noisy, self._law, confidence)
         if self._shown is None:
             return found
         pairs = zip(self._shown, found, strict=True)
@@ -317,8 +322,8 @@ class Record(ABC):
         if self.preview or isinstance(self._law, Selection):
             return self.expected
         if any(each is not None for each in (self._shown, self._counts, self._rows)):
-            return self._statistic.in_words(self._errors(CONFIDENCE)) or self.expected
-        return self._statistic.answered_at(self._noisy, self._law, CONFIDENCE, self.expected)
+            return self._statistic.errors.in_words(self._errors(CONFIDENCE)) or self.expected
+        return self._statistic.errors.answered_at(self._noisy, self._law, CONFIDENCE, self.expected)
 
     def _ends(self, confidence: float) -> tuple[list[Any], list[Any]]:
         """The ends of all intervals. Those of times are rounded outwards."""

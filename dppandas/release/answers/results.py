@@ -79,7 +79,7 @@ class _Released:
         said = self._with_error()
         if self._record.preview:
             printer.text(said)
-        elif self._record._statistic.no_interval:
+        elif self._record._statistic.errors.no_interval:
             answered = self._record._answered
             error = f" ({answered}, {HELD}{self._noise_note()})" if answered else ""
             printer.text(said + error)
@@ -90,7 +90,7 @@ class _Released:
         """The value beside its error, or alone where that isn't known, or isn't about it."""
         if self._record.preview:
             return f"preview, no answer ({self._record.expected or 'error unknown'})"
-        if self._record._statistic.no_interval:
+        if self._record._statistic.errors.no_interval:
             return format_value(self._plainly())
         return with_error(self._plainly(), self._record.errors())
 
@@ -115,7 +115,7 @@ class _ReleasedNumber(_Released):
     _repr_pretty_ = _Released._repr_pretty_
 
     def __repr__(self) -> str:
-        if self._record._statistic.no_interval and not self._record.preview:
+        if self._record._statistic.errors.no_interval and not self._record.preview:
             return repr(self._plainly())
         return self._with_error()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from ...ledger import questions
 from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.mechanisms.selection import Selection
 from ...statistics.layout import format_value
@@ -45,7 +44,7 @@ def text_of_several(bundle: Any) -> str:
 
 def in_a_line(record: Any) -> str:
     """A release, its loss and its error: "Count of rows: ε = 0.1, ± 30 (95 %, noise only)"."""
-    asked = questions.in_words(record.query)
+    asked = record._question.title
     asked = asked if len(asked) < LONGEST else f"{asked[: LONGEST - 1]}…"
     return f"{asked}: {_told(record)}"
 
@@ -63,7 +62,7 @@ def html(record: Any) -> str:
         f'<td class="dp-noisy">{escape(interval)}</td></tr>'
         for name, value, interval in _lines(record)
     )
-    each = " of each label" if record._statistic.each else ""
+    each = " of each label" if record._statistic.errors.each else ""
     head = f"<tr><th></th><th>answer</th><th>95 % interval{each}, noise only</th></tr>"
     table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>" if rows else ""
     folded = f"<details><summary>{escape(_told(record))}</summary>{'<br>'.join(details)}</details>"
@@ -99,9 +98,9 @@ def _lines(record: Any) -> list[tuple[str, str, str]]:
 
 def _bounds(record: Any, size: int) -> list[str]:
     """The interval of each number, or else its error."""
-    if not record._statistic.no_interval:
+    if not record._statistic.errors.no_interval:
         ends = zip(*record._ends(CONFIDENCE), strict=True)
         return [f"{format_value(low)} to {format_value(high)}" for low, high in ends]
-    if not record._statistic.in_ranks or not record.expected:
+    if not record._statistic.errors.in_ranks or not record.expected:
         return [record.expected] * size
     return [f"± {format_value(error)} ranks" for error in record._errors(CONFIDENCE)]

@@ -113,7 +113,7 @@ class ReleaseBundle(Private):
 
     @hide_internals
     def __repr__(self) -> str:
-        asked = ", ".join(request.what for request in self._requests.values())
+        asked = ", ".join(str(request.what) for request in self._requests.values())
         return f"<unreleased {asked}: nothing computed or charged; ask .release(epsilon=…)>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:

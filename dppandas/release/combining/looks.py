@@ -197,7 +197,7 @@ def joined(first: Record, parts: Sequence[Record], law: Any) -> Record:
 
 def largest(statistic: Statistic, noisy: Sequence[Any], law: Any, confidence: float) -> float:
     """The largest error of all numbers; infinite if one is unknown."""
-    errors = statistic.errors_at(noisy, law, confidence)
+    errors = statistic.errors.errors_at(noisy, law, confidence)
     return max((math.inf if error != error else error for error in errors), default=0.0)
 
 

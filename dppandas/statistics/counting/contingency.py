@@ -18,9 +18,87 @@ import numpy.typing as npt
 from ...rows.facts.kinds import Schema
 from ..base import RowPass
 from ..layout import Interval, format_number
-from .counts import Count, clamped, rounded, share_interval
+from ..methods import COLUMN, FRAME, Method
+from .counts import Count, CountErrors, clamped, rounded, share_interval
 
 Whole = npt.NDArray[np.object_]  # of Python's integers
+
+
+class ContingencyErrors(CountErrors):
+    of: Contingency
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        if not self.of.share:
+            wide = [terms * half_width for terms in self._terms()]
+            return self._around(noisy, wide)
+        low = self.of._table([max(0, value - half_width) for value in noisy])
+        high = self.of._table([max(0, value + half_width) for value in noisy])
+        all_low, all_high = (self.of._visible(self.of._whole(end)) for end in (low, high))
+        ends = zip(self.of._visible(low), self.of._visible(high), all_low, all_high, strict=True)
+        return [share_interval(*each) for each in ends]
+
+    def _around(self, noisy: Sequence[int], wide: Sequence[int]) -> list[Interval]:
+        values = self.of._visible(self.of._table(noisy))  # a count is never below 0
+        low, high = (
+            clamped([max(0, value + sign * w) for value, w in zip(values, wide, strict=True)])
+            for sign in (-1, 1)
+        )
+        return list(zip(low, high, strict=True))
+
+    def _terms(self) -> list[int]:
+        """How many noisy cells each entry of the answer adds up."""
+        return self.of._visible(self.of._table([1] * len(self.of.cells)))
+
+    def _wide(self, law: Any, confidence: float) -> list[int]:
+        """Half-widths that hold for all counts together: half of the risk goes to the cells."""
+        if not self.of.margins:
+            return [law.half_width(confidence, self.of.size)] * self.of.size
+        risk = (1 - confidence) / 2
+        width = law.half_width(1 - risk, self.of.size)
+        each = risk / (len(self.of.cells) // self.of.width + self.of.width + 1)
+        narrow = getattr(law, "half_width_of_sum", None)
+        known = {terms: terms * width for terms in self._terms()}
+        if narrow is not None:
+            known = {n: w if n == 1 else min(w, narrow(each, n)) for n, w in known.items()}
+        return [known[terms] for terms in self._terms()]
+
+    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
+        if self.of.share:
+            return super().intervals_at(noisy, law, confidence)
+        return self._around(noisy, self._wide(law, confidence))
+
+    def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
+        if self.of.share:
+            return super().errors_at(noisy, law, confidence)
+        return [float(w) if w > 2**53 else w for w in self._wide(law, confidence)]
+
+    def error(self, half_width: int) -> float | None:
+        return None if self.of.share or self.of.margins else half_width
+
+    def evenly(self, rows: float) -> list[int]:
+        cells = len(self.of.cells)
+        among = {"all": cells, "index": self.of.width, "columns": cells // self.of.width}
+        return [math.ceil(rows / among[self.of.share])] * cells if self.of.share else []
+
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        return ("share",) if self.of.share else self.measured_in
+
+    def possible(self, entry: int) -> Interval | None:
+        return (0, 1) if self.of.share else (0, math.inf)
+
+    def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float, before: str) -> str:
+        return super().answered_at(noisy, law, confidence, before) if self.of.share else before
+
+    def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
+        if self.of.share or not self.of.margins:
+            return super().error_before(law, confidence, rows)
+        return max(self._wide(law, confidence))
+
+    def expected_at(self, law: Any, confidence: float) -> str:
+        if self.of.share or not self.of.margins:
+            return super().expected_at(law, confidence)
+        wide = self._wide(law, confidence)
+        return f"± {format_number(wide[0])}, sums to ± {format_number(max(wide))}"
 
 
 @dataclass(frozen=True)
@@ -34,6 +112,9 @@ class Contingency(Count):
     width: int = 1  # the number of columns
     share: str = ""  # of "all", of each row ("index"), or of each column ("columns")
     margins: bool = False
+
+    methods: ClassVar = (Method("crosstab", FRAME),)
+    error_model: ClassVar = ContingencyErrors
 
     @property
     def _sums_rows(self) -> bool:
@@ -70,81 +151,20 @@ class Contingency(Count):
         pairs = zip(self._visible(table), self._visible(self._whole(table)), strict=True)
         return [rounded(Fraction(own, all_)) if all_ else 0.0 for own, all_ in pairs]
 
-    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        if not self.share:
-            wide = [terms * half_width for terms in self._terms()]
-            return self._around(noisy, wide)
-        low = self._table([max(0, value - half_width) for value in noisy])
-        high = self._table([max(0, value + half_width) for value in noisy])
-        all_low, all_high = (self._visible(self._whole(end)) for end in (low, high))
-        ends = zip(self._visible(low), self._visible(high), all_low, all_high, strict=True)
-        return [share_interval(*each) for each in ends]
-
-    def _around(self, noisy: Sequence[int], wide: Sequence[int]) -> list[Interval]:
-        values = self._visible(self._table(noisy))  # a count is never below 0
-        low, high = (
-            clamped([max(0, value + sign * w) for value, w in zip(values, wide, strict=True)])
-            for sign in (-1, 1)
-        )
-        return list(zip(low, high, strict=True))
-
-    def _terms(self) -> list[int]:
-        """How many noisy cells each entry of the answer adds up."""
-        return self._visible(self._table([1] * len(self.cells)))
-
-    def _wide(self, law: Any, confidence: float) -> list[int]:
-        """Half-widths that hold for all counts together: half of the risk goes to the cells."""
-        if not self.margins:
-            return [law.half_width(confidence, self.size)] * self.size
-        risk = (1 - confidence) / 2
-        width = law.half_width(1 - risk, self.size)
-        each = risk / (len(self.cells) // self.width + self.width + 1)
-        narrow = getattr(law, "half_width_of_sum", None)
-        known = {terms: terms * width for terms in self._terms()}
-        if narrow is not None:
-            known = {n: w if n == 1 else min(w, narrow(each, n)) for n, w in known.items()}
-        return [known[terms] for terms in self._terms()]
-
-    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
-        if self.share:
-            return super().intervals_at(noisy, law, confidence)
-        return self._around(noisy, self._wide(law, confidence))
-
-    def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
-        if self.share:
-            return super().errors_at(noisy, law, confidence)
-        return [float(w) if w > 2**53 else w for w in self._wide(law, confidence)]
-
-    def error(self, half_width: int) -> float | None:
-        return None if self.share or self.margins else half_width
-
-    def evenly(self, rows: float) -> list[int]:
-        cells = len(self.cells)
-        among = {"all": cells, "index": self.width, "columns": cells // self.width}
-        return [math.ceil(rows / among[self.share])] * cells if self.share else []
-
     def is_count(self, schema: Schema) -> bool:
         return not self.share
 
-    def units(self, schema: Schema) -> tuple[str, ...]:
-        return ("share",) if self.share else self.measured_in
 
-    def possible(self, entry: int) -> Interval | None:
-        return (0, 1) if self.share else (0, math.inf)
+class UnattributedHistogramErrors(CountErrors):
+    of: UnattributedHistogram
 
-    def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float, before: str) -> str:
-        return super().answered_at(noisy, law, confidence, before) if self.share else before
-
-    def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
-        if self.share or not self.margins:
-            return super().error_before(law, confidence, rows)
-        return max(self._wide(law, confidence))
-
-    def expected_at(self, law: Any, confidence: float) -> str:
-        if self.share or not self.margins:
-            return super().expected_at(law, confidence)
-        wide = self._wide(law, confidence)
-        return f"± {format_number(wide[0])}, sums to ± {format_number(max(wide))}"
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        """The whole numbers, as counts are, within ±w of the estimate before rounding."""
+        w = half_width
+        return [
+            (float(max(0, math.ceil(value - w))), float(math.floor(value + w)))
+            for value in self.of._descending(noisy)
+        ]
 
 
 @dataclass(frozen=True)
@@ -157,6 +177,8 @@ class UnattributedHistogram(Count):
     """
 
     canonical_name: ClassVar[str] = "Popularity"
+    methods: ClassVar = (Method("unattributed_histogram", COLUMN),)
+    error_model: ClassVar = UnattributedHistogramErrors
     selectable: ClassVar[bool] = False
 
     def read(self, row_pass: RowPass, mechanism: Any = None) -> Any:
@@ -168,14 +190,6 @@ class UnattributedHistogram(Count):
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return [rounded(value) for value in self._descending(noisy)]
-
-    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        """The whole numbers, as counts are, within ±w of the estimate before rounding."""
-        w = half_width
-        return [
-            (float(max(0, math.ceil(value - w))), float(math.floor(value + w)))
-            for value in self._descending(noisy)
-        ]
 
 
 def descending(values: Sequence[int]) -> list[Fraction]:

@@ -15,13 +15,42 @@ from ...rows.facts.kinds import Schema
 from ...rows.values import hashing
 from ...rows.values.vectors import Mask
 from ..base import Partial, Statistic, count_by
+from ..error_model import ErrorModel
 from ..layout import Interval
+from ..methods import COLUMN, EVERYWHERE, FRAME, GROUPS, Method
 
 #: Shares are rounded to this public grid.
 SHARE_STEP = Fraction(1, 2**30)
 
 _LAST = np.uint64(2**64 - 1)
 _LARGEST_INT = 2**63 - 1
+
+
+class CountErrors(ErrorModel):
+    of: Count
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        w = half_width
+        if not self.of.share_of:  # a count is never below 0
+            return [(max(0, value - w), max(0, value + w)) for value in noisy]
+        return share_intervals(noisy, w, self.of.share_of)
+
+    def rows_at_most(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float] | None:
+        if self.of.share_of or self.of.at_most is not None:
+            return None
+        return [high for _, high in self.intervals_at(noisy, law, confidence)]
+
+    def error(self, half_width: int) -> float | None:
+        return None if self.of.share_of else half_width
+
+    def evenly(self, rows: float) -> list[int]:
+        return [math.ceil(rows / self.of.share_of)] * self.of.size if self.of.share_of else []
+
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        return ("share",) if self.of.share_of else self.measured_in
+
+    def possible(self, entry: int) -> Interval | None:
+        return (0, 1) if self.of.share_of else (0, math.inf)
 
 
 @dataclass(frozen=True)
@@ -40,6 +69,15 @@ class Count(Statistic):
     at_most: int | None = None
     hashed: tuple[Any, ...] = ()
 
+    methods: ClassVar[tuple[Method, ...]] = (
+        Method("size", EVERYWHERE, (len, np.size)),
+        Method("count", EVERYWHERE),
+        Method("value_counts", COLUMN | FRAME | GROUPS),
+        Method("hist", COLUMN | GROUPS),
+        Method("mode", COLUMN),
+        Method("clipping_shares", COLUMN),
+    )
+    error_model: ClassVar = CountErrors
     not_asked: ClassVar = ("layout", "share_of")
     selectable: ClassVar[bool] = True
 
@@ -87,31 +125,8 @@ class Count(Statistic):
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return shares(noisy, self.share_of) if self.share_of else clamped(noisy)
 
-    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        w = half_width
-        if not self.share_of:  # a count is never below 0
-            return [(max(0, value - w), max(0, value + w)) for value in noisy]
-        return share_intervals(noisy, w, self.share_of)
-
-    def rows_at_most(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float] | None:
-        if self.share_of or self.at_most is not None:
-            return None
-        return [high for _, high in self.intervals_at(noisy, law, confidence)]
-
-    def error(self, half_width: int) -> float | None:
-        return None if self.share_of else half_width
-
-    def evenly(self, rows: float) -> list[int]:
-        return [math.ceil(rows / self.share_of)] * self.size if self.share_of else []
-
     def is_count(self, schema: Schema) -> bool:
         return not self.share_of
-
-    def units(self, schema: Schema) -> tuple[str, ...]:
-        return ("share",) if self.share_of else self.measured_in
-
-    def possible(self, entry: int) -> Interval | None:
-        return (0, 1) if self.share_of else (0, math.inf)
 
 
 def _blocks(noisy: Sequence[int], block: int, shift: int = 0) -> list[list[int]]:

@@ -15,8 +15,16 @@ from ...rows.expressions import EVERY, Chunk, Expression
 from ...rows.facts import kinds
 from ...rows.values.vectors import Mask, as_numbers
 from ..base import Partial, Statistic, with_kept
+from ..error_model import ErrorModel
 from ..layout import Interval
-from .counts import Count, share_intervals, shares
+from ..methods import FRAME, Method
+from .counts import Count, CountErrors, share_intervals, shares
+
+
+class DistinctErrors(CountErrors):
+    of: Distinct
+
+    measured_in: ClassVar = ("units",)
 
 
 @dataclass(frozen=True)
@@ -27,8 +35,9 @@ class Distinct(Count):
     cells that its rows can reach (proof: docs/proofs/units.md).
     """
 
+    error_model: ClassVar = DistinctErrors
+
     whole_units: ClassVar[bool] = True
-    measured_in: ClassVar = ("units",)
 
     def l1_sensitivity(self, rows: int) -> int:
         return min(rows, len(self.cells))
@@ -65,6 +74,21 @@ def units_of(chunk: Chunk) -> npt.NDArray[np.int64]:
     return chunk.units
 
 
+class TruncationErrors(ErrorModel):
+    of: Truncation
+
+    measured_in: ClassVar = ("share",)
+
+    def possible(self, entry: int) -> Interval | None:
+        return 0, 1
+
+    def evenly(self, rows: float) -> list[int]:
+        return [math.ceil(rows / 2)] * 2
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        return share_intervals(noisy, half_width, 2)
+
+
 @dataclass(frozen=True)
 class Truncation(Statistic):
     """How many rows truncation to max_rows keeps, and how many it drops: for a table of units.
@@ -77,6 +101,8 @@ class Truncation(Statistic):
     max_rows: int = 1
     counted: int = 1
 
+    methods: ClassVar = (Method("truncation_shares", FRAME),)
+    error_model: ClassVar = TruncationErrors
     needs: ClassVar = {"rows": kinds.NUMBERS}
 
     size = 2
@@ -99,16 +125,5 @@ class Truncation(Statistic):
         kept = np.minimum(rows, self.max_rows)
         return np.array([kept.sum(), (rows - kept).sum()]).astype(np.int64)
 
-    measured_in: ClassVar = ("share",)
-
-    def possible(self, entry: int) -> Interval | None:
-        return 0, 1
-
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return shares(noisy, 2)
-
-    def evenly(self, rows: float) -> list[int]:
-        return [math.ceil(rows / 2)] * 2
-
-    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        return share_intervals(noisy, half_width, 2)

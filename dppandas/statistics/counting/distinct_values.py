@@ -18,9 +18,27 @@ from ...rows.facts.kinds import Schema
 from ...rows.values import labels, vectors
 from ...rows.values.vectors import Mask
 from ..base import Partial, RowPass, Statistic, count_by, with_kept
+from ..error_model import ErrorModel
 from ..layout import Interval
+from ..methods import AGG, COLUMN, GROUPS, Method
 from .counts import clamped
 from .label_accumulators import Entry, LabelAccumulator, NumberedLabels, combined
+
+
+class DistinctValuesErrors(ErrorModel):
+    of: DistinctValues
+
+    measured_in: ClassVar = ("values",)
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        w = half_width
+        return [(max(0, value - w), max(0, value + w)) for value in noisy]
+
+    def error(self, half_width: int) -> float | None:
+        return half_width
+
+    def possible(self, entry: int) -> Interval | None:
+        return 0, math.inf
 
 
 @dataclass(frozen=True)
@@ -35,8 +53,9 @@ class DistinctValues(Statistic):
     value: Expression = EVERY
     dropna: bool = True
 
+    methods: ClassVar = (Method("nunique", COLUMN | GROUPS | AGG),)
+    error_model: ClassVar = DistinctValuesErrors
     needs: ClassVar = {"value": kinds.LABELS}
-    measured_in: ClassVar = ("values",)
     selectable: ClassVar[bool] = True
 
     #: A row has one value, in one cell.
@@ -90,18 +109,8 @@ class DistinctValues(Statistic):
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return clamped(noisy)
 
-    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        w = half_width
-        return [(max(0, value - w), max(0, value + w)) for value in noisy]
-
-    def error(self, half_width: int) -> float | None:
-        return half_width
-
     def is_count(self, schema: Schema) -> bool:
         return True
-
-    def possible(self, entry: int) -> Interval | None:
-        return 0, math.inf
 
 
 class _ValuesAccumulator:

@@ -10,7 +10,17 @@ from typing import Any, ClassVar
 from ...rows.accumulators import SumAccumulator
 from ..base import RowPass
 from ..layout import Interval
-from .counts import Count
+from .counts import Count, CountErrors
+
+
+class OccurringKeysErrors(CountErrors):
+    of: OccurringKeys
+
+    measured_in: ClassVar = ("keys",)
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        w = half_width
+        return [(self.of._possible(value - w), self.of._possible(value + w)) for value in noisy]
 
 
 @dataclass(frozen=True)
@@ -25,8 +35,7 @@ class OccurringKeys(Count):
     canonical_name: ClassVar[str] = "Present"
 
     groups: int = 1
-
-    measured_in: ClassVar = ("keys",)
+    error_model: ClassVar = OccurringKeysErrors
 
     @property
     def size(self) -> int:
@@ -51,10 +60,6 @@ class OccurringKeys(Count):
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return [self._possible(value) for value in noisy]
-
-    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        w = half_width
-        return [(self._possible(value - w), self._possible(value + w)) for value in noisy]
 
     def _possible(self, value: int) -> int:
         return max(0, min(self.keys, value))

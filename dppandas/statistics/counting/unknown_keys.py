@@ -24,11 +24,9 @@ from ...rows.facts.kinds import Schema
 from ...rows.values import labels
 from ...rows.values.vectors import Mask
 from ..base import Partial, RowPass, Statistic, with_kept
+from ..error_model import ErrorModel
 from ..layout import Cells, Codes, Interval, Layout
-from ..moments.means import Mean
-from ..moments.norms import NormedSum
-from ..moments.sums import Sum
-from ..moments.variances import Variance
+from ..methods import COLUMN, Method
 from .counts import Count, clamped
 from .distinct import units_of
 from .label_accumulators import (
@@ -42,8 +40,6 @@ from .label_accumulators import (
 
 #: What `NumberedLabels` says of each label.
 ByName = Mapping[str, Entry]
-#: Statistics that can be asked for undeclared keys: sums over the rows of each label.
-BY_LABEL = (Count, Sum, NormedSum, Mean, Variance)
 
 
 @dataclass(frozen=True)
@@ -60,6 +56,12 @@ class Numbered(Cells):
         return self.of_rows
 
 
+class SparseErrors(ErrorModel):
+    of: Sparse
+
+    each: ClassVar[bool] = True
+
+
 @dataclass(frozen=True)
 class Sparse(Statistic, registered=False):
     """Integers for each label that occurs, of which some labels are released."""
@@ -67,9 +69,9 @@ class Sparse(Statistic, registered=False):
     by: tuple[Expression, ...] = ()
     names: tuple[Any, ...] = ()
     delta: Delta = NO_DELTA  # for a release that doesn't name its own
+    error_model: ClassVar = SparseErrors
 
     needs: ClassVar = {"by": kinds.LABELS}
-    each: ClassVar[bool] = True
     accumulator: ClassVar[type[Accumulator]] = LabelAccumulator
 
     def expressions(self) -> tuple[Expression, ...]:
@@ -118,6 +120,76 @@ class Sparse(Statistic, registered=False):
         return there, codes, NumberedLabels(decodes, numbers, rows)
 
 
+class UndeclaredKeysErrors(SparseErrors):
+    of: UndeclaredKeys
+
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        return self.measured_in if self.of.inner is None else self.of.inner.errors.units(schema)
+
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        return (1.0,) if self.of.inner is None else self.of.inner.errors.noise_steps
+
+    @property
+    def noise_in_columns(self) -> bool:  # type: ignore[override]
+        return self.of.inner is not None and self.of.inner.errors.noise_in_columns
+
+    @property
+    def asked_columns(self) -> list[Any]:
+        """The columns of the inner statistic, in the layout of all labels."""
+        if self.of.inner is None:
+            return super().asked_columns
+        return replace(self.of.inner, layout=self.of.layout).errors.asked_columns
+
+    def possible(self, entry: int) -> Interval | None:
+        """A released label has at least one row."""
+        return (1, np.inf) if self.of.inner is None else self.of.inner.errors.possible(entry)
+
+    def intervals(self, noisy: Sequence[Any], half_width: int) -> list[Interval]:
+        raise InternalError("undeclared keys have intervals by `intervals_at`.")
+
+    def intervals_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[Interval]:
+        if self.of.inner is None:
+            return [law.passed.interval(count, confidence) for _, (count,) in noisy]
+        pairs = self._one_by_one(noisy)
+        return list(chain(*(one.intervals_at(own, law.values, confidence) for one, own in pairs)))
+
+    def errors_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[float]:
+        if self.of.inner is None:
+            counts = [count for _, (count,) in noisy]
+            error = {count: law.passed.error(count, confidence) for count in {*counts}}
+            return [error[count] for count in counts]
+        pairs = self._one_by_one(noisy)
+        return list(chain(*(one.errors_at(own, law.values, confidence) for one, own in pairs)))
+
+    def _one_by_one(self, noisy: Sequence[Told]) -> Iterator[tuple[ErrorModel, Sequence[int]]]:
+        """The inner errors of each released label, with its noisy integers."""
+        one = replace(cast(Statistic, self.of.inner), cells=Numbered(count=1)).errors
+        return ((one, integers[1:]) for _, integers in noisy)
+
+    def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
+        """The largest error that a released label can have."""
+        if self.of.inner is None:
+            return cast(int, law.passed.largest_error(confidence))
+        return self.of.inner.errors.error_before(law.values, confidence, rows)
+
+    def ratios_by_column(self, half_width: int) -> list[float] | None:
+        return None if self.of.inner is None else self.of.inner.errors.ratios_by_column(half_width)
+
+    def expected_at(self, law: Any, confidence: float) -> str:
+        if self.of.inner is None:
+            return f"each at most ± {law.passed.largest_error(confidence):,}"
+        expected = self.of.inner.errors.expected_at(law.values, confidence)
+        return f"each {expected}" if expected else ""
+
+    def expected_over(self, law: Any, confidence: float, rows: float) -> str:
+        if self.of.inner is None:
+            return self.expected_at(law, confidence)
+        one = replace(self.of.inner, cells=Numbered(count=1)).errors
+        expected = one.expected_over(law.values, confidence, rows)
+        return f"each {expected}" if expected else ""
+
+
 @dataclass(frozen=True)
 class UndeclaredKeys(Sparse):
     """For each label that occurs, how many rows have it; with `inner`, also that statistic of them.
@@ -133,6 +205,7 @@ class UndeclaredKeys(Sparse):
     """
 
     canonical_name: ClassVar[str] = "Unknown"
+    error_model: ClassVar = UndeclaredKeysErrors
 
     reading: ClassVar[int] = 2
     inner: Statistic | None = None
@@ -198,77 +271,35 @@ class UndeclaredKeys(Sparse):
         flat = rows.reshape(len(noisy), inner.size // width, width).transpose(1, 0, 2).reshape(-1)
         return replace(inner, cells=Numbered(count=len(noisy))), flat.tolist()
 
-    def units(self, schema: Schema) -> tuple[str, ...]:
-        return self.measured_in if self.inner is None else self.inner.units(schema)
-
-    @property
-    def noise_steps(self) -> tuple[float, ...]:
-        return (1.0,) if self.inner is None else self.inner.noise_steps
-
-    @property
-    def noise_in_columns(self) -> bool:  # type: ignore[override]
-        return self.inner is not None and self.inner.noise_in_columns
-
-    @property
-    def asked_columns(self) -> list[Any]:
-        """The columns of the inner statistic, in the layout of all labels."""
-        if self.inner is None:
-            return super().asked_columns
-        return replace(self.inner, layout=self.layout).asked_columns
-
-    def possible(self, entry: int) -> Interval | None:
-        """A released label has at least one row."""
-        return (1, np.inf) if self.inner is None else self.inner.possible(entry)
-
     def estimate(self, noisy: Sequence[Any]) -> list[float]:
         if self.inner is None:
             return clamped([count for _, (count,) in noisy])
         inner, flat = self._inner_integers(noisy)
         return inner.estimate(flat)
 
+
+class UniqueErrors(SparseErrors):
+    of: Unique
+
     def intervals(self, noisy: Sequence[Any], half_width: int) -> list[Interval]:
-        raise InternalError("undeclared keys have intervals by `intervals_at`.")
+        """A released label certainly occurs."""
+        return [(1, 1)] * len(noisy)
 
     def intervals_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[Interval]:
-        if self.inner is None:
-            return [law.passed.interval(count, confidence) for _, (count,) in noisy]
-        pairs = self._one_by_one(noisy)
-        return list(chain(*(one.intervals_at(own, law.values, confidence) for one, own in pairs)))
+        return self.intervals(noisy, 0)
 
     def errors_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[float]:
-        if self.inner is None:
-            counts = [count for _, (count,) in noisy]
-            error = {count: law.passed.error(count, confidence) for count in {*counts}}
-            return [error[count] for count in counts]
-        pairs = self._one_by_one(noisy)
-        return list(chain(*(one.errors_at(own, law.values, confidence) for one, own in pairs)))
+        return [0] * len(noisy)
 
-    def _one_by_one(self, noisy: Sequence[Told]) -> Iterator[tuple[Statistic, Sequence[int]]]:
-        """The inner statistic of each released label, with its noisy integers."""
-        one = replace(cast(Statistic, self.inner), cells=Numbered(count=1))
-        return ((one, integers[1:]) for _, integers in noisy)
+    def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float, before: str) -> str:
+        return before
 
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
-        """The largest error that a released label can have."""
-        if self.inner is None:
-            return cast(int, law.passed.largest_error(confidence))
-        return self.inner.error_before(law.values, confidence, rows)
-
-    def ratios_by_column(self, half_width: int) -> list[float] | None:
-        return None if self.inner is None else self.inner.ratios_by_column(half_width)
+        raise QueryError("labels without numbers have no error. Give epsilon= and delta=.")
 
     def expected_at(self, law: Any, confidence: float) -> str:
-        if self.inner is None:
-            return f"each at most ± {law.passed.largest_error(confidence):,}"
-        expected = self.inner.expected_at(law.values, confidence)
-        return f"each {expected}" if expected else ""
-
-    def expected_over(self, law: Any, confidence: float, rows: float) -> str:
-        if self.inner is None:
-            return self.expected_at(law, confidence)
-        one = replace(self.inner, cells=Numbered(count=1))
-        expected = one.expected_over(law.values, confidence, rows)
-        return f"each {expected}" if expected else ""
+        """The number of units from which on a label is released."""
+        return f"told from {law.released_from(confidence):,} units"
 
 
 @dataclass(frozen=True)
@@ -278,6 +309,8 @@ class Unique(Sparse):
     A unit of m rows has at most m labels, and adds 1 to each (docs/proofs/partition_selection.md).
     """
 
+    methods: ClassVar = (Method("unique", COLUMN),)
+    error_model: ClassVar = UniqueErrors
     whole_units: ClassVar[bool] = True
     accumulator: ClassVar = EntryAccumulator
     size = 1
@@ -312,26 +345,6 @@ class Unique(Sparse):
 
     def estimate(self, noisy: Sequence[Any]) -> list[float]:
         return [1] * len(noisy)
-
-    def intervals(self, noisy: Sequence[Any], half_width: int) -> list[Interval]:
-        """A released label certainly occurs."""
-        return [(1, 1)] * len(noisy)
-
-    def intervals_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[Interval]:
-        return self.intervals(noisy, 0)
-
-    def errors_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[float]:
-        return [0] * len(noisy)
-
-    def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float, before: str) -> str:
-        return before
-
-    def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
-        raise QueryError("labels without numbers have no error. Give epsilon= and delta=.")
-
-    def expected_at(self, law: Any, confidence: float) -> str:
-        """The number of units from which on a label is released."""
-        return f"told from {law.released_from(confidence):,} units"
 
 
 def _objects(values: Sequence[Any], name: Any) -> pd.Index:

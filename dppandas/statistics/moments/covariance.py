@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +15,26 @@ import numpy.typing as npt
 from ...privacy.accounting.measures import LossRequest
 from ...rows.facts.bounds import Grid
 from ...rows.values.vectors import Mask
-from .covariance_tables import BITS, WHOLE, CovarianceTable, Integers, Values
+from ..methods import COLUMN, FRAME, GROUPS, Method
+from .covariance_tables import BITS, WHOLE, CovarianceTable, CovarianceTableErrors, Integers, Values
 from .fieller import Design, NoisySums
 from .second_moments import SecondMoments
 
 #: For each entry of a table of masses, the places of the integers that add up to it.
 Places = tuple[tuple[int, ...], ...]
+
+
+class CovarianceErrors(CovarianceTableErrors):
+    of: Covariance
+
+    def evenly(self, rows: float) -> list[int]:
+        """The mean share of each node is the same, if values are spread evenly; none is missing."""
+        found: list[int] = []
+        for block in self.of.blocks:
+            each = round(Fraction(rows) * WHOLE / self.of.nodes ** len(block))
+            states = itertools.product(range(self.of.states), repeat=len(block))
+            found += [each if max(state) < self.of.nodes else 0 for state in states]
+        return found * len(self.of.cells)
 
 
 @dataclass(frozen=True)
@@ -35,6 +50,12 @@ class Covariance(CovarianceTable):
     """
 
     complete: bool = False
+
+    methods: ClassVar = (
+        Method("cov", COLUMN | FRAME | GROUPS),
+        Method("corr", COLUMN | FRAME | GROUPS),
+    )
+    error_model: ClassVar = CovarianceErrors
 
     def adapted_to(self, asked: LossRequest) -> CovarianceTable:
         """One vector of all products for Gaussian noise, complete rows and three columns or more,
@@ -103,15 +124,6 @@ class Covariance(CovarianceTable):
         for share in shares:
             share[~there] = 0
         return [*shares, np.where(there, 0, WHOLE)] if self.gaps else shares
-
-    def evenly(self, rows: float) -> list[int]:
-        """The mean share of each node is the same, if values are spread evenly; none is missing."""
-        found: list[int] = []
-        for block in self.blocks:
-            each = round(Fraction(rows) * WHOLE / self.nodes ** len(block))
-            states = itertools.product(range(self.states), repeat=len(block))
-            found += [each if max(state) < self.nodes else 0 for state in states]
-        return found * len(self.cells)
 
     # from noisy integers to numbers
 

@@ -19,6 +19,7 @@ from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
 from ..base import Partial, Statistic, sum_by
+from ..error_model import ErrorModel
 from ..layout import Interval
 from .fieller import NoisySums, Seen, Side, U, V
 from .sums import on_grid
@@ -38,6 +39,66 @@ STEP = Fraction(1, 2**36)
 QUARTER = Fraction(1, 4)
 
 
+class CovarianceTableErrors(ErrorModel):
+    of: CovarianceTable
+
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        return ("share",) if self.of.correlation else ("product",)
+
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        """A row distributes 2^30, or adds as much to a sum."""
+        return (1 / WHOLE,)
+
+    def possible(self, entry: int) -> Interval | None:
+        """A variance is never negative, and a covariance is at most a quarter of the product of the
+        widths. None where that is 0."""
+        if self.of.correlation:
+            return -1, 1
+        i, j = self.of._entries()[entry % len(self.of._entries())]
+        most = math.prod(b.upper - b.lower for b in (self.of.bounds[i], self.of.bounds[j])) / 4
+        if not most:
+            return None
+        return (0, math.inf) if i == j else (-most, most)
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        """The range of each number if no noise is larger, widened to hold the estimate."""
+        law = Within(half_width)
+        return [ends for cell in self.of._by_cell(noisy) for ends in self._ranges(cell, law, 1.0)]
+
+    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
+        """The tables of all cells share the risk, and so do the numbers within a table."""
+        risk = (1 - confidence) / len(self.of.cells)
+        cells = [tuple(cell) for cell in self.of._by_cell(noisy)]
+        found = {cell: self._ranges(cell, law, risk) for cell in {*cells}}
+        return [ends for cell in cells for ends in found[cell]]
+
+    def _ranges(self, noisy: Sequence[int], law: Any, risk: float) -> list[Interval]:
+        """An interval for each entry, widened to hold its estimate."""
+        entries, is_corr = self.of._entries(), self.of.correlation
+        asked = [(i, j) for i, j in entries if i < j or (i == j and not is_corr)]
+        each = risk / max(1, len(asked))
+        columns = range(len(self.of.operands)) if self.of.same_rows else ()
+        sides = [Seen(self.of.sums(noisy, i, i), law, each).side(U) for i in columns]
+        found = {}
+        for i, j in asked:
+            seen = Seen(self.of.sums(noisy, i, j), law, each)
+            found[i, j] = self._range(seen, i == j, [sides[k] for k in (i, j) if sides])
+        intervals = []
+        for value, (i, j) in zip(self.of._estimate(noisy), entries, strict=True):
+            ends = found.get((min(i, j), max(i, j)), (1.0, 1.0))
+            low, high = (self.of._shown(Fraction(end), i, j) for end in ends)
+            intervals.append((min(low, value), max(high, value)))
+        return intervals
+
+    def _range(self, seen: Seen, is_one: bool, sides: Sequence[Side]) -> Interval:
+        if is_one:
+            return seen.variance(self.of.ddof)
+        if self.of.correlation:
+            return seen.correlation(sides)
+        return seen.covariance(self.of.ddof, sides)
+
+
 @dataclass(frozen=True)
 class CovarianceTable(Statistic, registered=False):
     """For each cell and pair of columns, the covariance or correlation of values clipped to bounds.
@@ -51,29 +112,11 @@ class CovarianceTable(Statistic, registered=False):
     ddof: int = 1
     correlation: bool = False
     pair: bool = False  # one number for two columns, not a table
+    error_model: ClassVar = CovarianceTableErrors
 
     needs: ClassVar = {"operands": kinds.NUMBERS}
     not_asked: ClassVar = ("layout", "ddof")
     reading: ClassVar = 2  # since intervals bound sums together
-
-    def units(self, schema: Schema) -> tuple[str, ...]:
-        return ("share",) if self.correlation else ("product",)
-
-    @property
-    def noise_steps(self) -> tuple[float, ...]:
-        """A row distributes 2^30, or adds as much to a sum."""
-        return (1 / WHOLE,)
-
-    def possible(self, entry: int) -> Interval | None:
-        """A variance is never negative, and a covariance is at most a quarter of the product of the
-        widths. None where that is 0."""
-        if self.correlation:
-            return -1, 1
-        i, j = self._entries()[entry % len(self._entries())]
-        most = math.prod(b.upper - b.lower for b in (self.bounds[i], self.bounds[j])) / 4
-        if not most:
-            return None
-        return (0, math.inf) if i == j else (-most, most)
 
     @property
     @abstractmethod
@@ -172,40 +215,6 @@ class CovarianceTable(Statistic, registered=False):
         return float(share * math.prod(widths))
 
     # intervals
-
-    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        """The range of each number if no noise is larger, widened to hold the estimate."""
-        law = Within(half_width)
-        return [ends for cell in self._by_cell(noisy) for ends in self._ranges(cell, law, 1.0)]
-
-    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
-        """The tables of all cells share the risk, and so do the numbers within a table."""
-        risk = (1 - confidence) / len(self.cells)
-        cells = [tuple(cell) for cell in self._by_cell(noisy)]
-        found = {cell: self._ranges(cell, law, risk) for cell in {*cells}}
-        return [ends for cell in cells for ends in found[cell]]
-
-    def _ranges(self, noisy: Sequence[int], law: Any, risk: float) -> list[Interval]:
-        """An interval for each entry, widened to hold its estimate."""
-        asked = [(i, j) for i, j in self._entries() if i < j or (i == j and not self.correlation)]
-        each = risk / max(1, len(asked))
-        columns = range(len(self.operands)) if self.same_rows else ()
-        sides = [Seen(self.sums(noisy, i, i), law, each).side(U) for i in columns]
-        found = {}
-        for i, j in asked:
-            seen = Seen(self.sums(noisy, i, j), law, each)
-            found[i, j] = self._range(seen, i == j, [sides[k] for k in (i, j) if sides])
-        intervals = []
-        for value, (i, j) in zip(self._estimate(noisy), self._entries(), strict=True):
-            ends = found.get((min(i, j), max(i, j)), (1.0, 1.0))
-            low, high = (self._shown(Fraction(end), i, j) for end in ends)
-            intervals.append((min(low, value), max(high, value)))
-        return intervals
-
-    def _range(self, seen: Seen, is_one: bool, sides: Sequence[Side]) -> Interval:
-        if is_one:
-            return seen.variance(self.ddof)
-        return seen.correlation(sides) if self.correlation else seen.covariance(self.ddof, sides)
 
 
 def semidefinite(entries: Sequence[Fraction], correlation: bool) -> list[Fraction]:

@@ -18,7 +18,43 @@ from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
 from ..base import Partial, count_by, sum_by
 from ..layout import Interval
-from .sums import TRUTHS, Clipped, _are_truths, on_grid, sum_on_grid
+from ..methods import EVERYWHERE, Method
+from .sums import TRUTHS, ByColumnErrors, Clipped, _are_truths, on_grid, sum_on_grid
+
+
+class MeanErrors(ByColumnErrors):
+    of: Mean
+
+    noise_in_columns: ClassVar[bool] = True
+
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        is_share = all(bounds == Bounds(0, 1) for bounds in self.of.bounds)
+        return (
+            ("share",) if is_share and _are_truths(self.of.operands, schema) else self.measured_in
+        )
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        """The extremes of S₊/(S₊+S₋) over the box of sums."""
+        intervals = []
+        for above, below, bounds in self.of._sums(noisy):
+            (a, c), (b, d) = box((above, below), half_width)
+            low = _mean(a, d, bounds) if a + d else bounds.lower
+            high = _mean(b, c, bounds) if b + c else bounds.upper
+            intervals.append((low, high))
+        return intervals
+
+    def evenly(self, rows: float) -> list[int]:
+        half = [round(Fraction(rows) * grid.high / 2) for grid in self.of.grids]
+        return half * (2 * len(self.of.cells))
+
+    def ratios_by_column(self, half_width: int) -> list[float]:
+        """Noise w in a sum of n·T, for n values, moves the mean by width·w/(nT)."""
+        widths = zip(self.of.bounds, self.of.grids, strict=True)
+        return [(b.upper - b.lower) * half_width / (g.high or 1) for b, g in widths]
+
+    def possible(self, entry: int) -> Interval | None:
+        bounds = self.of.bounds[entry % len(self.of.bounds)]
+        return (bounds.lower, bounds.upper) if bounds.lower < bounds.upper else None
 
 
 @dataclass(frozen=True)
@@ -32,12 +68,9 @@ class Mean(Clipped):
     If all values are truth values, T = 1 and the sums count True and False.
     """
 
+    methods: ClassVar = (Method("mean", EVERYWHERE, (np.mean, np.nanmean)),)
+    error_model: ClassVar = MeanErrors
     parts: ClassVar[int] = 2
-    noise_in_columns: ClassVar[bool] = True
-
-    def units(self, schema: Schema) -> tuple[str, ...]:
-        is_share = all(bounds == Bounds(0, 1) for bounds in self.bounds)
-        return ("share",) if is_share and _are_truths(self.operands, schema) else self.measured_in
 
     @cached_property
     def grids(self) -> tuple[Grid, ...]:
@@ -62,28 +95,25 @@ class Mean(Clipped):
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return [_mean(max(up, 0), max(down, 0), bounds) for up, down, bounds in self._sums(noisy)]
 
-    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        """The extremes of S₊/(S₊+S₋) over the box of sums."""
-        intervals = []
-        for above, below, bounds in self._sums(noisy):
-            (a, c), (b, d) = box((above, below), half_width)
-            low = _mean(a, d, bounds) if a + d else bounds.lower
-            high = _mean(b, c, bounds) if b + c else bounds.upper
-            intervals.append((low, high))
-        return intervals
+
+class WeightedMeanErrors(MeanErrors):
+    of: WeightedMean
 
     def evenly(self, rows: float) -> list[int]:
-        half = [round(Fraction(rows) * grid.high / 2) for grid in self.grids]
-        return half * (2 * len(self.cells))
+        half = round(Fraction(rows) / Fraction(self.of.weight_grid.step) / 2)
+        return [half] * self.of.size
 
     def ratios_by_column(self, half_width: int) -> list[float]:
-        """Noise w in a sum of n·T, for n values, moves the mean by width·w/(nT)."""
-        widths = zip(self.bounds, self.grids, strict=True)
-        return [(b.upper - b.lower) * half_width / (g.high or 1) for b, g in widths]
+        """Noise w moves the mean by width·w/V, where V is the sum of weights in place of n."""
+        return [(b.upper - b.lower) * half_width * self.of.weight_grid.step for b in self.of.bounds]
 
-    def possible(self, entry: int) -> Interval | None:
-        bounds = self.bounds[entry % len(self.bounds)]
-        return (bounds.lower, bounds.upper) if bounds.lower < bounds.upper else None
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        """The noise is that of a weighted sum of values above their lower bound."""
+        return tuple((b.upper - b.lower) * self.of.weight_grid.step for b in self.of.bounds)
+
+    def expected(self, half_width: int) -> str:
+        return super().expected(half_width).replace("/n", "/weight")
 
 
 @dataclass(frozen=True)
@@ -96,6 +126,7 @@ class WeightedMean(Mean):
 
     weight: Expression = EVERY
     weight_grid: Grid = TRUTHS
+    error_model: ClassVar = WeightedMeanErrors
 
     needs: ClassVar = {"operands": kinds.NUMBERS, "weight": kinds.NUMBERS}
 
@@ -123,22 +154,6 @@ class WeightedMean(Mean):
             for side, part in enumerate((above, weight - above)):
                 out[side, :, column] = sum_by(codes, part.astype(np.float64), cells)
         return out.reshape(-1)
-
-    def evenly(self, rows: float) -> list[int]:
-        half = round(Fraction(rows) / Fraction(self.weight_grid.step) / 2)
-        return [half] * self.size
-
-    def ratios_by_column(self, half_width: int) -> list[float]:
-        """Noise w moves the mean by width·w/V, where V is the sum of weights in place of n."""
-        return [(b.upper - b.lower) * half_width * self.weight_grid.step for b in self.bounds]
-
-    @property
-    def noise_steps(self) -> tuple[float, ...]:
-        """The noise is that of a weighted sum of values above their lower bound."""
-        return tuple((b.upper - b.lower) * self.weight_grid.step for b in self.bounds)
-
-    def expected(self, half_width: int) -> str:
-        return super().expected(half_width).replace("/n", "/weight")
 
 
 def _around(answers: Sequence[float], intervals: Sequence[Interval]) -> list[Interval]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +36,8 @@ class NormedSum(Sum):
 
     norm: int = 0
     order: int = 1  # ℓ1, or ℓ2
+
+    methods: ClassVar = Sum.methods
 
     @property
     def l1(self) -> int:

@@ -7,14 +7,25 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations_with_replacement
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ...rows.facts.bounds import Grid
 from ...rows.values.vectors import Mask
-from .covariance_tables import BITS, WHOLE, CovarianceTable, Integers, Values
+from .covariance_tables import BITS, WHOLE, CovarianceTable, CovarianceTableErrors, Integers, Values
 from .fieller import Design, NoisySums
+
+
+class SecondMomentsErrors(CovarianceTableErrors):
+    of: SecondMoments
+
+    def evenly(self, rows: float) -> list[int]:
+        """x² has the mean ⅓, x and products of two columns 0, if all are spread evenly."""
+        means = {True: Fraction(1, 3), False: Fraction(0)}
+        each = [1 if not j else means[i == j] for i, j in _pairs(len(self.of.operands))]
+        return [round(Fraction(rows) * WHOLE * mean) for mean in each] * len(self.of.cells)
 
 
 @dataclass(frozen=True)
@@ -25,6 +36,8 @@ class SecondMoments(CovarianceTable):
     such steps. So a row adds at most 2^30 to each of 1 + d + d(d+1)/2 sums: squared ℓ2 is 2^60
     times their number, which Gaussian noise pays for (proof: docs/proofs/covariances.md).
     """
+
+    error_model: ClassVar = SecondMomentsErrors
 
     @property
     def states_of_all(self) -> int:
@@ -44,12 +57,6 @@ class SecondMoments(CovarianceTable):
         factors = [_centred(steps, there, grid.high) for (steps, _), grid in pairs]
         factors.insert(0, np.where(there, WHOLE, 0))
         return ((factors[i] * factors[j] + WHOLE // 2) >> BITS for i, j in _pairs(len(grids)))
-
-    def evenly(self, rows: float) -> list[int]:
-        """x² has the mean ⅓, x and products of two columns 0, if all are spread evenly."""
-        means = {True: Fraction(1, 3), False: Fraction(0)}
-        each = [1 if not j else means[i == j] for i, j in _pairs(len(self.operands))]
-        return [round(Fraction(rows) * WHOLE * mean) for mean in each] * len(self.cells)
 
     def sums(self, noisy: Sequence[int], i: int, j: int) -> NoisySums:
         """The sums of 1, x, y, x², xy and y²; for one column of 1, x and x²."""

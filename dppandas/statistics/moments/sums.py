@@ -17,7 +17,9 @@ from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask, as_numbers
 from ..base import Floats, Partial, Statistic, sum_by
+from ..error_model import ErrorModel
 from ..layout import Codes, Interval
+from ..methods import EVERYWHERE, FRAME, Method
 
 T = TypeVar("T")
 
@@ -25,14 +27,24 @@ T = TypeVar("T")
 TRUTHS = Grid(0.0, 1.0, 0, 1)
 
 
+class ByColumnErrors(ErrorModel):
+    of: ByColumn
+
+    measured_in: ClassVar = ("column",)
+
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        return tuple(grid.step for grid in self.of.grids)
+
+
 class ByColumn(Statistic, registered=False):
     """Integers for each cell and column, in one part or several, with a grid for each column."""
 
     operands: tuple[Expression, ...]
+    error_model: ClassVar = ByColumnErrors
     parts: ClassVar[int] = 1
 
     needs: ClassVar = {"operands": kinds.NUMBERS}
-    measured_in: ClassVar = ("column",)
 
     @property
     @abstractmethod
@@ -51,9 +63,25 @@ class ByColumn(Statistic, registered=False):
     def linf(self) -> int:
         return max(grid.reach for grid in self.grids)
 
-    @property
-    def noise_steps(self) -> tuple[float, ...]:
-        return tuple(grid.step for grid in self.grids)
+
+class SumErrors(ByColumnErrors):
+    of: Sum
+
+    noise_in_columns: ClassVar[bool] = True
+
+    def error(self, half_width: int) -> float | None:
+        return max(self.errors_by_column(half_width))
+
+    def errors_by_column(self, half_width: int) -> list[float]:
+        return [half_width * grid.step for grid in self.of.grids]
+
+    def possible(self, entry: int) -> Interval | None:
+        """On one side of 0 if all values are."""
+        grid = self.of._grid(entry)
+        return (0, math.inf) if grid.low >= 0 else (-math.inf, 0) if grid.high <= 0 else None
+
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        return ("rows",) if self.of.is_count(schema) else self.measured_in
 
 
 @dataclass(frozen=True)
@@ -68,8 +96,12 @@ class Sum(ByColumn):
     operands: tuple[Expression, ...] = ()
     grids: tuple[Grid, ...] = ()
 
+    methods: ClassVar = (
+        Method("sum", EVERYWHERE, (sum, np.sum, np.nansum)),
+        Method("idxmax", FRAME),
+    )
+    error_model: ClassVar = SumErrors
     selectable: ClassVar[bool] = True
-    noise_in_columns: ClassVar[bool] = True
 
     @property
     def monotone(self) -> bool:
@@ -92,24 +124,10 @@ class Sum(ByColumn):
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return [value * self._grid(i).step for i, value in enumerate(noisy)]
 
-    def error(self, half_width: int) -> float | None:
-        return max(self.errors_by_column(half_width))
-
-    def errors_by_column(self, half_width: int) -> list[float]:
-        return [half_width * grid.step for grid in self.grids]
-
-    def possible(self, entry: int) -> Interval | None:
-        """On one side of 0 if all values are."""
-        grid = self._grid(entry)
-        return (0, math.inf) if grid.low >= 0 else (-math.inf, 0) if grid.high <= 0 else None
-
     def is_count(self, schema: Schema) -> bool:
         """A sum of truth values is a count, unless they are clipped to less than 1."""
         ones = all(grid.reach * grid.step == 1 for grid in self.grids)
         return ones and _are_truths(self.operands, schema)
-
-    def units(self, schema: Schema) -> tuple[str, ...]:
-        return ("rows",) if self.is_count(schema) else self.measured_in
 
 
 def _are_truths(operands: Sequence[Expression], schema: Schema) -> bool:

@@ -32,6 +32,7 @@ from dppandas.engines import parallel
 from dppandas.errors import StoreError
 from dppandas.ledger import charts, html, words
 from dppandas.ledger.cells import attribute_to
+from dppandas.ledger.earlier_questions import earlier
 from dppandas.ledger.ledger import Ledger, kernel
 from dppandas.ledger.questions import threshold_in_words
 from dppandas.ledger.storage import schema as file_schema
@@ -407,7 +408,7 @@ def test_a_short_ledger_has_no_pages() -> None:
 
 def test_a_search_finds_among_all_releases() -> None:
     ledger = filled(100)
-    ledger._store.add([DRAFT._replace(what="mean of Age", source="clinic")], agreed)
+    ledger._store.add([DRAFT._replace(what=earlier("mean of Age"), source="clinic")], agreed)
     ledger._store.add([DRAFT] * 100, agreed)
     view = View(ledger)
     pages = view._pages
@@ -420,7 +421,7 @@ def test_a_search_finds_among_all_releases() -> None:
     assert "192 to 201 of 201 · 200 found" in shown(view)
     pages._older.click()
     assert "182 to 191 of 201 · 200 found" in shown(view)
-    ledger._store.add([DRAFT._replace(what="mean of age", source="clinic")], agreed)
+    ledger._store.add([DRAFT._replace(what=earlier("mean of age"), source="clinic")], agreed)
     pages._search.value = "clinic"
     assert "101 to 202 of 202 · 2 found" in shown(view)
     pages._search.value = ""

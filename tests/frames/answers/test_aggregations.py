@@ -173,7 +173,7 @@ def test_describe_without_noise_is_what_pandas_says(exact: None) -> None:
     assert table.index.tolist() == whole
     pd.testing.assert_frame_equal(table[:3], frame[["a", "b"]].describe()[:3], rtol=1e-6)
     assert dp.ledger().spent == 16
-    asked = [e.what.split(" of ")[0] for e in dp.ledger()._entries()]
+    asked = [e.what.verb.name for e in dp.ledger()._entries()]
     assert asked[:2] == ["count, mean, std", "min, quartiles, max"]
 
 

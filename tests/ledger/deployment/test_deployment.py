@@ -21,6 +21,7 @@ from dppandas.errors import QueryError, StoreError
 from dppandas.ledger import export
 from dppandas.ledger.deployment.record import PublisherFacts, _up
 from dppandas.ledger.deployment.yaml_text import Noted, as_yaml, plain
+from dppandas.ledger.earlier_questions import earlier
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import Entry, MemoryStore
 from dppandas.privacy.accounting.composition import Part
@@ -314,7 +315,7 @@ def test_it_says_how_losses_were_added_up_and_on_whose_word(tmp_path: Path) -> N
 
 def test_what_has_no_answer_is_counted_apart(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "a.ledger", limit(2))
-    draft = Entry(0, 0.0, "s", "verified", "count", Loss(Epsilon(1)), "m", "1", "", None)
+    draft = Entry(0, 0.0, "s", "verified", earlier("count"), Loss(Epsilon(1)), "m", "1", "", None)
     store.add([draft._replace(path=(Part("sex", k, 1),)) for k in "fm"], agreed)
     store.add([draft], agreed)
     store.settle(1, "failed")

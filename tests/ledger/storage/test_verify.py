@@ -24,6 +24,7 @@ from refusals import refusal
 import dppandas as dp
 from dppandas import __main__
 from dppandas.errors import StoreError
+from dppandas.ledger.earlier_questions import earlier
 from dppandas.ledger.storage import chain, paths, schema, verify
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import Registered
@@ -576,7 +577,7 @@ def test_show_shows_what_the_notebook_does(file: Path, capsys: Any) -> None:
 
 def test_show_obeys_nothing_that_a_ledger_says(tmp_path: Path, capsys: Any) -> None:
     store = SqliteStore(tmp_path / "a.ledger", TERMS)
-    store.add([DRAFT._replace(what="\x1b[2J\u202e count")], agreed)
+    store.add([DRAFT._replace(what=earlier("\x1b[2J\u202e count"))], agreed)
     store.close()
     assert __main__.main(["show", str(tmp_path / "a.ledger")]) == 0
     out = capsys.readouterr().out

@@ -68,10 +68,10 @@ def test_a_released_number_of_rows_bounds_the_ranks_of_quantiles_beside_it() -> 
         counts = beside[0]
         assert record._counts is not None
         assert record._counts.id == counts.id
-        most = counts._statistic.rows_at_most(counts._noisy, counts._law, 1 - 0.05 / 20)
-        expected = record._statistic.errors_among(record._law, 1 - 0.05 * 19 / 20, most)
+        most = counts._statistic.errors.rows_at_most(counts._noisy, counts._law, 1 - 0.05 / 20)
+        expected = record._statistic.errors.errors_among(record._law, 1 - 0.05 * 19 / 20, most)
         assert np.ravel(record.errors()).tolist() == pytest.approx(expected)
-        assert max(expected) <= max(record._statistic.errors_at((), record._law, 0.95))
+        assert max(expected) <= max(record._statistic.errors.errors_at((), record._law, 0.95))
         assert record.expected == f"± {max(expected):g} ranks"
         assert most[0] >= counts.estimate().iloc[0] if name != "median" else True
 

@@ -59,7 +59,7 @@ def assert_recorded(result: Any, records: Mapping[str, Record], column: Any = No
     """What is shown is what the records say, within their intervals."""
     for record in records.values():
         values = record.estimate()
-        if record._statistic.no_interval:
+        if record._statistic.errors.no_interval:
             continue
         interval, error = record.intervals(), record.errors()
         assert np.all(error >= 0 * error)
@@ -149,7 +149,7 @@ def forged(records: Mapping[str, Record], rng: np.random.Generator) -> dict[str,
     found = {}
     for name, record in records.items():
         size = len(record._noisy)
-        if record._statistic.in_ranks:
+        if record._statistic.errors.in_ranks:
             top = record._statistic.grids[0].high  # type: ignore[attr-defined]
             noisy = sorted(rng.integers(0, top + 1, size).tolist())
             if rng.random() < 0.3:
@@ -222,7 +222,7 @@ def test_only_the_ends_of_quantiles_move_and_only_outwards() -> None:
         given = forged(records, rng)
         for name, record in possible.in_order(given, {name: ["age"] for name in records}).items():
             before = given[name]._values()
-            if not record._statistic.in_ranks:  # of a handful of rows, which are rounded
+            if not record._statistic.errors.in_ranks:  # of a handful of rows, which are rounded
                 assert record._values()[0] == before[0]
                 assert record._values()[2] <= before[2]
                 continue

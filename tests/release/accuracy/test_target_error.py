@@ -120,7 +120,7 @@ def test_the_least_loss_is_found_or_refused(name: str, measure: str, queries: li
     assert entry.loss == asked.charged(query.loss(query.mechanism()))
     if isinstance(result, pd.Index):
         return  # carries no record
-    if query.statistic.per_row(1) is None:  # of a ratio: to first order
+    if query.statistic.errors.per_row(1) is None:  # of a ratio: to first order
         assert np.all(np.asarray(dp.record(result).errors(confidence)) <= goal)
 
 

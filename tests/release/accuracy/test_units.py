@@ -178,7 +178,7 @@ def test_values_that_are_all_one_point_are_shown() -> None:
 
 
 def test_a_crowd_of_numbers_tells_what_was_expected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dppandas.statistics.base.CROWD", 3)
+    monkeypatch.setattr("dppandas.statistics.error_model.CROWD", 3)
     shop().groupby("sex")["age"].mean(epsilon=2)
     (entry,) = dp.ledger()._charges()
     assert entry.known_error == entry.error
@@ -297,7 +297,7 @@ def test_a_mean_that_is_a_bound_needs_a_tenth() -> None:
 
     def told(yes: int, no: int) -> tuple[float, bool | None]:
         args = record._statistic, (yes, no), record._law, 0.95
-        ((low, high),) = record._statistic.intervals_at((yes, no), record._law, 0.95)
+        ((low, high),) = record._statistic.errors.intervals_at((yes, no), record._law, 0.95)
         (said,) = units.dominated(*args)
         return high - low, said
 

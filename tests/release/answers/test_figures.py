@@ -41,7 +41,7 @@ def test_intervals_are_what_the_record_knows(name: str, exact: None) -> None:
         name == "mode"
         or isinstance(answer, pd.Index)
         or "idxmax" in name
-        or record._statistic.no_interval
+        or record._statistic.errors.no_interval
     ):
         assert found["low"].isna().all()
         assert found["high"].isna().all()
@@ -51,7 +51,7 @@ def test_intervals_are_what_the_record_knows(name: str, exact: None) -> None:
         said = record.noise_dominated
         flags = said if isinstance(said, bool | None) else said.to_numpy().reshape(-1).tolist()
         assert [None if x is pd.NA else x for x in found["noise_dominated"].tolist()] == flags
-        if not record._statistic.no_interval:
+        if not record._statistic.errors.no_interval:
             ends = record.intervals()
             lows, highs = ends.to_numpy().reshape(-1)[::2], ends.to_numpy().reshape(-1)[1::2]
             assert found["low"].tolist() == lows.tolist()

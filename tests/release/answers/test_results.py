@@ -62,7 +62,7 @@ def test_every_result_has_the_record_of_its_release(name: str) -> None:
     result = ops.released(name, rows().dp, 0.5)
     record = dp.record(result)
     (entry,) = dp.ledger()._entries()
-    assert (record.number, record.query, record.epsilon) == (1, entry.what, Fraction(1, 2))
+    assert (record.number, record.query, record.epsilon) == (1, entry.what.text, Fraction(1, 2))
     assert (record.source, record.lineage, record.unit) == ("unnamed", "asserted", "each row")
     assert record.mechanism == entry.mechanism
     line = str(record).splitlines()[2]
@@ -83,7 +83,7 @@ def test_errors_and_intervals_have_the_shape_of_the_result(name: str, exact: Non
     record = dp.record(result)
     error = record.errors()
     assert np.all(np.asarray(record.errors(0.999)) >= np.asarray(error))  # surer is wider
-    if record._statistic.no_interval:
+    if record._statistic.errors.no_interval:
         assert np.shape(error) == np.shape(result)
         refusal(lambda: record.intervals(), "no interval", RecordError)
         return

@@ -253,7 +253,7 @@ def test_whoever_reads_a_look_reads_it_at_its_level(name: str, loss: str) -> Non
     whole, size = record._layout.integer, record._statistic.size
     look, joint = NoiseAtLook.after(laws, whole, size, 3), CombinedNoise.of(laws, whole, size)
     found, wide, all_of_it = (
-        np.array(record._statistic.errors_at(record._noisy, law, confidence))
+        np.array(record._statistic.errors.errors_at(record._noisy, law, confidence))
         for law, confidence in (
             (look, 0.95), (joint, 1 - 0.05 * float(look.share) * 1.01), (joint, 0.95))
     )  # fmt: skip

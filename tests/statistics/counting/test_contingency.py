@@ -101,7 +101,7 @@ def test_one_release_of_sensitivity_one_and_a_record_of_the_same_shape() -> None
     table = FRAME.dp.crosstab("sex", ["educ", "child"], keys=KEYS, margins=True, epsilon=1)
     (entry,) = dp.ledger()._entries()
     assert (entry.loss.epsilon, entry.scale) == (1, "1")
-    assert entry.what == "crosstab of sex by educ, child (12 keys)"
+    assert entry.what.text == "crosstab of sex by educ, child (12 keys)"
     record = dp.record(table)
     pd.testing.assert_frame_equal(record.estimate(), table)
     errors, intervals = record.errors(), record.intervals()
@@ -133,7 +133,7 @@ def test_intervals_of_shares_hold_over_the_whole_box(normalize: str) -> None:
     keys = {"sex": ["f", "m"], "child": [False, True]}
     for noisy in itertools.product((-1, 0, 2), repeat=4):
         asked = FRAME.dp.crosstab("sex", "child", keys=keys, margins=True, normalize=normalize)
-        intervals = asked._statistic.intervals(noisy, 1)
+        intervals = asked._statistic.errors.intervals(noisy, 1)
         for exact in itertools.product(*(range(max(0, v - 1), v + 2) for v in noisy)):
             for share, (low, high) in zip(asked._statistic.estimate(exact), intervals, strict=True):
                 assert low <= share <= high, (noisy, exact)
@@ -427,7 +427,7 @@ def test_a_unit_of_several_rows_adds_as_much_for_each() -> None:
     p[list(LIKES)].sum(at_most=3, epsilon=1)
     (entry,) = dp.ledger()._entries()
     assert entry.scale == "6"
-    assert entry.what.startswith("sum of True (at most 3 a row) of")
+    assert entry.what.text.startswith("sum of True (at most 3 a row) of")
 
 
 def test_which_likes_count_is_spread_over_all() -> None:

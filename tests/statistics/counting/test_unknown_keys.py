@@ -631,7 +631,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     "counts by group": (
         lambda p: p.groupby("x", delta=DELTA)["y"].value_counts(keys=[1], epsilon=1),
         "both columns"),
-    "units by group": (lambda p: p.groupby("x", delta=DELTA)["who"].nunique(epsilon=1), "size, co"),
+    "units by group": (lambda p: p.groupby("x", delta=DELTA)["who"].nunique(epsilon=1), "count, m"),
     "no bounds": (
         lambda p: p.groupby("x", delta=DELTA)["y"].mean(epsilon=1), "bounds=", MissingArgument),
     "unique of a plain column": (

@@ -288,7 +288,7 @@ def test_intervals_of_a_table_are_as_wide_as_its_errors_ask_for(
     truth = np.array(statistic.estimate(exact))
     answers = [np.array(statistic.estimate(law.release(exact))) for _ in range(60)]
     off = np.sqrt(np.mean([(each - truth) ** 2 for each in answers]))
-    widths = np.subtract(*np.array(statistic.intervals_at(record._noisy, law, 0.95)).T[::-1])
+    widths = np.subtract(*np.array(statistic.errors.intervals_at(record._noisy, law, 0.95)).T[::-1])
     assert 0.8 < widths.mean() / 2 / (1.96 * off) < 3
 
 

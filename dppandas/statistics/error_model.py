@@ -1,0 +1,227 @@
+"""How far the numbers of a statistic may be off: before a release, after it, and in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from ..errors import MissingArgument, QueryError, RecordError
+from ..rows.facts.kinds import Schema
+from .layout import Interval, by_name, format_number, spread
+
+#: How many rows there are at most: in all, or for each cell and column; None where unknown.
+RowLimit = Sequence[float] | float | None
+
+#: Answers with more numbers than this show no range of errors.
+CROWD = 2**12
+
+
+class ErrorModel:
+    """The errors of a statistic, from public facts, the law of the noise and noisy integers alone.
+
+    What a statistic doesn't say otherwise is for numbers that rise with an integer of their own.
+    """
+
+    #: Why no interval follows from public facts and the answer; "" where one does.
+    no_interval: ClassVar[str] = ""
+
+    #: Whether intervals and errors hold for each label by itself, given that it is released, rather
+    #: than for all together.
+    each: ClassVar[bool] = False
+
+    #: The unit of errors: "rows", "column" (the column's own unit), "square" (of that), "share",
+    #: or something else that is counted.
+    measured_in: ClassVar[tuple[str, ...]] = ("rows",)
+
+    #: Whether errors are measured in ranks.
+    in_ranks: ClassVar[bool] = False
+
+    #: Whether noise is shown in the units of the columns rather than in rows.
+    noise_in_columns: ClassVar[bool] = False
+
+    def __init__(self, statistic: Any) -> None:
+        self.of = statistic
+
+    # units
+
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        """The units of errors, given the kinds of the columns."""
+        return self.measured_in
+
+    def unit(self, entry: int, schema: Schema) -> str:
+        """The unit of one number's error, as in `units`."""
+        return self.units(schema)[0]
+
+    def counts_rows(self, schema: Schema) -> bool:
+        """Whether it counts rows, so that an error can be a share of them."""
+        return self.of.is_count(schema) and self.units(schema) == ("rows",)
+
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        """A noise of 1 in its unit, for each column asked about or one for all."""
+        return (1.0,)
+
+    @property
+    def asked_columns(self) -> list[Any]:
+        """The columns asked about, which alternate in the answer; one name where keys alternate."""
+        width, layout = len(getattr(self.of, "operands", ())), self.of.layout
+        across = layout.columns
+        if across is None and self.of.cells.keys is None:
+            across = layout.index
+        is_told = width > 1 or (width == 1 and layout.name is None)
+        if is_told and across is not None and len(across) == width:
+            return list(across)
+        return [layout.name]
+
+    # before the release
+
+    def possible(self, entry: int) -> Interval | None:
+        """The range that public facts allow a number: (0, ∞) if it can't be negative. None where
+        any interval, however wide, tells something."""
+        return None
+
+    def error(self, half_width: int) -> float | None:
+        """The error of each number at this half-width of noise; None if the answer decides it."""
+        return None
+
+    def errors_by_column(self, half_width: int) -> list[float] | None:
+        """`error` for each column asked about, or one for all."""
+        error = self.error(half_width)
+        return None if error is None else [error]
+
+    def ratios_by_column(self, half_width: int) -> list[float] | None:
+        """For a ratio, its error to first order times the number of rows that it is taken over:
+        for each column asked about, or one for all."""
+        return None
+
+    def per_row(self, half_width: int) -> float | None:
+        """The largest of `ratios_by_column`."""
+        ratios = self.ratios_by_column(half_width)
+        return None if ratios is None else max(ratios)
+
+    def evenly(self, rows: float) -> list[int]:
+        """The integers of such rows, spread evenly; none if no error depends on them."""
+        return []
+
+    def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
+        """The largest error of a number by public facts; for a ratio, taken over `rows` rows."""
+        if self.no_interval or not hasattr(law, "half_width"):
+            raise QueryError(f"public facts don't decide this error. {self.no_interval}".strip())
+        half_width = law.half_width(confidence, self.of.size)
+        error, ratio = self.error(half_width), self.per_row(half_width)
+        if self.of.layout.is_mixed:
+            raise QueryError("numbers and times have no error in common. Ask for each by itself.")
+        if error is not None:
+            return error
+        if ratio is None:
+            raise QueryError("only the answer decides its error. Release it, and call .error().")
+        if rows is None:
+            raise MissingArgument(
+                "expected_rows= is needed: about how many rows a ratio is taken over, from public "
+                "knowledge. Write expected_rows=1000, for example."
+            )
+        return ratio / rows
+
+    # after the release
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        """For each number an interval that holds if every noise lies within ±half_width: by default
+        between the estimates at both ends, for numbers that rise with their own integer alone."""
+        ends = (self.of.estimate([value + w for value in noisy]) for w in (-half_width, half_width))
+        return list(zip(*ends, strict=True))
+
+    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
+        """An interval for each number; with this confidence all hold simultaneously."""
+        return self.intervals(noisy, law.half_width(confidence, self.of.size))
+
+    def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
+        """How far each number may be off; with this confidence all hold simultaneously."""
+        known = self.errors_by_column(law.half_width(confidence, self.of.size))
+        values = self.of.estimate(noisy)
+        if known is not None and not self.of.layout.is_mixed:
+            return [known[i % len(known)] for i in range(len(values))]
+        pairs = zip(values, self.intervals_at(noisy, law, confidence), strict=True)
+        return [max(high - value, value - low) for value, (low, high) in pairs]
+
+    def errors_among(self, law: Any, confidence: float, rows: RowLimit) -> list[float]:
+        """`errors_at` for errors in ranks, given a limit on the rows."""
+        raise QueryError("a number of rows bounds errors in ranks only. Leave it out.")
+
+    def rows_at_most(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float] | None:
+        """An upper end for the rows of each cell and column; with this confidence all hold. None
+        where the answer doesn't bound them."""
+        return None
+
+    def typed_errors(self, errors: Sequence[float]) -> list[Any]:
+        """The errors of the answer's numbers, as durations where they mean these."""
+        if self.in_ranks:
+            return list(errors)
+        says, layout = self.of.says, self.of.layout
+        typed: list[Any] = layout.typed(
+            errors, lambda entry: "number" if says(entry) == "number" else "spread", math.ceil
+        )
+        return typed
+
+    # in words
+
+    def expected(self, half_width: int) -> str:
+        """The error in words before the release; "" if public facts don't decide it."""
+        errors, ratios = self.errors_by_column(half_width), self.ratios_by_column(half_width)
+        if self.of.layout.is_mixed:
+            return ""
+        if ratios is not None:
+            return by_name(self.asked_columns, [f"≈ {self.in_short(r)}/n" for r in ratios])
+        said = [f"± {self.in_short(error)}" for error in errors or ()]
+        return by_name(self.asked_columns, said) if said else ""
+
+    def expected_at(self, law: Any, confidence: float) -> str:
+        """The error in words before the release, as far as public facts decide it."""
+        return self.expected(law.half_width(confidence, self.of.size))
+
+    def expected_over(self, law: Any, confidence: float, rows: float) -> str:
+        """`expected_at`, if each number is taken over about this many rows: to first order for
+        ratios, and where only the answer decides it, that of rows spread evenly."""
+        said = self.expected_at(law, confidence)
+        if self.no_interval or not hasattr(law, "half_width"):
+            return said
+        ratios = self.ratios_by_column(law.half_width(confidence, self.of.size))
+        if ratios is not None and not self.of.layout.is_mixed:
+            each = [f"≈ {self.in_short(ratio / rows)}" for ratio in ratios]
+            return f"{by_name(self.asked_columns, each)} {at(rows)}"
+        even = [] if said else self.evenly(rows)
+        if not even or len(even) > CROWD:
+            return said
+        errors = self.errors_at(even, law, confidence)
+        told = self.in_words(errors) if any(errors) else "± 0"  # less than answers resolve
+        return f"{told.replace('±', '≈')} {at(rows)}" if told else ""
+
+    def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float, before: str) -> str:
+        """The error of an answer in words, for each column asked about. Where the answer doesn't
+        decide it, or has many numbers, the words from before the release."""
+        if len(noisy) > CROWD:
+            return before
+        try:
+            return self.in_words(self.errors_at(noisy, law, confidence)) or before
+        except RecordError:
+            return before
+
+    def in_words(self, errors: Sequence[float]) -> str:
+        """The errors of all numbers in words; "" if there are none."""
+        names = self.asked_columns
+        pairs = list(zip(errors, self.typed_errors(errors), strict=True))
+        ranges = [spread(pairs[i :: len(names)]) for i in range(len(names))]
+        said = by_name(names, ranges, "ranks" if self.in_ranks else "") if all(ranges) else ""
+        return f"each {said}" if self.each and said else said
+
+    def in_short(self, error: float) -> str:
+        """An error for people: a duration for columns of times."""
+        ruler = self.of.layout.ruler
+        if ruler is None or self.in_ranks:
+            return format_number(error)
+        return str(ruler.length(error, math.ceil))
+
+
+def at(rows: float) -> str:
+    """The number of rows that an error is for."""
+    return f"at n = {format_number(rows) if rows < 1e15 else f'{rows:.4g}'}"
