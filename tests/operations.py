@@ -29,7 +29,7 @@ from by_kind import (
     count_row,
     counts,
     of_numbers,
-)  # fmt: skip
+)
 from hostile import (
     ALONE,
     COUNTED,
@@ -60,7 +60,7 @@ from hostile import (
     some_variance,
     some_weighted_mean,
     within_bounds,
-)  # fmt: skip
+)
 from schema import BOTH as BOTH
 from schema import BOUNDS as BOUNDS
 from schema import BY_GROUP as BY_GROUP
@@ -104,6 +104,8 @@ from dppandas.release.unreleased import Unreleased
 
 Ask = Callable[[Any], Any]
 
+#: Why no loss is solved for, by an error that is asked for.
+BY_ANSWER, DURATION = "only the answer decides its error", "its error is a duration"
 #: Tests of how often intervals hold: by an exact law, or by at least 2,000 draws.
 EXACT = "test_coverage.py::test_intervals_and_errors_hold_as_often_as_they_say"
 DRAWN = "test_intervals.py::test_intervals_hold_in_two_thousand_draws"
@@ -122,6 +124,9 @@ class Operation:
     law: str = ""  #: the test of how often its intervals hold, or why it states none
     often: tuple[str, ...] = ()  #: what is asked here and drawn 2,000 times
     warns: tuple[str, ...] = ()  #: what is asked here and warns, whatever the data are
+    undecided: Mapping[str, str] = field(default_factory=dict)  #: why ``within=`` is refused
+    is_noisy: bool = True  #: whether noise is added to numbers, so that answers are combined
+    is_drawn: bool = True  #: whether a plot shows it
 
     # what a private frame of the schema answers; each call leaves ``epsilon=`` to the test
     asked: Mapping[str, Ask] = field(default_factory=dict)
@@ -155,6 +160,10 @@ RECORDS.append(Operation(
     stats.Count,
     hostile=lambda rng: rng.choice([some_count, some_few])(rng),
     law=EXACT,
+    undecided={
+        "proportions": BY_ANSWER, "shares outside": BY_ANSWER,
+        "shares of times outside": BY_ANSWER,
+    },
     often=("proportions",),
     asked={
         "count": lambda p: p.count(),
@@ -251,20 +260,19 @@ RECORDS.append(Operation(
         "column.clipping_shares": Row(
             lambda p, c: p["x"].clipping_shares(**B), NUMBERS, lambda d, c: [0, 1, 0]),
         "column.hist": Row(lambda p, c: p["x"].hist(bins=[0, 2, 5], **E), NUMBERS,
-                    lambda d, c: np.histogram(d["x"].astype(float).dropna(), [0, 2, 5])[0]),
+            lambda d, c: np.histogram(d["x"].astype(float).dropna(), [0, 2, 5])[0]),
         "column.value_counts": Row(
             lambda p, c: p["x"].value_counts(keys=c.labels, sort=False, **E), LABELS,
-                            lambda d, c: counts(d["x"].dropna(), c.labels)),
+            lambda d, c: counts(d["x"].dropna(), c.labels)),
         "column.mode": Row(lambda p, c: p["x"].mode(keys=c.labels[:1], **E), LABELS,
-                    lambda d, c: pd.Series(c.labels[:1])),
+            lambda d, c: pd.Series(c.labels[:1])),
         "frame.count": count_row(lambda d, c: d[["x", "y"]]),
         "frame.size": Row(lambda p, c: p.size(**E), ALL, lambda d, c: len(d)),
         "frame.sum of True": Row(
             lambda p, c: p[["x"]].sum(**E), TRUTHS, lambda d, c: [d["x"].sum()]),
         "frame.value_counts": Row(
             lambda p, c: p.value_counts(["x", "g"], keys={"x": c.labels[:1], "g": [1]}, **E),
-            LABELS,
-            lambda d, c: counts(d.loc[d["g"] == 1, "x"].dropna(), c.labels[:1])),
+            LABELS, lambda d, c: counts(d.loc[d["g"] == 1, "x"].dropna(), c.labels[:1])),
         "groups.size": by_group(lambda g: g.size(**E), ALL, lambda g: g.size()),
         "groups.count": by_group(lambda g: g.count(**E), ALL, lambda g: g["x"].count()),
         "groups.hist": by_group(lambda g: g.hist(bins=[0, 2, 5], **E), NUMBERS),
@@ -325,7 +333,8 @@ RECORDS.append(Operation(
     stats.Contingency,
     hostile=some_contingency,
     law=DRAWN,
-    often=("crosstab", "shares of a crosstab",),
+    undecided={"shares of a crosstab": BY_ANSWER},
+    often=("crosstab", "shares of a crosstab"),
     asked={
         "crosstab": lambda p: p.crosstab("group", "code", keys=BOTH, margins=True),
         "shares of a crosstab": lambda p: dp.crosstab(
@@ -337,8 +346,8 @@ RECORDS.append(Operation(
     kinds={
         "frame.crosstab": Row(
             lambda p, c: p.crosstab("x", "g", keys={"x": c.labels[:1], "g": [1]}, **E),
-                        LABELS,
-                        lambda d, c: [counts(d.loc[d["g"] == 1, "x"].dropna(), c.labels[:1])]),
+            LABELS,
+            lambda d, c: [counts(d.loc[d["g"] == 1, "x"].dropna(), c.labels[:1])]),
     },
     tight={
         "crosstab": Line(
@@ -399,7 +408,7 @@ RECORDS.append(Operation(
             lambda p, c: p["x"].nunique(keys=c.labels, **E), LABELS, lambda d, c: 2),
         "groups.nunique": Row(
             lambda p, c: p.groupby("g", keys=[1])["x"].nunique(keys=c.labels, **E), LABELS,
-                       lambda d, c: [2]),
+            lambda d, c: [2]),
     },
     tight={
         "nunique, keys": Line(
@@ -476,6 +485,7 @@ RECORDS.append(Operation(
     stats.Truncation,
     hostile=some_truncation,
     law=DRAWN,
+    undecided={"kept and dropped": BY_ANSWER},
     often=("kept and dropped",),
     of_units={
         "kept and dropped": lambda p: p.truncation_shares(),
@@ -499,6 +509,7 @@ RECORDS.append(Operation(
     stats.Sum,
     hostile=some_sum,
     law=EXACT,
+    undecided={"sum of durations": DURATION},
     asked={
         "sum of columns": lambda p: p[["number", "code"]].sum(bounds=BOUNDS),
         "sum": lambda p: p["number"].sum(bounds=BOUNDS),
@@ -584,7 +595,11 @@ RECORDS.append(Operation(
     stats.Mean,
     hostile=some_mean,
     law=DRAWN,
-    often=("mean", "group mean",),
+    undecided={
+        "mean of times": DURATION,
+        "group mean of times": "numbers and times have no error in common",
+    },
+    often=("mean", "group mean"),
     asked={
         "mean": lambda p: p["number"].mean(bounds=BOUNDS),
         "mean of arithmetic": lambda p: (p["number"] / p["code"]).mean(bounds=BOUNDS),
@@ -631,7 +646,7 @@ RECORDS.append(Operation(
             lambda d, c: d["x"].dt.tz_localize(None).mean().floor("D")),
         "frame.pivot_table": Row(
             lambda p, c: p.pivot_table("x", "g", keys={"g": [1]}, **B), NUMBERS,
-                           lambda d, c: [[d.loc[d["g"] == 1, "x"].astype(float).mean()]]),
+            lambda d, c: [[d.loc[d["g"] == 1, "x"].astype(float).mean()]]),
     },
     tight={
         **t.alike("mean", "three means"),
@@ -689,7 +704,8 @@ RECORDS.append(Operation(
     stats.Variance,
     hostile=some_variance,
     law=DRAWN,
-    often=("var", "std of columns",),
+    undecided={"std of columns": BY_ANSWER, "group std": BY_ANSWER, "std of times": DURATION},
+    often=("var", "std of columns"),
     asked={
         "std of times": lambda p: p["when"].std(bounds=YEAR),
         "var": lambda p: p["number"].var(bounds=BOUNDS),
@@ -715,6 +731,7 @@ RECORDS.append(Operation(
     stats.Moments,
     hostile=within_bounds(stats.Moments),
     law=DRAWN,
+    undecided={"group moments": BY_ANSWER, "moments": BY_ANSWER},
     often=("moments",),
     asked={
         "group moments": lambda p: Unreleased(
@@ -746,6 +763,11 @@ RECORDS.append(Operation(
     stats.Covariance,
     hostile=some_covariance,
     law=TABLES,
+    undecided={
+        "cov": BY_ANSWER, "cov of three": BY_ANSWER, "corr": BY_ANSWER, "cov of a pair": BY_ANSWER,
+        "corr of a pair": BY_ANSWER, "group cov": BY_ANSWER, "cov of complete rows": BY_ANSWER,
+        "group corr of complete rows": BY_ANSWER, "group corr": BY_ANSWER,
+    },
     asked={
         "group cov": lambda p: (
             p.groupby("group", keys=GROUPS)[["number", "code"]].cov(bounds=BOUNDS)),
@@ -774,7 +796,7 @@ RECORDS.append(Operation(
     },
     kinds={
         "column.cov": Row(lambda p, c: p["x"].cov(p["n"], **B), NUMBERS,
-                   lambda d, c: d["x"].astype(float).cov(d["n"])),
+            lambda d, c: d["x"].astype(float).cov(d["n"])),
         "column.corr": Row(lambda p, c: p["n"].corr(p["x"], **B), NUMBERS),
         "frame.cov": Row(lambda p, c: p[["x", "n"]].cov(**B), NUMBERS),
         "frame.corr": Row(lambda p, c: p[["x", "n"]].corr(**B), NUMBERS),
@@ -838,6 +860,7 @@ RECORDS.append(Operation(
     stats.Quantiles,
     hostile=some_quantiles,
     law=RANKS,
+    is_noisy=False,
     warns=("min", "group max", "quantiles of columns"),
     asked={
         "group quantiles with missing": lambda p: p.groupby("code", keys=CODES, dropna=False)[
@@ -934,6 +957,9 @@ RECORDS.append(Operation(
     stats.BoundsHistogram,
     hostile=lambda rng: stats.BoundsHistogram(ALONE, SUMMED, operands(rng)[0]),
     law=DRAWN,
+    is_noisy=False,
+    is_drawn=False,
+    undecided={"suggested bounds": BY_ANSWER},
     often=("suggested bounds",),
     asked={
         "suggested bounds": lambda p: p["number"].suggest_bounds(),
@@ -953,7 +979,8 @@ RECORDS.append(Operation(
     stats.UndeclaredKeys,
     hostile=some_unknown,
     law=DRAWN,
-    often=("group count found", "group mean found", "group std found",),
+    undecided={"group std found": BY_ANSWER},
+    often=("group count found", "group mean found", "group std found"),
     found={
         "value_counts of labels found": lambda p: p["group"].value_counts(delta=DELTA),
         "value_counts of times found": lambda p: p["when"].value_counts(delta=DELTA, sort=False),
@@ -1007,13 +1034,16 @@ RECORDS.append(Operation(
     stats.Unique,
     hostile=some_unique,
     law="none: labels alone",
+    is_noisy=False,
+    is_drawn=False,
+    undecided={"unique": "have no error", "unique elements": "have no error"},
     found={
         "unique": lambda p: p["group"].unique(delta=DELTA),
         "unique elements": lambda p: parts(p)["part"].unique(delta=DELTA),
     },
     kinds={
         "column.unique": Row(lambda p, c: len(p["x"].unique(**FREE)), LABELS,
-                      lambda d, c: d["x"].nunique()),
+            lambda d, c: d["x"].nunique()),
     },
     truth="labels alone",
     tight="labels alone, which are off by nothing that could be measured",
@@ -1125,9 +1155,9 @@ RECORDS.append(Operation(
     },
     kinds={
         "column.agg": Row(lambda p, c: p["x"].agg(["mean", "sum"], **B), NUMBERS,
-                   lambda d, c: d["x"].astype(float).agg(["mean", "sum"])),
+            lambda d, c: d["x"].astype(float).agg(["mean", "sum"])),
         "frame.agg": Row(lambda p, c: p.agg({"x": "mean"}, **B), NUMBERS,
-                   lambda d, c: [d["x"].astype(float).mean()]),
+            lambda d, c: [d["x"].astype(float).mean()]),
         "groups.agg": by_group(lambda g: g.agg(["mean"], **B), NUMBERS),
     },
     tight={
@@ -1162,6 +1192,9 @@ HOSTILE: dict[Any, Any] = {each.statistic: each.hostile for each in RECORDS if e
 #: Statistics of which nothing but a label is ever released.
 SELECTED = {each.statistic for each in RECORDS if each.law == GAPS}
 OFTEN = [name for each in RECORDS for name in each.often]
+REFUSED_WITHIN = merged("undecided")
+NOT_COMBINED = {name for each in RECORDS if not each.is_noisy for name in each.names()}
+UNDRAWN = {name for each in RECORDS if not each.is_drawn for name in each.names()}
 WARNING = {name for each in RECORDS for name in each.warns}
 
 EVERY = [*OPERATIONS, *SELECTIONS]

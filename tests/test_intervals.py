@@ -20,7 +20,7 @@ import dppandas as dp
 from dppandas.release.accuracy import possible
 from dppandas.release.answers.records import Record
 from dppandas.release.context import watching
-from dppandas.statistics import Statistic
+from dppandas.statistics.error_model import ErrorModel
 
 HERE = Path(__file__).parent
 HOUSE = Path(dp.__file__).parent
@@ -60,7 +60,7 @@ PASSED_ON = {
     "local.estimates.EstimatedFloat": "of Estimated",
     "release.answers.record_bundle.RecordBundle": "of its records",
     "release.answers.results._Released": "of its record",
-    "statistics.base.Statistic": "the least and the most of intervals",
+    "statistics.error_model.ErrorModel": "the least and the most of intervals",
 }
 
 
@@ -77,10 +77,10 @@ def telling() -> set[str]:
 
 
 def of_records() -> set[str]:
-    """The classes of the statistics that have a record, which says how often theirs hold."""
-    kinds = {kind for each in ops.RECORDS if each.statistic for kind in each.statistic.__mro__}
-    names = {f"{kind.__module__}.{kind.__name__}" for kind in kinds - {Statistic}}
-    return {name.removeprefix("dppandas.") for name in names}
+    """The errors of the statistics that have a record, which says how often theirs hold."""
+    models = [each.statistic.error_model for each in ops.RECORDS if each.statistic]
+    kinds = {kind for model in models for kind in model.__mro__} - {ErrorModel}
+    return {f"{kind.__module__}.{kind.__name__}".removeprefix("dppandas.") for kind in kinds}
 
 
 def test_every_interval_has_a_test_of_how_often_it_holds() -> None:

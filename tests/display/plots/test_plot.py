@@ -13,6 +13,7 @@ mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+import operations as ops
 import pandas as pd
 import pytest
 from operations import EXPERIMENTAL, OF_UNITS, OPERATIONS, SCHEMA, SELECTIONS, UNKNOWN, released
@@ -25,9 +26,7 @@ from dppandas.display.plots.base import text_of
 from dppandas.errors import RecordError
 
 #: What has no error along values, and so no picture.
-UNDRAWN = {"suggested bounds", "unique", "unique elements", *EXPERIMENTAL, *SELECTIONS} - {
-    "nlargest counts"
-}
+UNDRAWN = {*ops.UNDRAWN, *EXPERIMENTAL, *SELECTIONS} - {"nlargest counts"}
 
 
 @pytest.fixture(autouse=True)

@@ -31,21 +31,6 @@ from dppandas.release.query import Query
 N = 300
 EVERY = [*ops.OPERATIONS, *ops.OF_UNITS, *ops.SELECTIONS, *ops.UNKNOWN]
 
-#: Why no loss is solved for.
-REFUSED = {
-    **dict.fromkeys((
-        "proportions", "shares outside", "std of columns", "group std", "shares of a crosstab",
-        "suggested bounds", "cov", "cov of three", "corr", "cov of a pair", "corr of a pair",
-        "group cov", "cov of complete rows", "group corr of complete rows", "group corr",
-        "group moments", "moments", "kept and dropped", "group std found",
-        "shares of times outside",
-    ), "only the answer decides its error"),
-    "mean of times": "its error is a duration", "std of times": "its error is a duration",
-    "sum of durations": "its error is a duration",
-    "group mean of times": "numbers and times have no error in common",
-    "unique": "have no error", "unique elements": "have no error",
-}  # fmt: skip
-
 SESSIONS = {
     "pure": {"epsilon": 1000},
     "approximate": {"epsilon": 1000, "delta": "1e-3"},
@@ -118,8 +103,8 @@ def test_the_least_loss_is_found_or_refused(name: str, measure: str, queries: li
     people = dp.protect(ops.sixty(N), "people", unit="owner", max_rows=1)
     goal, confidence = 40, 0.9
     said = {"within": goal, "confidence": confidence, "expected_rows": 1000}
-    if name in REFUSED:
-        caught = refusal(lambda: asking(name, people, **said), REFUSED[name])
+    if name in ops.REFUSED_WITHIN:
+        caught = refusal(lambda: asking(name, people, **said), ops.REFUSED_WITHIN[name])
         assert "Nothing was computed or charged" in caught
         assert caught.startswith("within= can't be promised for ")
         assert dp.ledger()._entries() == []
@@ -137,10 +122,6 @@ def test_the_least_loss_is_found_or_refused(name: str, measure: str, queries: li
         return  # carries no record
     if query.statistic.errors.per_row(1) is None:  # of a ratio: to first order
         assert np.all(np.asarray(dp.record(result).errors(confidence)) <= goal)
-
-
-def test_the_refused_are_operations() -> None:
-    assert set(REFUSED) <= set(EVERY)
 
 
 # --- the least ------------------------------------------------------------------------------------

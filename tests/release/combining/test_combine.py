@@ -283,11 +283,7 @@ def test_laplace_and_gaussian_noise_are_joined() -> None:
 
 
 #: What adds no noise to numbers, besides selections and unknown keys.
-WORDS = ("median", "quantile", "third", "min", "group max", "suggested bounds")
-CHOSEN = {name for name in ops.OPERATIONS if any(word in name for word in WORDS)}
-
-
-NO_NOISE = {*ops.SELECTIONS, *ops.UNKNOWN, *CHOSEN} - {"nlargest counts"}
+NO_NOISE = {*ops.SELECTIONS, *ops.UNKNOWN, *ops.NOT_COMBINED} - {"nlargest counts"}
 
 
 @pytest.mark.filterwarnings("ignore:.* is a quantile", "ignore:the smallest or largest")
@@ -300,7 +296,7 @@ def test_every_operation_is_combined_or_refused(name: str) -> None:
     private = dp.protect(ops.schema(), name="all", unit="owner", max_rows=2)
     one, other = ops.released(name, private, 1), ops.released(name, private, 2)
     before = ops.spent()
-    if name in NO_NOISE and not name.startswith("mean "):
+    if name in NO_NOISE:
         refusal(lambda: dp.combine(one, other), r"selected labels|is not noise added")
         refusal(lambda: dp.record(one).refine(epsilon=1), r"selected labels|is not noise added")
     else:
@@ -321,7 +317,7 @@ def test_every_operation_is_combined_or_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*ops.OPERATIONS, *ops.OF_UNITS])
 def test_without_noise_nothing_is_changed_by_combining(name: str, exact: None) -> None:
-    if name in CHOSEN:
+    if name in ops.NOT_COMBINED:
         return
     dp.session(epsilon=100)
     private = dp.protect(ops.schema(), name="all", unit="owner", max_rows=2)
