@@ -712,15 +712,20 @@ RECORDS.append(Operation(
         "std of columns": lambda p: p[["number", "code"]].std(bounds=BOUNDS, ddof=0),
         "group var": lambda p: p.groupby("code", keys=CODES)[["number", "no"]].var(bounds=BOUNDS),
         "group std": lambda p: p.groupby("group", keys=GROUPS)["number"].std(bounds=BOUNDS),
+        "sem": lambda p: p["code"].sem(bounds=BOUNDS),
+        "group sem": lambda p: p.groupby("code", keys=CODES)["number"].sem(bounds=BOUNDS, ddof=0),
     },
     truth={
         "var": lambda d: [clipped(d["number"]).var()],
         "std of columns": lambda d: [clipped(d[c]).std(ddof=0) for c in ("number", "code")],
         "group std": lambda d: truths.by(d, "group", GROUPS, clipped(d["number"]), "std"),
+        "sem": lambda d: [clipped(d["code"]).sem()],
+        "group sem": lambda d: [
+            clipped(d["number"])[d["code"] == code].sem(ddof=0) for code in CODES],
     },
-    kinds=of_numbers("var", "std"),
+    kinds=of_numbers("var", "std", "sem"),
     tight={
-        **t.alike("var"), **t.alike("std", "three stds"),
+        **t.alike("var"), **t.alike("std", "three stds"), **t.alike("sem"),
         "std of times": Line(
             lambda p, by: p["when"].std(bounds=t.YEAR, **by), t.to(lambda d: d["when"].std())
         ),

@@ -137,8 +137,6 @@ VERBS: Refusals = OF_RESULTS | _by_name(
      'select them, as in frame.query("age > 30")["income"].trimmed_mean(…)'),
     ("qcut", "its edges would be read from the data",
      "give public edges, as in cut([0, 18, 65, 120])"),
-    ("sem", _LACKING, "release agg(['std', 'count'], …), and divide: std / np.sqrt(count), "
-     "which leaves out the noise of the mean"),
     ("skew kurt kurtosis", _LACKING,
      "release means of powers, as in (frame['x'] * frame['x']).mean(bounds=…), and compute it of "
      "these"),

@@ -298,6 +298,26 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         """
         return self._variance("std", ddof, bounds)
 
+    @release_method
+    def sem(self, ddof: int = 1, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
+        """The standard error of the mean of the values, clipped to bounds: `std` over the root of
+        the number of values, from the sums of `var`, and so of the same release.
+
+        It says how far the mean of a sample may be from that of the population, and nothing of the
+        noise of a released mean, whose ``.error()`` does.
+
+        ddof, bounds : as in `var`.
+
+        *Guarantee*: differential privacy of the unit, and of how many values there are
+        (docs/proofs/variances.md).
+
+        >>> import pandas as pd
+        >>> ages = pd.Series([20, 60] * 5000, name="age").dp
+        >>> round(ages.sem(bounds=(0, 99), epsilon=1), 1)
+        0.2
+        """
+        return self._variance("sem", ddof, bounds)
+
     def _variance(self, what: str, ddof: object, bounds: object) -> Any:
         operands, parsed, shape = self._measured(bounds)
         if what == "var" and shape.rulers:
@@ -305,7 +325,7 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
                 "the variance of times has no unit. Ask for .std(), which is a duration."
             )
         of = self._groups, shape, operands, parsed, checked_ddof(ddof, parsed)
-        statistic = statistics.Variance(*of, root=what == "std")
+        statistic = statistics.Variance(*of, root=what != "var", of_mean=what == "sem")
         return self._question(statistic, self._asks(what, parsed))
 
     @typing.overload

@@ -1,4 +1,4 @@
-"""Variances and standard deviations, and both with the mean."""
+"""Variances, standard deviations and standard errors, and deviations with the mean."""
 
 from __future__ import annotations
 
@@ -50,16 +50,22 @@ class VarianceErrors(ByColumnErrors):
             [FloatEnclosures.of(part[end]).reshape(-1, len(self.of.operands)) for part in parts]
             for end in (0, 1)
         )
-        least, most = _spreads(low, high)
-        lower = self._shown(least, high[0] + high[1] + high[2]).low
-        upper = self._shown(most, low[0] + low[1] + low[2]).high
+        if self.of.of_mean:
+            row = FloatEnclosures.of([grid.high or 1 for grid in self.of.grids])
+            least, most = _spreads_of_mean(low, high, row, self.of.ddof)
+            lower, upper = self._shown(least).low, self._shown(most).high
+        else:
+            least, most = _spreads(low, high)
+            lower = self._shown(least, high[0] + high[1] + high[2]).low
+            upper = self._shown(most, low[0] + low[1] + low[2]).high
         ends = lower.reshape(-1).tolist(), upper.reshape(-1).tolist()
         return _around(Variance.estimate(self.of, noisy), list(zip(*ends, strict=True)))
 
-    def _shown(self, share: Floats, whole: FloatEnclosures) -> FloatEnclosures:
-        """Shares of (U-L)² as variances or deviations of ``whole`` / T values, on the grid."""
+    def _shown(self, share: Floats, whole: FloatEnclosures | None = None) -> FloatEnclosures:
+        """Shares of (U-L)² on the grid, or their roots: as variances or deviations of ``whole`` / T
+        values, if these are given."""
         found, exact = FloatEnclosures(share, share), FloatEnclosures.of
-        if self.of.ddof:
+        if self.of.ddof and whole is not None:
             free = whole / exact([grid.high or 1 for grid in self.of.grids]) - exact([self.of.ddof])
             free = free.clip(exact([1]), FloatEnclosures(INFINITY, INFINITY))
             found = found * (exact([1]) + exact([self.of.ddof]) / free)
@@ -95,19 +101,21 @@ class Variance(Clipped):
 
     ddof: int = 1
     root: bool = False  # the standard deviation
+    of_mean: bool = False  # that of the mean: its standard error
 
     methods: ClassVar = (
         Method("var", EVERYWHERE, (np.var, np.nanvar)),
         Method("std", EVERYWHERE, (np.std, np.nanstd)),
+        Method("sem", EVERYWHERE, words=("standard error of the mean of", "standard error")),
     )
     error_model: ClassVar = VarianceErrors
     parts: ClassVar[int] = 3
-    not_asked: ClassVar = ("layout", "ddof", "root")
+    not_asked: ClassVar = ("layout", "ddof", "root", "of_mean")
 
     @property
     def method(self) -> str:
         """The method that asks for this estimate of its sums."""
-        return "std" if self.root else "var"
+        return "sem" if self.of_mean else "std" if self.root else "var"
 
     def says(self, entry: int) -> str:
         return "spread"
@@ -154,7 +162,7 @@ class Variance(Clipped):
             share, of = (max(4 * b0 * b2 - b1 * b1, 0), 4 * whole * whole) if whole else (1, 8)
             # pandas gives NaN below ddof + 1 values; here their number is private
             count = max(whole, (self.ddof + 1) * row)
-            above = share * count * square.numerator
+            above = share * (row if self.of_mean else count) * square.numerator
             below = of * (count - self.ddof * row) * square.denominator
             steps = math.isqrt(above // below) if self.root else _half_even(above, below)
             answers.append(math.ldexp(steps, k))
@@ -276,4 +284,47 @@ def _spreads(
     is_any = (b1.low <= 0) & (np.maximum(ends[0], 1.0) <= ends[1])
     is_any |= (b1.low <= 0) & (high[0].high <= 0) & (high[2].high <= 0)  # perhaps nothing is there
     most = np.where(is_any, 0.25, np.clip(most, 0.0, 0.25))
+    return np.clip(least, 0.0, most), most
+
+
+def _spreads_of_mean(
+    low: Sequence[FloatEnclosures], high: Sequence[FloatEnclosures], row: FloatEnclosures, ddof: int
+) -> tuple[Floats, Floats]:
+    """`_spreads` of `_spread` divided by the number of values less ddof, which is no less than 1.
+
+    This falls in b1, too. In b0 alone, or in b2, it first rises and then falls: its top is that of
+    `_spread` where there are so few values, else a root of a quadratic equation, or where there are
+    ddof + 1 values. Inside, b0 and b2 are equal (proof: docs/proofs/variances.md).
+    """
+    exact, b1 = FloatEnclosures.of, low[1]
+    infinite, freedom, few = FloatEnclosures(INFINITY, INFINITY), exact([ddof]), exact([ddof + 1])
+
+    def value(b0: FloatEnclosures, b1: FloatEnclosures, b2: FloatEnclosures) -> FloatEnclosures:
+        free = ((b0 + b1 + b2) / row - freedom).clip(exact([1]), infinite)
+        return _spread(b0, b1, b2) / free
+
+    most = np.zeros_like(b1.low)
+    for side, other in ((0, 2), (2, 0)):
+        for fixed in (low[other], high[other]):
+            base = fixed * (b1 + fixed) + b1 * b1 / exact([4])
+            linear, gone = exact([3]) * base + fixed * row * freedom, fixed * row * freedom * base
+            root = (linear * linear - exact([16]) * gone).sqrt()
+            plain = b1 + fixed + (b1 + fixed) + b1 * (b1 / (fixed + fixed))
+            for whole in (plain, (linear + root) / (exact([4]) * fixed), few * row):
+                top = (whole - b1 - fixed).clip(low[side], high[side])
+                most = np.maximum(most, np.where(fixed.low > 0, value(top, b1, fixed).high, 0.0))
+    first, last = low[0].clip(low[2], infinite), high[0].clip(exact([0]), high[2])
+    root = (exact([4]) * b1 * b1 - exact([2]) * b1 * freedom * row).sqrt()
+    for whole in (b1 + b1 + root, few * row):
+        half = ((whole - b1) / exact([2])).clip(first, last)
+        is_inside = (first.low <= last.high) & (half.low > 0)
+        most = np.maximum(most, np.where(is_inside, value(half, b1, half).high, 0.0))
+    # perhaps nothing is there
+    is_any = (b1.low <= 0) & (high[0].high <= 0) & (high[2].high <= 0)
+    most = np.where(is_any, 0.25, np.clip(most, 0.0, 0.25))
+    least = np.full_like(b1.low, math.inf)
+    for b0 in (low[0], high[0]):
+        for b2 in (low[2], high[2]):
+            found = value(b0, high[1], b2).low
+            least = np.minimum(least, np.where(b0.high + b2.high > 0, found, 0.0))
     return np.clip(least, 0.0, most), most

@@ -21,7 +21,7 @@ from dppandas.rows.expressions import Column
 from dppandas.rows.facts.bounds import Bounds
 from dppandas.statistics import Cells, Layout
 from dppandas.statistics.moments.means import _half_up
-from dppandas.statistics.moments.variances import Moments, Variance, _spreads
+from dppandas.statistics.moments.variances import Moments, Variance, _spreads, _spreads_of_mean
 
 
 def parts(t: int, whole: int) -> tuple[int, int, int]:
@@ -134,6 +134,49 @@ def test_the_interval_covers_the_box_and_is_attained(ends: tuple[tuple[int, int]
         with np.errstate(all="ignore"):
             face = (a * c - low[1] ** 2 / 4) / total**2
         assert most <= max(np.nanmax(np.where(total > 0, face, 0)), 0) + 0.02
+
+
+@given(st.tuples(LIMITS, LIMITS, LIMITS), st.integers(1, 4), st.integers(0, 2))
+def test_the_interval_of_a_standard_error_covers_the_box_and_is_attained(
+    ends: tuple[tuple[int, int], ...], row: int, ddof: int
+) -> None:
+    """Of all points between whole sums, twelve a step."""
+    low, high = ([min(e) for e in ends], [max(e) for e in ends])
+    boxes = [[FloatEnclosures.of([x]) for x in end] for end in (low, high)]
+    (least,), (most,) = _spreads_of_mean(*boxes, FloatEnclosures.of([row]), ddof)
+    each = (np.linspace(x, y, (y - x) * 12 + 1) for x, y in zip(low, high, strict=True))
+    a, b, c = np.meshgrid(*each)
+    whole = a + b + c
+    with np.errstate(all="ignore"):
+        found = np.maximum((a * c - b * b / 4) / whole**2, 0) / np.maximum(whole / row - ddof, 1)
+    values = found[whole > 0]
+    assert values.size == 0 or least - 1e-12 <= values.min() <= values.max() <= most + 1e-12
+    if values.size and sum(low) > 0:  # where nothing may be there, anything may be
+        assert least == pytest.approx(values.min(), abs=1e-12)
+        assert most <= 1.01 * values.max() + 1e-12
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("ddof", [0, 1, 2])
+def test_without_noise_it_is_the_standard_error_of_pandas(fair: pd.DataFrame, ddof: int) -> None:
+    bounds, keys = {"age": (17, 45), "affairs": (0, 60)}, [9, 12, 14, 16, 17, 20]
+    exact, private = fair[list(bounds)], fair.dp[list(bounds)]
+    found = private.sem(ddof, bounds=bounds, epsilon=1)
+    pd.testing.assert_series_equal(found, exact.sem(ddof=ddof), rtol=1e-6)
+    found = fair.dp.groupby("educ", keys=keys)["age"].sem(ddof, bounds=(17, 45), epsilon=1)
+    exact = fair.groupby("educ")["age"].sem(ddof=ddof)
+    pd.testing.assert_series_equal(found, exact, rtol=1e-6, check_index_type=False)
+
+
+def test_a_standard_error_is_the_same_release_as_a_deviation(fair: pd.DataFrame) -> None:
+    dp.session(epsilon=2)
+    age = dp.protect(fair, name="fair")["age"]
+    deviation = age.std(bounds=(17, 45), epsilon=1)
+    error = age.sem(bounds=(17, 45), epsilon=1)
+    assert dp.ledger().spent == 1
+    assert error == pytest.approx(deviation / len(fair) ** 0.5, rel=0.01)
+    low, high = error.interval()
+    assert low <= error <= high
 
 
 SUMS = st.one_of(st.integers(-3, 6), st.integers(-(2**44), 2**44), st.integers(-(2**90), 2**90))
