@@ -39,7 +39,8 @@ _AT_END = {
     "cells": " ({})", "weights": ", weighted by {}", "weight_bounds": " in {}",
     "norm": " (norm {})",
 }  # fmt: skip
-_IN_TEXT = {*_BEFORE, *_OF_VERB, *_OF_COLUMNS, *_AT_END, "complete"}
+#: Options that details don't list.
+_BESIDE = {*_BEFORE, *_OF_VERB, *_OF_COLUMNS, *_AT_END, "complete"}
 
 
 class Verb(NamedTuple):
@@ -153,13 +154,14 @@ class Question:
         shown = _names_of(self.columns) if self.is_brief else self._columns_text
         said = [
             each.definition
-            for each in (*self.columns, *self.keys)
-            if each.definition and (self.is_brief or each in self.keys or "…" in each.text)
+            for side in (self.columns, self.keys)
+            for each in side
+            if each.definition and (self.is_brief or side is self.keys or "…" in each.text)
         ]
         if self.is_brief and len(self.columns) > MOST_LISTED:
             names = ", ".join(str(each.name) for each in self.columns)
             said = [f"columns {names}", *said] if names != shown else said
-        options = ((name, str(value)) for name, value in self.options if name not in _IN_TEXT)
+        options = ((name, str(value)) for name, value in self.options if name not in _BESIDE)
         said += [f"{name} {value}" for name, value in options if value]
         return "; ".join(said)
 
@@ -215,7 +217,7 @@ class Question:
         """The question in the types of JSON, for `from_json`; every part is a text."""
         if self.kept:
             return {"kept": self.kept, **replace(self, kept="").to_json()}
-        said: dict[str, Any] = {"verb": list(self.verb)}
+        said: dict[str, Any] = {"verb": _words(self.verb)}
         for name in ("columns", "keys"):
             if operands := getattr(self, name):
                 said[name] = [[*map(_bounded, each[:3]), each.is_formula] for each in operands]
@@ -234,6 +236,10 @@ class Question:
         options = tuple((name, value) for name, value in said.get("options", ()))
         more = said.get("where", ""), options, bool(said.get("brief")), said.get("kept", "")
         return cls(_verb(said["verb"]), columns, keys, *more)
+
+
+def _words(verb: Verb) -> list[Any]:
+    return [*verb[:4], list(map(_words, verb.figures))]
 
 
 def _verb(said: Sequence[Any]) -> Verb:

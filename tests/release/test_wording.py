@@ -132,3 +132,32 @@ def test_what_is_long_is_short_in_a_text_and_whole_beside_it() -> None:
     several = people.sum(bounds=(0, 1))._request.query(session._terms.asked(1)).what
     assert several.text.count("column") == MOST_LISTED
     assert all(f"`column {i}`" in several.whole for i in range(20))
+
+
+def test_unlike_questions_of_a_cell_are_no_reruns_of_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two questions that are paid for in two runs of a cell are told only if they are the same."""
+    anew(epsilon=100)
+    cells, run = importlib.import_module("dppandas.ledger.cells"), [1]
+    monkeypatch.setattr(cells, "_current_cell", lambda: run[0])
+    monkeypatch.setattr(cells, "_first_run", lambda number: 1)
+    frame = pd.DataFrame({"pay where known": [1.0], "pay where paid": [2.0], "age": [1.0]})
+
+    def told(ask: Any) -> bool:
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            ask()
+        return any("paid" in str(each.message) for each in heard)
+
+    ways: list[Any] = [
+        lambda: frame.dp["pay where known"].count(epsilon=1),
+        lambda: frame.dp["pay where paid"].count(epsilon=1),
+        lambda: frame.dp[["age"]].sum(bounds=(0, 1), epsilon=1),
+        lambda: frame.dp[["age"]].sum(bounds=(0, 2), epsilon=1),
+    ]
+    for ask in ways:
+        run[0] += 1
+        assert not told(ask)
+    run[0] += 1
+    assert told(ways[0])

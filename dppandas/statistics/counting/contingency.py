@@ -132,8 +132,10 @@ class Contingency(Count):
     def possible(self, entry: int) -> Interval | None:
         return (0, 1) if self.share else (0, math.inf)
 
-    def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float, before: str) -> str:
-        return super().answered_at(noisy, law, confidence, before) if self.share else before
+    def answered_errors(
+        self, noisy: Sequence[Any], law: Any, confidence: float
+    ) -> list[float] | None:
+        return super().answered_errors(noisy, law, confidence) if self.share else None
 
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
         if self.share or not self.margins:

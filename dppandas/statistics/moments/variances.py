@@ -123,6 +123,8 @@ class Moments(Variance):
     docs/proofs/variances.md). Each cell has three rows in the answer.
     """
 
+    figures: ClassVar = ("count", "mean", "std")
+
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         counts, means = [], []
         for sums, bounds, grid in self._sums(noisy):
@@ -170,7 +172,7 @@ class Moments(Variance):
         width, said = len(names), []
         for column in range(width):
             three = (spread(pairs[column + row * width :: 3 * width]) for row in range(3))
-            words = zip(("count", "mean", "std"), three, strict=True)
+            words = zip(self.figures, three, strict=True)
             said.append(", ".join(f"{word} {each}" for word, each in words if each))
         if width == 1:
             return said[0]
