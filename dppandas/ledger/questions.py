@@ -229,12 +229,11 @@ class Question:
 
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> Question:
-        """The question that `to_json` was called on."""
-        columns, keys = (
-            tuple(Operand(*each) for each in said.get(name, ())) for name in ("columns", "keys")
-        )
-        options = tuple((name, value) for name, value in said.get("options", ()))
-        more = said.get("where", ""), options, bool(said.get("brief")), said.get("kept", "")
+        """The question that `to_json` was called on. Raises what reading something else raises."""
+        columns, keys = (tuple(map(_operand, said.get(name, ()))) for name in ("columns", "keys"))
+        options = tuple((_text(name), _text(value)) for name, value in said.get("options", ()))
+        where, kept = _text(said.get("where", "")), _text(said.get("kept", ""))
+        more = where, options, bool(said.get("brief")), kept
         return cls(_verb(said["verb"]), columns, keys, *more)
 
 
@@ -243,8 +242,20 @@ def _words(verb: Verb) -> list[Any]:
 
 
 def _verb(said: Sequence[Any]) -> Verb:
-    name, of, alone, of_formula, figures = said
+    *words, figures = said
+    name, of, alone, of_formula = map(_text, words)
     return Verb(name, of, alone, of_formula, tuple(map(_verb, figures)))
+
+
+def _operand(said: Sequence[Any]) -> Operand:
+    name, made, bounds, is_formula = said
+    return Operand(_text(name), _text(made), _text(bounds), bool(is_formula))
+
+
+def _text(said: Any) -> str:
+    if not isinstance(said, str):
+        raise TypeError(f"a {type(said).__name__} in the place of a text")
+    return said
 
 
 def _bounded(part: Any) -> str:

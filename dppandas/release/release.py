@@ -195,7 +195,7 @@ def _bought(ledger: Ledger, due: Mapping[object, Plan]) -> dict[object, StoredRe
             stopped = type(stop)
         if os.getpid() == process:  # within the claim, so that nobody takes a lease over meanwhile
             for entry in entries:
-                with suppress(ReleaseFailed, StoreError):  # it has an outcome, or can't have one
+                with suppress(ReleaseFailed, StoreError, KeyboardInterrupt, SystemExit):
                     ledger._settle(entry, "interrupted", leased=True)
     # a new one: the first one's traceback holds rows or exact integers
     raise stopped(_left_by(ledger, list(due.values()), process))

@@ -2,8 +2,10 @@
 
 import importlib
 import json
+import pickle
 import warnings
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
 import pandas as pd
@@ -15,6 +17,7 @@ from operations import EVERY, GAUSSIAN, OF_UNITS, SCHEMA, UNKNOWN, released
 import dppandas as dp
 from dppandas.errors import QueryError
 from dppandas.ledger.questions import LONGEST, MOST_LISTED, Question
+from dppandas.release import pickles
 from dppandas.release.query import Query
 
 
@@ -161,3 +164,14 @@ def test_unlike_questions_of_a_cell_are_no_reruns_of_each_other(
         assert not told(ask)
     run[0] += 1
     assert told(ways[0])
+
+
+def test_a_query_of_an_older_pickle_has_a_question() -> None:
+    session = anew(epsilon=1)
+    asked = dp.protect(pd.DataFrame({"age": [1.0]}), name="old")["age"].mean(bounds=(0, 9))
+    query = asked._request.query(session._terms.asked(1))
+    kept = {each.name: getattr(query, each.name) for each in fields(query)}
+    older = pickles._filled(Query, {**kept, "what": "mean of age in (0, 9)"})
+    assert (older.text, older.what.title) == (query.text, query.what.title)
+    again = pickle.loads(pickle.dumps(query))
+    assert (again.what.whole, again.key) == (query.what.whole, query.key)
