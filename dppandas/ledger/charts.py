@@ -51,7 +51,7 @@ class Steps:
         for place, group in groupby(entries, lambda e: (e.kernel, e.cell)):
             charges = list(group)
             before = steps[-1].after if steps else first(spending.total)
-            spending = spending.plus(((e.source, e.path), e.loss) for e in charges)
+            spending = spending.plus(each for e in charges for each in e.charges)
             label, after = words.plain_cell(ledger, charges[0]) or "–", first(spending.total)
             if steps and steps[-1].place == place:
                 before, steps = steps[-1].before, steps[:-1]
@@ -66,7 +66,8 @@ def _start(ledger: Snapshot) -> tuple[int, ParallelComposition, tuple[Step, ...]
     was charged since."""
     if ledger.count <= FIRST:
         return 0, ParallelComposition(), ()
-    since = ParallelComposition().plus(((e.source, e.path), e.loss) for e in ledger.charges(FIRST))
+    last = ledger.charges(FIRST)
+    since = ParallelComposition().plus(charge for entry in last for charge in entry.charges)
     now = ledger.spending.losses
     before = {place: loss - since.losses.get(place, Loss()) for place, loss in now.items()}
     return ledger.count - FIRST, ParallelComposition().plus(before.items()), ()

@@ -22,6 +22,7 @@ from . import export, html, statement, words
 from .cells import Reruns, current_cell, first_run
 from .deployment.record import PublisherFacts
 from .snapshot import Snapshot
+from .stated_errors import StatedError
 from .storage.leases import Claim
 from .storage.store import Entry, MemoryStore, Store, StoredRelease
 from .storage.verify import Verdict, verified
@@ -172,10 +173,10 @@ class Ledger:
         "gap ≤ 43". Where there is no answer, and in ledgers of older versions, the error that
         public facts predicted: for a mean "≈ 211/n", to first order, of n values; "" where only
         the answer decides it.
-        ``status`` : "released" or "replayed"; "failed", "recorded" or "charged" if there is no
-        answer. ``unit`` : whom the promise protects. ``kernel`` : a name of the process.
-        ``time`` : in UTC, without a zone, because spreadsheets have none: ``.to_excel(path)``
-        works, and ``["time"].dt.tz_localize("UTC")`` adds the zone.
+        ``status`` : "released" or "replayed"; "failed", "interrupted", "recorded" or "charged" if
+        there is no answer. ``unit`` : whom the promise protects. ``kernel`` : a name of the
+        process. ``time`` : in UTC, without a zone, because spreadsheets have none:
+        ``.to_excel(path)`` works, and ``["time"].dt.tz_localize("UTC")`` adds the zone.
         """
         table = statement.table(self._entries(), self._terms.measure.counted)
         return table.assign(time=table["time"].dt.tz_localize(None))
@@ -272,13 +273,12 @@ programs), .csv (a table) or .yaml (for registries). Nothing was computed or cha
 
     def _settle(
         self, entry: Entry, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
-        released_error: str = "",
+        released_error: StatedError | None = None,
     ) -> int | None:  # fmt: skip
         """Note the outcome of a charge. What was released is kept for equal queries, and the error
         as answered is shown from then on. Returns which draw of its query it is; 0 if it isn't
         kept. For a leased charge: None if another process took it over, and `StoreError` if its
         answer can't be kept, because then it may not be shown."""
-        released_error = "" if released_error == entry.error else released_error
         try:
             draw = self._store.settle(entry.number, status, noisy, leased, released_error)
         except StoreError as error:
@@ -318,7 +318,7 @@ programs), .csv (a table) or .yaml (for registries). Nothing was computed or cha
             )
 
     def _refuse(self, drafts: Sequence[Entry], after: Loss, limit: Loss) -> NoReturn:
-        charges = [((draft.source, draft.path), draft.loss) for draft in drafts]
+        charges = [charge for draft in drafts for charge in draft.charges]
         asked = ParallelComposition().plus(charges).total
         # The most that this could have asked for. If other parts of the source have spent more than
         # its own, that is more than the budget has left: only what exceeds theirs was added.

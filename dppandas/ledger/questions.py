@@ -39,7 +39,8 @@ _AT_END = {
     "cells": " ({})", "weights": ", weighted by {}", "weight_bounds": " in {}",
     "norm": " (norm {})",
 }  # fmt: skip
-_IN_TEXT = {*_BEFORE, *_OF_VERB, *_OF_COLUMNS, *_AT_END, "complete"}
+#: Options that details don't list.
+_BESIDE = {*_BEFORE, *_OF_VERB, *_OF_COLUMNS, *_AT_END, "complete"}
 
 
 class Verb(NamedTuple):
@@ -153,13 +154,14 @@ class Question:
         shown = _names_of(self.columns) if self.is_brief else self._columns_text
         said = [
             each.definition
-            for each in (*self.columns, *self.keys)
-            if each.definition and (self.is_brief or each in self.keys or "…" in each.text)
+            for side in (self.columns, self.keys)
+            for each in side
+            if each.definition and (self.is_brief or side is self.keys or "…" in each.text)
         ]
         if self.is_brief and len(self.columns) > MOST_LISTED:
             names = ", ".join(str(each.name) for each in self.columns)
             said = [f"columns {names}", *said] if names != shown else said
-        options = ((name, str(value)) for name, value in self.options if name not in _IN_TEXT)
+        options = ((name, str(value)) for name, value in self.options if name not in _BESIDE)
         said += [f"{name} {value}" for name, value in options if value]
         return "; ".join(said)
 
@@ -215,7 +217,7 @@ class Question:
         """The question in the types of JSON, for `from_json`; every part is a text."""
         if self.kept:
             return {"kept": self.kept, **replace(self, kept="").to_json()}
-        said: dict[str, Any] = {"verb": list(self.verb)}
+        said: dict[str, Any] = {"verb": _words(self.verb)}
         for name in ("columns", "keys"):
             if operands := getattr(self, name):
                 said[name] = [[*map(_bounded, each[:3]), each.is_formula] for each in operands]
@@ -227,18 +229,33 @@ class Question:
 
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> Question:
-        """The question that `to_json` was called on."""
-        columns, keys = (
-            tuple(Operand(*each) for each in said.get(name, ())) for name in ("columns", "keys")
-        )
-        options = tuple((name, value) for name, value in said.get("options", ()))
-        more = said.get("where", ""), options, bool(said.get("brief")), said.get("kept", "")
+        """The question that `to_json` was called on. Raises what reading something else raises."""
+        columns, keys = (tuple(map(_operand, said.get(name, ()))) for name in ("columns", "keys"))
+        options = tuple((_text(name), _text(value)) for name, value in said.get("options", ()))
+        where, kept = _text(said.get("where", "")), _text(said.get("kept", ""))
+        more = where, options, bool(said.get("brief")), kept
         return cls(_verb(said["verb"]), columns, keys, *more)
 
 
+def _words(verb: Verb) -> list[Any]:
+    return [*verb[:4], list(map(_words, verb.figures))]
+
+
 def _verb(said: Sequence[Any]) -> Verb:
-    name, of, alone, of_formula, figures = said
+    *words, figures = said
+    name, of, alone, of_formula = map(_text, words)
     return Verb(name, of, alone, of_formula, tuple(map(_verb, figures)))
+
+
+def _operand(said: Sequence[Any]) -> Operand:
+    name, made, bounds, is_formula = said
+    return Operand(_text(name), _text(made), _text(bounds), bool(is_formula))
+
+
+def _text(said: Any) -> str:
+    if not isinstance(said, str):
+        raise TypeError(f"a {type(said).__name__} in the place of a text")
+    return said
 
 
 def _bounded(part: Any) -> str:

@@ -18,6 +18,7 @@ _SYMBOLS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 _OUTCOMES = {
     "charged": "charged; no answer is known",
     "failed": "charged; failed without an answer",
+    "interrupted": "charged; interrupted before there was an answer",
     "recorded": "charged; used in an audit, without an answer",
 }
 

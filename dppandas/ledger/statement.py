@@ -23,6 +23,7 @@ from ..privacy.accounting.composition import ParallelComposition, Path
 from ..privacy.accounting.losses import Loss
 from ..privacy.accounting.measures import Measure, PrivacyBudget
 from .snapshot import Snapshot
+from .stated_errors import StatedError
 from .storage.store import MISSING, NO_CAVEATS, Caveats, Entry, Store
 
 #: The version of the JSON's keys; counted up when one is renamed, removed or means something new.
@@ -70,7 +71,7 @@ class Statement:
         """
         entries, head = store.sealed()
         ledger = now()
-        spending = ParallelComposition().plus(((e.source, e.path), e.loss) for e in entries)
+        spending = ParallelComposition().plus(each for e in entries for each in e.charges)
         path = store.path
         return cls(
             ledger.terms, tuple(entries), spending.total,
@@ -98,13 +99,15 @@ def _sources(
     entries: Sequence[Entry], spending: ParallelComposition, caveats: Caveats
 ) -> Iterable[AskedSource]:
     spent = spending.by_source()
-    by_name: dict[str, list[Entry]] = {}
+    by_name: dict[str, list[tuple[Entry, str]]] = {}
     for entry in entries:
-        by_name.setdefault(entry.source, []).append(entry)
+        by_name.setdefault(entry.source, []).append((entry, entry.version or ""))
+        for name, version, _ in entry.others:
+            by_name.setdefault(name, []).append((entry, version or ""))
     for name, own in by_name.items():
         yield AskedSource(
-            name, _once(e.unit for e in own), _once(e.version or "" for e in own),
-            _once(e.lineage for e in own), len(own), spent[name],
+            name, _once(e.unit for e, _ in own), _once(version for _, version in own),
+            _once(e.lineage for e, _ in own), len(own), spent[name],
             tuple(version for source, version in caveats.not_compared if source == name),
         )  # fmt: skip
 
@@ -173,6 +176,7 @@ def _source(source: AskedSource, counted: Sequence[str]) -> dict[str, Any]:
 
 
 def _release(entry: Entry, counted: Sequence[str]) -> dict[str, Any]:
+    error = entry.released_error
     return {
         "release": entry.number,
         "time": moment(entry.time).isoformat(timespec="seconds"),
@@ -183,13 +187,20 @@ def _release(entry: Entry, counted: Sequence[str]) -> dict[str, Any]:
         "part": [each._asdict() for each in entry.path],
         "lineage": entry.lineage,
         "query": entry.what.whole,
+        "question": entry.what.to_json(),
         "loss": exact(entry.loss, counted),
         "mechanism": entry.mechanism,
         "scale": entry.scale,
         "expected_error": entry.error,
         "error": entry.known_error,
+        "error_figures": error.to_json() if isinstance(error, StatedError) else None,
         "status": entry.status,
+        "state": entry.state,
         "kernel": entry.kernel,
+        "asker": entry.asker or None,
+        "request": entry.request or None,
+        "draw": entry.draw_id or None,
+        "other_sources": [name for name, _, _ in entry.others],
     }
 
 

@@ -124,7 +124,7 @@ class Row(NamedTuple):
         """What the call cost."""
         if len(self.entries) == 1:
             return self.last.loss
-        charges = (((e.source, e.path), e.loss) for e in self.entries)
+        charges = (charge for entry in self.entries for charge in entry.charges)
         return ParallelComposition().plus(charges).total
 
 

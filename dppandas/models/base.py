@@ -25,6 +25,7 @@ from ..release.answers import results
 from ..release.answers.records import Record
 from ..release.answers.shown import in_a_line
 from ..release.blocks import preview, split
+from ..release.context import within
 from ..release.ways import Ways
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import SOURCE_ATTR, did_you_mean, some_names
@@ -224,10 +225,11 @@ class Model(ABC):
         box = Box.of(frame, self.bounds)
         answered = ProgramAnswers()
         said = Ways(self.epsilon, self.rho)
-        with split.program(type(self).__name__, said, lambda: answered.has_begun) as ways:
+        name = type(self).__name__
+        told = f"{name} from features in [-1, 1] and its earlier releases"
+        with within(told=told), split.program(name, said, lambda: answered.has_begun) as ways:
             self._loss = ways.epsilon, ways.rho
             if (ways.epsilon is None) == (ways.rho is None):
-                name = type(self).__name__
                 raise MissingArgument(
                     f"{name} needs the loss of the whole fit. Write {name}(…, epsilon=1), or rho= "
                     "in a session that counts ρ."
@@ -238,8 +240,8 @@ class Model(ABC):
                 return self._program(box.private(frame), box, target, answered)
 
             learnt = preview.all_or_none(run)
-        for name, value in learnt.items():
-            setattr(self, name, value)
+        for each, value in learnt.items():
+            setattr(self, each, value)
         self.releases_ = Releases(answered.records)
         self.feature_names_in_ = np.array(box.names, dtype=object)
         self.n_features_in_ = len(box.names)

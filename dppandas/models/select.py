@@ -135,9 +135,10 @@ def select(
 
 
 def asked_by(said: str, *functions: Callable[..., Any]) -> Question:
-    """What is asked by functions of the caller, whose names are all that is known of them."""
-    names = ", ".join(str(getattr(each, "__qualname__", each)) for each in functions)
-    return told(said, ("by", names))
+    """What is asked by functions of the caller, whose names are all that is told of them: what a
+    callable object says of itself may quote the data that it holds."""
+    each = (getattr(f, "__qualname__", None) or type(f).__qualname__ for f in functions)
+    return told(said, ("by", ", ".join(name for name in each if isinstance(name, str))))
 
 
 def shown_rows(frame: Any, verb: str, argument: str) -> PrivateFrame:

@@ -51,6 +51,8 @@ class Context:
     depth: int = 0  # the number of nested calls of dppandas, in a split
     preview: Any = None
     program: str = ""  # what the charges of this call share: see `program_of`
+    asker: str = ""  # who asks, where a process answers for several people; "" for its own user
+    told: str = ""  # how a program makes the columns that it asks, in words; "" outside of one
     #: Set by dppandas.audit only, to look at sensitivities. It gets the query, the mechanism and
     #: the exact integers. What it returns replaces the noisy ones: constants, so that no answer
     #: shows anything exact.

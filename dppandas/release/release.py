@@ -29,6 +29,7 @@ from ..ledger.storage.leases import Claim, Taken
 from ..ledger.storage.store import Entry, StoredRelease
 from ..privacy.accounting.losses import Loss
 from ..privacy.mechanisms.base import Mechanism
+from ..privacy.sampling import entropy
 from ..rows.accumulators import Accumulator
 from ..statistics.base import BranchKernel
 from .accuracy import expected, units
@@ -157,11 +158,12 @@ def _planned(
         raise InternalError(f"the mechanism would cost {loss}, but only {query.asked} was asked.")
     scale = units.scale_of(statistic, mechanism)
     key, draw = query.key if running._replays else "", query.asked.draw
+    context = here()
     draft = Entry(
         0, time.time(), source.name, source.lineage, query.what, query.asked.charged(loss),
         mechanism.name, units.in_words(scale), expected.in_words(statistic, mechanism),
         current_cell(), version=source.version, unit=str(source.unit), path=query.path, key=key,
-        kernel=kernel(), program=here().program,
+        kernel=kernel(), program=context.program, asker=context.asker,
     )  # fmt: skip
     shared: object = (key, draw) if key and draw else object()
     return Plan(query, engine, kind, mechanism, scale, draft, held, shared)
@@ -170,33 +172,49 @@ def _planned(
 def _bought(ledger: Ledger, due: Mapping[object, Plan]) -> dict[object, StoredRelease | None]:
     """Charge the plans and answer them; None for one that another process has taken over."""
     process, entries = os.getpid(), list[Entry]()
-    drafts = [plan.draft for plan in due.values()]
-    if len(drafts) > 1:
-        program = program_of("")
-        drafts = [draft._replace(program=program) for draft in drafts]
+    request, program = entropy.identifier(), program_of("") if len(due) > 1 else ""
+    drafts = [
+        plan.draft._replace(
+            request=request, draw_id=entropy.identifier(), program=program or plan.draft.program
+        )
+        for plan in due.values()
+    ]
     _check_engines(due.values())
     try:
         with Claim([plan.query.asked.draw for plan in due.values()]) as claim:
-            entries = ledger._charge(*drafts, claim=claim)
-            return {
-                name: _answered(ledger, plan, entries[i:], process)
-                for i, (name, plan) in enumerate(due.items())
-            }
+            try:
+                entries = ledger._charge(*drafts, claim=claim)
+                return {
+                    name: _answered(ledger, plan, entries[i:], process)
+                    for i, (name, plan) in enumerate(due.items())
+                }
+            except (KeyboardInterrupt, SystemExit):
+                entries = entries or _charged(ledger, drafts)
+                _note_interrupt(ledger, entries, process)
+                raise
     except (KeyboardInterrupt, SystemExit) as stop:
-        if not entries and not _is_charged(ledger, drafts):
+        if not entries:
             raise
         stopped = type(stop)
     # a new one: the first one's traceback holds rows or exact integers
     raise stopped(_left_by(ledger, list(due.values()), process))
 
 
-def _is_charged(ledger: Ledger, drafts: Sequence[Entry]) -> bool:
-    """Whether the ledger has charges that an interrupt kept from being returned."""
+def _note_interrupt(ledger: Ledger, entries: Sequence[Entry], process: int) -> None:
+    """Note what was charged and isn't answered: within the claim, so that nobody takes a lease over
+    meanwhile."""
+    for entry in entries if os.getpid() == process else ():
+        with suppress(ReleaseFailed, StoreError, KeyboardInterrupt, SystemExit):
+            ledger._settle(entry, "interrupted", leased=True)
+
+
+def _charged(ledger: Ledger, drafts: Sequence[Entry]) -> list[Entry]:
+    """The charges that an interrupt kept from being returned."""
     last: Sequence[Entry] = ()
     with suppress(StoreError):
         last = ledger._charges(len(drafts) + _MEANWHILE)
-    charged = {(each.kernel, each.time, each.what.text) for each in last}
-    return any((each.kernel, each.time, each.what.text) in charged for each in drafts)
+    drawn = {draft.draw_id for draft in drafts}
+    return [entry for entry in last if entry.draw_id in drawn]
 
 
 def _left_by(ledger: Ledger, plans: Sequence[Plan], process: int) -> str:
@@ -254,9 +272,9 @@ def _answered(
             f"reading the data for '{plan.query}' failed. Its charge of {entry.loss} stays. "
             f"{cause}{statistic.on_failure if cause is _HIDDEN else ''}"
         )
-    status, kept, error = "recorded", None, ""
+    status, kept, error = "recorded", None, None
     if here().watch is None:
-        error = expected.answered_error(statistic, plan.mechanism, noisy, entry.error)
+        error = expected.answered_error(plan.query, plan.mechanism, noisy, plan.scale)
         status, kept = "released", noisy
     try:
         draw = ledger._settle(entry, status, kept, leased=True, released_error=error)

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..ledger import canonical
 from ..ledger.earlier_questions import VERBS, compound, quantile
-from ..ledger.questions import Operand, Verb, digest
+from ..ledger.questions import LONGEST, Operand, Verb, digest
 from ..ledger.questions import Question as Question
 from ..ledger.statement import part
 from ..rows.expressions import Column, Expression, InTable, Lookup
 from ..rows.facts.keys import Keys
 from ..statistics import REGISTRY, Statistic
+from .context import here
 
 if TYPE_CHECKING:
     from .private import Table
@@ -93,6 +94,9 @@ def described(
         more.append(("ddof", ddof))
     read = statistic.expressions() if where is None else (where, *statistic.expressions())
     if not all(isinstance(each, Column) for each in read):
+        if words := here().told:
+            more.append(("columns made by", Later(_told, words, read)))
+            what = replace(what, columns=_named(what.columns), keys=_named(what.keys))
         more.append(("public tables", Later(_tables, read)))
     if table.branches != 1:
         more.append(("rows", f"{table.branches} of each row"))
@@ -136,6 +140,25 @@ def digest_of(*facts: Any) -> str:
         return canonical.key(*facts)[:10]
     except canonical.NoCanonicalText:
         return digest(repr(facts))
+
+
+def _named(operands: Sequence[Operand]) -> tuple[Operand, ...]:
+    """What a program asks of, by names: its expressions say little to anybody."""
+    return tuple(map(_short, operands))
+
+
+def _short(operand: Operand) -> Operand:
+    name, bounds = str(operand.name), operand.bounds
+    if name and (operand.made or len(name) <= LONGEST):
+        return Operand(name, bounds=bounds)
+    said = name or str(operand.made)
+    said = said if len(said) <= LONGEST else "a column of its own"
+    return Operand(said if name else "", "" if name else said, bounds, True)
+
+
+def _told(words: str, read: Sequence[Expression]) -> str:
+    """How columns are made, in words, and a digest that tells expressions apart."""
+    return f"{words} ({digest_of(*read)})"
 
 
 def _tables(read: Sequence[Expression]) -> str:

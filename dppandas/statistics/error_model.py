@@ -40,6 +40,9 @@ class ErrorModel:
     #: Whether noise is shown in the units of the columns rather than in rows.
     noise_in_columns: ClassVar[bool] = False
 
+    #: The figures of a description, whose numbers come row by row; one without a name elsewhere.
+    figures: ClassVar[tuple[str, ...]] = ("",)
+
     def __init__(self, statistic: Any) -> None:
         self.of = statistic
 
@@ -196,15 +199,22 @@ class ErrorModel:
         told = self.in_words(errors) if any(errors) else "± 0"  # less than answers resolve
         return f"{told.replace('±', '≈')} {at(rows)}" if told else ""
 
-    def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float, before: str) -> str:
-        """The error of an answer in words, for each column asked about. Where the answer doesn't
-        decide it, or has many numbers, the words from before the release."""
+    def answered_errors(
+        self, noisy: Sequence[Any], law: Any, confidence: float
+    ) -> list[float] | None:
+        """The errors of an answer's numbers. None where the answer doesn't decide them, or has
+        many numbers: then the error is that from before the release."""
         if len(noisy) > CROWD:
-            return before
+            return None
         try:
-            return self.in_words(self.errors_at(noisy, law, confidence)) or before
+            return self.errors_at(noisy, law, confidence)
         except RecordError:
-            return before
+            return None
+
+    def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float, before: str) -> str:
+        """The error of an answer in words, for each column asked about; else that from before."""
+        errors = self.answered_errors(noisy, law, confidence)
+        return before if errors is None else self.in_words(errors) or before
 
     def in_words(self, errors: Sequence[float]) -> str:
         """The errors of all numbers in words; "" if there are none."""

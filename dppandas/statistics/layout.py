@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +15,11 @@ from ..rows import expressions
 from ..rows.expressions import Chunk, Expression
 from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Ruler
+from ..rows.figures import LISTED as LISTED
+from ..rows.figures import by_name as by_name
+from ..rows.figures import format_number as format_number
+from ..rows.figures import format_value as format_value
+from ..rows.figures import spread as spread
 from ..rows.values import vectors
 from ..rows.values.vectors import Mask
 
@@ -24,8 +27,6 @@ Codes = npt.NDArray[np.intp]
 Interval = tuple[float, float]
 #: The column of figures that aren't of a column, beside their labels.
 UNNAMED = "size"
-#: How many columns a text names.
-LISTED = 4
 
 
 @dataclass(frozen=True)
@@ -237,36 +238,3 @@ def between(lower: Any, upper: Any) -> pd.DataFrame:
 
 def _label_text(label: Any) -> str:
     return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
-
-
-def format_number(value: float) -> str:
-    """A number for people: with thousands separators, and fractions to four significant digits."""
-    if value != value or math.isinf(value):
-        return str(value)
-    if isinstance(value, int) or value == int(value) or abs(value) >= 1000:
-        return f"{round(value):,}"
-    return f"{value:.4g}"
-
-
-def spread(errors: Sequence[tuple[float, Any]]) -> str:
-    """The range of errors, given with what they mean: "± 3", or "± 3 to 5"; "" if none is known."""
-    known = sorted((pair for pair in errors if 0 < pair[0] < math.inf), key=operator.itemgetter(0))
-    if not known:
-        return ""
-    least, most = (format_value(told) for _, told in (known[0], known[-1]))
-    return f"± {most}" if least == most else f"± {least} to {most}"
-
-
-def format_value(value: Any) -> str:
-    """A number in short form; a time, a duration, a text or None as it prints."""
-    return format_number(value) if isinstance(value, int | float) else str(value)
-
-
-def by_name(names: Sequence[Any], said: Sequence[str], of: str = "") -> str:
-    """A text for each column by name; once if it is the same for all, and shortened for many."""
-    of = of and f" {of}"
-    if len({*said}) == 1:
-        return said[0] + of
-    more = f", … ({len(said)} columns)" if len(said) > LISTED else ""
-    pairs = zip(map(str, names[:LISTED]), said[:LISTED], strict=True)
-    return ", ".join(f"{name} {each}{of}" for name, each in pairs) + more

@@ -323,7 +323,7 @@ def test_spilled_rows_are_private_and_gone(
     with pytest.raises(KeyboardInterrupt):
         protected(visits, unit="who", max_rows=1).count(epsilon=1)
     assert list((cache / "dppandas" / "rows").iterdir()) == []
-    assert ops.statuses() == ["charged"]
+    assert ops.statuses() == ["interrupted"]
 
 
 def with_rows(function: Any, error: BaseException) -> Any:
@@ -457,7 +457,7 @@ def test_an_interrupt_ends_a_scan_and_stays_charged(
     monkeypatch.setattr(parallel, "_watch", interrupted)
     with pytest.raises(KeyboardInterrupt):
         p["x"].mean(**BOUNDS, fresh=True)
-    assert ops.statuses() == ["released", "charged"]
+    assert ops.statuses() == ["released", "interrupted"]
     assert ops.spent() == 2
 
 

@@ -5,6 +5,7 @@ import math
 import pickle
 import warnings
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -237,3 +238,15 @@ def test_categories_that_pandas_cannot_hash_do_not_fail_between_chunks(exact: No
             + 0 * len(np.sqrt(rows.y.to_numpy()[:1])),  # of numbers, or it would raise
         )  # fmt: skip
         assert found == "b"
+
+
+def test_the_ledger_names_a_function_and_quotes_nothing_that_it_holds() -> None:
+    def score(rows: pd.DataFrame, candidate: int, held: pd.DataFrame) -> int:
+        return candidate
+
+    dp.session(epsilon=1)
+    df = pd.DataFrame({"name": ["canary"] * 9})
+    dp.select(df, [1, 2], score=partial(score, held=df), sensitivity=1, epsilon=1)
+    (entry,) = dp.ledger()._entries()
+    assert "canary" not in entry.what.whole
+    assert "by partial; candidates 1, 2" in entry.what.whole

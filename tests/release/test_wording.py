@@ -2,8 +2,10 @@
 
 import importlib
 import json
+import pickle
 import warnings
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
 import pandas as pd
@@ -15,6 +17,7 @@ from operations import EVERY, GAUSSIAN, OF_UNITS, SCHEMA, UNKNOWN, released
 import dppandas as dp
 from dppandas.errors import QueryError
 from dppandas.ledger.questions import LONGEST, MOST_LISTED, Question
+from dppandas.release import pickles
 from dppandas.release.query import Query
 
 
@@ -132,3 +135,43 @@ def test_what_is_long_is_short_in_a_text_and_whole_beside_it() -> None:
     several = people.sum(bounds=(0, 1))._request.query(session._terms.asked(1)).what
     assert several.text.count("column") == MOST_LISTED
     assert all(f"`column {i}`" in several.whole for i in range(20))
+
+
+def test_unlike_questions_of_a_cell_are_no_reruns_of_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two questions that are paid for in two runs of a cell are told only if they are the same."""
+    anew(epsilon=100)
+    cells, run = importlib.import_module("dppandas.ledger.cells"), [1]
+    monkeypatch.setattr(cells, "_current_cell", lambda: run[0])
+    monkeypatch.setattr(cells, "_first_run", lambda number: 1)
+    frame = pd.DataFrame({"pay where known": [1.0], "pay where paid": [2.0], "age": [1.0]})
+
+    def told(ask: Any) -> bool:
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            ask()
+        return any("paid" in str(each.message) for each in heard)
+
+    ways: list[Any] = [
+        lambda: frame.dp["pay where known"].count(epsilon=1),
+        lambda: frame.dp["pay where paid"].count(epsilon=1),
+        lambda: frame.dp[["age"]].sum(bounds=(0, 1), epsilon=1),
+        lambda: frame.dp[["age"]].sum(bounds=(0, 2), epsilon=1),
+    ]
+    for ask in ways:
+        run[0] += 1
+        assert not told(ask)
+    run[0] += 1
+    assert told(ways[0])
+
+
+def test_a_query_of_an_older_pickle_has_a_question() -> None:
+    session = anew(epsilon=1)
+    asked = dp.protect(pd.DataFrame({"age": [1.0]}), name="old")["age"].mean(bounds=(0, 9))
+    query = asked._request.query(session._terms.asked(1))
+    kept = {each.name: getattr(query, each.name) for each in fields(query)}
+    older = pickles._filled(Query, {**kept, "what": "mean of age in (0, 9)"})
+    assert (older.text, older.what.title) == (query.text, query.what.title)
+    again = pickle.loads(pickle.dumps(query))
+    assert (again.what.whole, again.key) == (query.what.whole, query.key)

@@ -194,7 +194,7 @@ class Queryable(PrivateTable):
         statistic = Count(cells, layout, share_of=(block or len(cells)) if normalize else 0)
         what = "proportions" if normalize else "value_counts"
         columns = tuple(
-            Operand(by) if name is None else operand(name, by)
+            Operand(Column(by)) if name is None else operand(name, by)
             for name, by in zip(names, cells.by, strict=True)
         )
         options = (("cells", cells.described),)

@@ -135,9 +135,11 @@ def _since(db: sqlite3.Connection, start: int) -> tuple[str, dict[tuple[str, str
             counted = json.loads(text)["spent"]
         elif kind == "charge":
             body = json.loads(text)
-            sums = charged.setdefault((body["source"], json.dumps(body["path"])), [Fraction(0)] * 3)
-            for i, told in enumerate(body["loss"]):
-                sums[i] += exact(told)
+            others = [(name, path) for name, _, path in body.get("others", ())]
+            for source, path in [(body["source"], body["path"]), *others]:
+                sums = charged.setdefault((source, json.dumps(path)), [Fraction(0)] * 3)
+                for i, told in enumerate(body["loss"]):
+                    sums[i] += exact(told)
     return counted, charged
 
 

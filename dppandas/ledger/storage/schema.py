@@ -15,13 +15,15 @@ from ...privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from ...privacy.accounting.measures import Measure, PrivacyBudget
 from ...privacy.sampling import entropy
 from ..earlier_questions import earlier
+from ..questions import Question
+from ..stated_errors import StatedError
 from . import chain, log
 from .chain import one
 from .connections import APPLICATION
 from .store import Caveats, Entry, Registered
 
 #: The schema that is written.
-VERSION = 4
+VERSION = 5
 #: Files of this schema or a later one can be read as they are.
 READABLE = 2
 #: Files of this schema or a later one have leases.
@@ -162,28 +164,34 @@ _AS_THEY_ARE = (
     "time", "source", "version", "unit", "lineage", "mechanism", "scale", "error", "cell", "key",
     "kernel",
 )  # fmt: skip
+#: Those that are left out where they are empty, as in all charges of older schemas.
+_IF_SAID = ("program", "asker", "request", "draw_id")
 
 
 def charge_body(entry: Entry) -> dict[str, Any]:
     """What the event of a charge says, for JSON; `entry_of` reads it."""
     said = {name: getattr(entry, name) for name in _AS_THEY_ARE}
-    if entry.program:  # left out elsewhere: charges read as those of ledgers without programs
-        said["program"] = entry.program
-    return {
-        **said,
-        "query": entry.what.text,
-        "loss": _loss_texts(entry.loss),
-        "path": list(entry.path),
-    }
+    said |= {name: value for name in _IF_SAID if (value := getattr(entry, name))}
+    if entry.others:
+        said["others"] = [[name, version, list(path)] for name, version, path in entry.others]
+    said["question"], said["loss"] = entry.what.to_json(), _loss_texts(entry.loss)
+    return {**said, "path": list(entry.path)}
 
 
-def entry_of(number: int, body: dict[str, Any], status: str, released_error: str = "") -> Entry:
-    """The entry of a `charge_body`, with its outcome."""
+def entry_of(
+    number: int, body: dict[str, Any], status: str, released_error: StatedError | str = ""
+) -> Entry:
+    """The entry of a `charge_body`, with its outcome. Up to schema 4 a charge had a sentence in the
+    place of its question."""
     said: dict[str, Any] = {name: body[name] for name in _AS_THEY_ARE}
+    said |= {name: body.get(name, "") for name in _IF_SAID}
+    is_data = "question" in body
+    what = Question.from_json(body["question"]) if is_data else earlier(body["query"])
+    others = tuple((name, version, _path(path)) for name, version, path in body.get("others", ()))
     loss, path = _loss(*body["loss"]), _path(body["path"])
     return Entry(
-        number=number, what=earlier(body["query"]), loss=loss, path=path, status=status,
-        released_error=released_error, program=body.get("program", ""), **said,
+        number=number, what=what, loss=loss, path=path, status=status,
+        released_error=released_error, others=others, **said,
     )  # fmt: skip
 
 
@@ -191,14 +199,19 @@ def entries(db: sqlite3.Connection, where: str = "", *values: Any) -> list[Entry
     """The charges that meet a condition, each with its outcome if it has one."""
     rows = db.execute(
         "SELECT c.release, c.body, json_extract(o.body, '$.status'), "
-        "json_extract(o.body, '$.error') FROM events c "
+        "json_extract(o.body, '$.error'), json_type(o.body, '$.error') FROM events c "
         "LEFT JOIN events o ON o.kind = 'outcome' AND o.release = c.release "
         f"WHERE c.kind = 'charge' {where} ORDER BY c.release", values,
     )  # fmt: skip
     return [
-        entry_of(number, json.loads(body), status or "charged", told or "")
-        for number, body, status, told in rows
+        entry_of(number, json.loads(body), status or "charged", _error(told, kind))
+        for number, body, status, told, kind in rows
     ]
+
+
+def _error(told: str | None, kind: str | None) -> StatedError | str:
+    """The error of an outcome: numbers, a sentence up to schema 4, or nothing."""
+    return StatedError.from_json(json.loads(told or "")) if kind == "object" else told or ""
 
 
 def source(db: sqlite3.Connection, name: str) -> Registered | None:
@@ -243,7 +256,8 @@ def migrate(db: sqlite3.Connection, version: int) -> None:
 
     Schema 1 had no table of what is spent: each charge added up all before it. Schema 2 had no
     leases, and never recorded a count. Schema 3 had no mark of the log (see `log`), no accepted
-    loss, and no note of data that weren't compared.
+    loss, and no note of data that weren't compared. Schema 4 kept sentences in the place of
+    questions and errors; what it has charged stays as it is.
     """
     if version < 2:
         db.execute(_SPENDING)

@@ -24,6 +24,7 @@ from ...privacy.accounting.composition import ParallelComposition
 from ...privacy.accounting.losses import Loss
 from ...privacy.accounting.measures import PrivacyBudget
 from .. import canonical
+from ..stated_errors import StatedError
 from . import chain, ends, schema
 from .chain import one
 from .connections import Connected, Connection
@@ -36,8 +37,10 @@ _PAGE = "AND c.release > ? AND c.release <= ?"
 _KEPT = "FROM events WHERE kind = 'outcome' AND key = ?"
 _CHARGE = "SELECT body FROM events WHERE kind = 'charge' AND release = ?"
 _CHARGES = (
-    "SELECT count(*) FROM events WHERE kind = 'charge' "
-    "AND json_extract(body, '$.source') = ? AND json_extract(body, '$.version') IS ?"
+    "SELECT count(*) FROM events WHERE kind = 'charge' AND "
+    "(json_extract(body, '$.source') = ?1 AND json_extract(body, '$.version') IS ?2 "
+    "OR EXISTS (SELECT 1 FROM json_each(body, '$.others') WHERE json_extract(value, '$[0]') = ?1 "
+    "AND json_extract(value, '$[1]') IS ?2))"
 )
 _SETTLED = "SELECT count(*) FROM events WHERE kind = 'outcome' AND release = ?"
 #: Up to schema 2 the n-th outcome of a key was its n-th draw; since then each says which it is.
@@ -81,13 +84,13 @@ class SqliteStore(Connected):
             if claim is not None:
                 _lease(db, entries, claim)
             before = self._spending_of(db)
-            after = before.plus(((each.source, each.path), each.loss) for each in drafts)
+            after = before.plus(charge for each in drafts for charge in each.charges)
             check(before.total, after.total)
             for entry in entries:
                 chain.append(db, "charge", schema.charge_body(entry), entry.number, None)
             self._append_not_compared(db, entries)
             self._known = _last_charge(db), after
-            changed = {(e.source, e.path): after.losses[e.source, e.path] for e in entries}
+            changed = {place: after.losses[place] for e in entries for place, _ in e.charges}
             db.executemany(schema.PUT, schema.spent_rows(changed))
             if (first - 1) // chain.EVERY != (first - 1 + len(entries)) // chain.EVERY:
                 self._refuse_unfollowed(db)  # or the count would vouch for an edit
@@ -111,7 +114,7 @@ class SqliteStore(Connected):
 
     def settle(
         self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
-        released_error: str = "",
+        released_error: StatedError | None = None,
     ) -> int | None:  # fmt: skip
         def settled(db: Connection) -> int | None:
             key = json.loads(one(db, _CHARGE, number))["key"] or None
@@ -120,8 +123,8 @@ class SqliteStore(Connected):
             if leased and key and lease is None:
                 return None
             said: dict[str, Any] = {"status": status, "answer": None}
-            if released_error:
-                said["error"] = released_error
+            if released_error is not None:
+                said["error"] = released_error.to_json()
             if noisy is not None and key:
                 # an answer with a label that text can't give back is not kept
                 with suppress(canonical.NoCanonicalText):
@@ -202,7 +205,7 @@ class SqliteStore(Connected):
 
     def _append_not_compared(self, db: Connection, entries: Sequence[Entry]) -> None:
         """Note, once, that nobody compared the data of these charges with those before them."""
-        for source, version in {(e.source, e.version) for e in entries} & self._not_compared:
+        for source, version in _versions(entries) & self._not_compared:
             body = {"source": source, "version": version}
             if (source, version or "") not in schema.caveats(db).not_compared:
                 chain.append(db, "uncompared", body, None, source)
@@ -298,6 +301,11 @@ class SqliteStore(Connected):
             )
         else:
             schema.create(db, terms)
+
+
+def _versions(entries: Sequence[Entry]) -> set[tuple[str, str | None]]:
+    """The sources that are charged, with their versions."""
+    return {pair for e in entries for pair in [(e.source, e.version), *(o[:2] for o in e.others)]}
 
 
 # --- releases, leases and draws -------------------------------------------------------------------

@@ -12,11 +12,15 @@ from pathlib import Path as File
 from typing import Any, NamedTuple, Protocol
 
 from ...errors import ReleaseFailed, WorkerProcessError
-from ...privacy.accounting.composition import ParallelComposition, Path
+from ...privacy.accounting.composition import ParallelComposition, Path, Place
 from ...privacy.accounting.losses import Epsilon, Loss
 from .. import marimo
 from ..questions import Question, threshold_in_words
+from ..stated_errors import StatedError
 from .leases import Claim, Taken
+
+#: States of answers, by the outcomes that are kept.
+_STATES = {"charged": "computing", "released": "answered", "replayed": "answered"}
 
 
 class Entry(NamedTuple):
@@ -38,13 +42,29 @@ class Entry(NamedTuple):
     path: Path = ()  # which part of the source it reads, from the outermost partition inwards
     key: str = ""  # shared by equal queries; "" where each draws and pays for itself
     kernel: str = ""  # the process that charged it
-    released_error: str = ""  # the error as answered; "" where unknown
+    released_error: StatedError | str = ""  # as answered; a text in older ledgers, "" if unknown
     program: str = ""  # shared by consecutive charges of one call; "" where it made only one
+    asker: str = ""  # who asked; "" for the user of the process
+    request: str = ""  # a random id that all charges of one purchase share
+    draw_id: str = ""  # a random id of its draw
+    others: tuple[tuple[str, str | None, Path], ...] = ()  # more sources, versions and paths
 
     @property
     def known_error(self) -> str:
         """The error at 95 %: as answered, else as public facts predicted it."""
-        return threshold_in_words(self.released_error or self.error)
+        return threshold_in_words(str(self.released_error) or self.error)
+
+    @property
+    def charges(self) -> list[tuple[Place, Loss]]:
+        """Where its loss counts: in full for each of its sources."""
+        more = [(source, path) for source, _, path in self.others]
+        return [(place, self.loss) for place in [(self.source, self.path), *more]]
+
+    @property
+    def state(self) -> str:
+        """What became of its answer: "answered", "failed", "interrupted", or "computing" as long
+        as there is no outcome. A process that was killed leaves none."""
+        return _STATES.get(self.status, self.status)
 
     @property
     def epsilon(self) -> Epsilon:
@@ -123,7 +143,7 @@ class Store(Protocol):
 
     def settle(
         self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
-        released_error: str = "",
+        released_error: StatedError | None = None,
     ) -> int | None:  # fmt: skip
         """Note the outcome of a charge; the charge itself never changes. What was released is kept
         for its key. Returns which draw of its query this is, from 1; 0 if it isn't kept.
@@ -237,7 +257,7 @@ class MemoryStore:
                     raise Taken(key, wanted)
                 if key:
                     leases[key, wanted or self._next_draw(key, leases)] = entry.number, claim
-        after = self._spending.plus(((each.source, each.path), each.loss) for each in entries)
+        after = self._spending.plus(charge for each in entries for charge in each.charges)
         check(self._spending.total, after.total)
         self._spending = after  # first, so that an interrupt here can only count too much
         self._entries += entries
@@ -258,20 +278,22 @@ class MemoryStore:
 
     def settle(
         self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
-        released_error: str = "",
+        released_error: StatedError | None = None,
     ) -> int | None:  # fmt: skip
         with self._lock: return self._settled(number, status, noisy, leased, released_error)  # noqa: E701  # fmt: skip
 
     def _settled(
         self, number: int, status: str, noisy: Sequence[Any] | None, leased: bool,
-        released_error: str,
+        released_error: StatedError | None,
     ) -> int | None:  # fmt: skip
         entry = self._entries[number - 1]
         refuse_second(number, entry.status != "charged")
         draw = next((draw for (_, draw), lease in self._leases.items() if lease[0] == number), 0)
         if leased and entry.key and not draw:
             return None
-        self._entries[number - 1] = entry._replace(status=status, released_error=released_error)
+        self._entries[number - 1] = entry._replace(
+            status=status, released_error=released_error or ""
+        )
         kept = 0
         if noisy is not None and entry.key:
             kept = draw or self._next_draw(entry.key)
@@ -291,7 +313,10 @@ class MemoryStore:
         return self._sources.get(name)
 
     def charges_of(self, source: str, version: str | None) -> int:
-        return sum((e.source, e.version) == (source, version) for e in self._entries)
+        return sum(
+            (source, version) in [(e.source, e.version), *(other[:2] for other in e.others)]
+            for e in self._entries
+        )
 
     def note_not_compared(self, source: str, version: str | None) -> None:
         """Data in memory are compared by `protect` itself."""

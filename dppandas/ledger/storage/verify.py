@@ -21,6 +21,7 @@ from ...privacy.accounting.composition import ParallelComposition, Place, first_
 from ...privacy.accounting.losses import Loss
 from ...privacy.accounting.measures import PrivacyBudget
 from .. import canonical
+from ..stated_errors import StatedError
 from . import chain, connections, log, schema
 from .paths import checked_path, is_shared, stamp
 from .store import MISSING, NO_CAVEATS, Caveats, Entry, lost_log
@@ -28,7 +29,7 @@ from .store import MISSING, NO_CAVEATS, Caveats, Entry, lost_log
 #: What reading something that dppandas didn't write may raise.
 _UNREADABLE = (*chain.UNREADABLE, AttributeError)
 #: The possible outcomes of a charge.
-OUTCOMES = ("released", "failed", "recorded")
+OUTCOMES = ("released", "failed", "interrupted", "recorded")
 #: As many deviations are shown.
 SHOWN = 50
 
@@ -71,7 +72,8 @@ class Verdict:
     @property
     def spent(self) -> Loss:
         """What the charges cost together."""
-        return ParallelComposition().plus(map(_charge, self._entries)).total
+        charges = (charge for entry in self._entries for charge in entry.charges)
+        return ParallelComposition().plus(charges).total
 
     @property
     def may_lack_charges(self) -> bool:
@@ -272,7 +274,8 @@ class _Reader:
         self.last = entry.number
         self.charges[entry.number] = entry
         self.charged_by[entry.number] = number
-        self.running.add(*_charge(entry))
+        for charge in entry.charges:
+            self.running.add(*charge)
         _unless(key is None, "a charge is filed under a key")
         _unless(_is_loss(entry.loss), f"its loss is negative: {entry.loss}")
         _unless(release == expected, f"it is release {release}, and should be {expected}")
@@ -285,7 +288,10 @@ class _Reader:
         _unless(release not in self.outcomes, f"release {release} has an outcome already")
         self.outcomes.add(entry.number)
         _unless(status in OUTCOMES, f"{quoted(status)} isn't an outcome of a charge")
-        _unless(isinstance(body.get("error", ""), str), "its error isn't a string")
+        error = body.get("error", "")
+        _unless(isinstance(error, str | dict), "its error is neither numbers nor a string")
+        if isinstance(error, dict):
+            StatedError.from_json(error)
         _unless((key is None) == (kept is None), "it keeps an answer without its key, or a key")
         if key is not None:
             _unless(key == entry.key, f"it keeps an answer to another query than release {release}")
@@ -325,11 +331,12 @@ class _Reader:
         if not self.is_whole:
             self.note(None, "what is spent isn't known, because not every charge can be read")
             return
-        charges = [_charge(entry) for entry in self.charges.values()]
+        numbered = [(n, charge) for n, entry in self.charges.items() for charge in entry.charges]
+        charges = [charge for _, charge in numbered]
         limit = None if self.terms is None else self.terms.limit
         beyond = None if limit is None else first_beyond(charges, limit)
         if beyond is not None:
-            release = [*self.charges][beyond]
+            release = numbered[beyond][0]
             spent = ParallelComposition().plus(charges[: beyond + 1]).total
             said = f"release {release} brings what is spent to {spent}, over the budget of {limit}"
             self.note(self.charged_by[release], said)
@@ -381,12 +388,15 @@ _TYPES: tuple[Any, ...] = int, str, int | None, str | None, str, str
 
 def _readable(entry: Entry) -> None:
     """Check the types, which JSON doesn't."""
+    parts = [part for (_, path), _ in entry.charges for part in path]
     said = (
         entry.source, entry.lineage, entry.what.text, entry.mechanism, entry.scale, entry.error,
-        entry.unit, entry.key, entry.kernel, entry.version or "",
-        *(p.partition for p in entry.path), *(p.key for p in entry.path),
+        entry.unit, entry.key, entry.kernel, entry.version or "", entry.program, entry.asker,
+        entry.request, entry.draw_id, *(name for name, _, _ in entry.others),
+        *(version or "" for _, version, _ in entry.others), *(p.partition for p in parts),
+        *(p.key for p in parts),
     )  # fmt: skip
-    whole = [0 if entry.cell is None else entry.cell, *(p.rows for p in entry.path)]
+    whole = [0 if entry.cell is None else entry.cell, *(p.rows for p in parts)]
     is_said = all(isinstance(each, str) for each in said)
     if not (is_said and all(type(each) is int for each in whole) and math.isfinite(entry.time)):
         raise TypeError
@@ -394,7 +404,3 @@ def _readable(entry: Entry) -> None:
 
 def _is_loss(loss: Loss) -> bool:
     return min(loss.epsilon, loss.delta, loss.rho) >= 0
-
-
-def _charge(entry: Entry) -> tuple[Place, Loss]:
-    return (entry.source, entry.path), entry.loss

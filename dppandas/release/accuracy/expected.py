@@ -11,12 +11,14 @@ import numpy as np
 import pandas as pd
 
 from ...errors import QueryError, quoted
+from ...ledger.stated_errors import StatedError, stated
 from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.mechanisms.base import Mechanism
 from ...privacy.mechanisms.selection import Selection
 from ...rows.values.vectors import NUMBERS
 from ...statistics import Statistic
 from ..query import Query
+from . import units
 
 CONFIDENCE = 0.95
 #: Beside every error: how sure it is, and that it counts the noise, not how few rows there are.
@@ -81,12 +83,21 @@ def in_words(
 
 
 def answered_error(
-    statistic: Statistic, mechanism: Mechanism, noisy: Sequence[Any], before: str
-) -> str:
-    """The error at 95 % of the released answer; if unknown, the one expected before."""
+    query: Query, mechanism: Mechanism, noisy: Sequence[Any], scale: Any
+) -> StatedError | None:
+    """The error at 95 % of the released answer; None where the one expected before is known."""
+    statistic = query.statistic
     if isinstance(mechanism, Selection):
-        return before
-    return statistic.errors.answered_at(noisy, mechanism, CONFIDENCE, before)
+        return None
+    model = statistic.errors
+    errors = model.answered_errors(noisy, mechanism, CONFIDENCE)
+    if errors is None:
+        return None
+    in_units = units.unit_of_each(statistic, query.source.schema, len(errors))
+    return stated(
+        model.typed_errors(errors), in_units, model.asked_columns, model.figures, scale,
+        CONFIDENCE, model.each,
+    )  # fmt: skip
 
 
 def with_error(value: Any, error: Any) -> str:

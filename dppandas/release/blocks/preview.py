@@ -98,7 +98,7 @@ class Preview:
         status = "replayed" if is_free else "new"
         error = expected.in_words(query.statistic, mechanism, self._rows)
         self._entries.append(draft._replace(loss=loss, status=status, error=error))
-        account.after = account.after.plus([((draft.source, draft.path), loss)])
+        account.after = account.after.plus((place, loss) for place, _ in draft.charges)
         if before is not None:
             return record(before)
         self._is_blank = True

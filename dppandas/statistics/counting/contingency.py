@@ -86,8 +86,10 @@ class ContingencyErrors(CountErrors):
     def possible(self, entry: int) -> Interval | None:
         return (0, 1) if self.of.share else (0, math.inf)
 
-    def answered_at(self, noisy: Sequence[Any], law: Any, confidence: float, before: str) -> str:
-        return super().answered_at(noisy, law, confidence, before) if self.of.share else before
+    def answered_errors(
+        self, noisy: Sequence[Any], law: Any, confidence: float
+    ) -> list[float] | None:
+        return super().answered_errors(noisy, law, confidence) if self.of.share else None
 
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
         if self.of.share or not self.of.margins:

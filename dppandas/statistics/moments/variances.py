@@ -171,6 +171,7 @@ class Variance(Clipped):
 
 class MomentsErrors(VarianceErrors):
     of: Moments
+    figures: ClassVar = ("count", "mean", "std")
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
         counts: list[Interval] = []
@@ -208,7 +209,7 @@ class MomentsErrors(VarianceErrors):
         width, said = len(names), []
         for column in range(width):
             three = (spread(pairs[column + row * width :: 3 * width]) for row in range(3))
-            words = zip(("count", "mean", "std"), three, strict=True)
+            words = zip(self.figures, three, strict=True)
             said.append(", ".join(f"{word} {each}" for word, each in words if each))
         if width == 1:
             return said[0]

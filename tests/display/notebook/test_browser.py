@@ -313,7 +313,7 @@ def test_a_long_scan_of_files_tells_how_far_it_is_and_can_be_stopped(
         book.picture("lab-stopped")
         book.run(2)
         book.sees("1 of ε = 2 left")
-        assert book.text().count("(charged, no answer)") == 1
+        assert book.text().count("(interrupted, no answer)") == 1
 
 
 def _api(address: str, path: str, method: str = "GET") -> Any:

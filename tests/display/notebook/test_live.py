@@ -498,7 +498,7 @@ def test_a_live_ledger_opens_programs_by_a_button_that_keeps_the_focus() -> None
     p.query("a > 1").count(epsilon=1)
     view.update()
     assert pages._table.value.count("<li") == 2, "an update leaves them open"
-    assert 'title="count, mean, std of a"' in pages._table.value
+    assert 'title="count, mean, std of a; ' in pages._table.value
 
 
 def test_the_question_in_words_has_all_its_terms_on_hover() -> None:
@@ -670,7 +670,7 @@ def test_the_code_is_shown_where_it_asks_just_that() -> None:
     assert not [each for each in found if "clip" in each or "_1" in each]
     for each in found:  # the same questions: answered again, or of sources not asked yet
         eval(each, dict(names))
-    asked = {entry.what for entry in dp.ledger()._charges()[count:]}
+    asked = {entry.what.text for entry in dp.ledger()._charges()[count:]}
     assert not [w for w in asked if "clip" in w]
     (kept,) = [each for each in found if ".query(" in each]
     assert eval(kept, dict(names)) is not None

@@ -285,7 +285,7 @@ def test_an_interrupt_in_the_scan_frees_the_lease(running: Any, monkeypatch: Any
         with pytest.raises(KeyboardInterrupt):
             p.count(epsilon=1)
     assert isinstance(elsewhere(lambda: p.count(epsilon=1)), int)
-    assert [e.status for e in running.ledger._charges()] == ["charged", "released"]
+    assert [e.status for e in running.ledger._charges()] == ["interrupted", "released"]
 
 
 def test_a_second_interrupt_frees_the_lease_too(tmp_path: Path, monkeypatch: Any) -> None:

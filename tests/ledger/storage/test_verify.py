@@ -214,7 +214,10 @@ FORGED: dict[str, tuple[Tampering, str]] = {
         "event 13: what it says was spent doesn't follow from the charges before it"),
     "an unknown kind": (update("kind = 'refund'", 4), "event 4: 'refund' isn't a kind of event"),
     "a charge of other types": (
-        says(5, query=3), "event 5: what it says of the charge can't be read"),
+        says(5, question=3), "event 5: what it says of the charge can't be read"),
+    "a question of other types": (
+        says(5, question={"verb": ["count", "", "", "", []], "where": 3}),
+        "event 5: what it says of the charge can't be read"),
     "a charge at no time": (
         says(5, time=float("nan")), "event 5: what it says of the charge can't be"),
 }  # fmt: skip

@@ -107,7 +107,7 @@ def test_a_ledger_without_errors_as_answered_is_read(tmp_path: Path, monkeypatch
     file = tmp_path / "old.ledger"
     dp.session(epsilon=2, store=file)
     with monkeypatch.context() as older:  # which told nothing in an outcome
-        older.setattr("dppandas.release.accuracy.expected.answered_error", lambda *_: "")
+        older.setattr("dppandas.release.accuracy.expected.answered_error", lambda *_: None)
         mean = shop()["income"].mean(epsilon=0.1)
     dp.reset()
     with contextlib.closing(sqlite3.connect(file)) as db:
@@ -129,7 +129,7 @@ def test_an_error_that_is_no_text_deviates(tmp_path: Path) -> None:
     shop()["income"].mean(epsilon=0.1)
     dp.reset()
     change(file, "UPDATE events SET body = json_set(body, '$.error', 5) WHERE kind = 'outcome'")
-    assert any("its error isn't a string" in str(d) for d in verified(file).deviations)
+    assert any("neither numbers nor a string" in str(d) for d in verified(file).deviations)
 
 
 def test_what_has_no_answer_tells_what_was_expected() -> None:

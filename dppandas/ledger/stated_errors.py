@@ -1,0 +1,120 @@
+"""The error of an answer as a ledger keeps it: numbers, of which a sentence is made when read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from ..rows.figures import LISTED, by_name, spread
+
+#: The unit of half widths that are durations, which are whole numbers of nanoseconds.
+DURATION = "ns"
+
+
+class HalfWidths(NamedTuple):
+    """Of one column, or of one figure of it: how far each number may be off, in order; one if all
+    have the same, None for one that isn't known."""
+
+    column: str
+    figure: str  # as in "mean" of a description; "" elsewhere
+    unit: str  # as in "rows", "ranks", or the name of a column for its own unit
+    each: tuple[float | None, ...]
+
+    @property
+    def words(self) -> str:
+        """The range, from the smallest to the largest."""
+        known = [each for each in self.each if each is not None]
+        is_time = self.unit == DURATION
+        return spread([(each, pd.Timedelta(each) if is_time else each) for each in known])
+
+
+@dataclass(frozen=True)
+class StatedError:
+    """Half widths of the intervals around an answer, by column and figure. With the confidence all
+    hold simultaneously, or each by itself."""
+
+    widths: tuple[HalfWidths, ...]
+    scale: tuple[float, ...]  # of the noise, one for all columns or one for each
+    confidence: float
+    is_each: bool = False
+
+    def __str__(self) -> str:
+        """In words: "± 30", "± 12 to 30", "age ± 2, income ± 221"."""
+        figures = len({each.figure for each in self.widths})
+        if figures > 1:
+            return self._described(figures)
+        said = [each.words for each in self.widths]
+        ranks = "ranks" if self.widths[0].unit == "ranks" else ""
+        words = by_name([each.column for each in self.widths], said, ranks) if all(said) else ""
+        return f"each {words}" if self.is_each and words else words
+
+    def _described(self, figures: int) -> str:
+        """The errors of count, mean and deviation for each column."""
+        columns = [self.widths[at : at + figures] for at in range(0, len(self.widths), figures)]
+        names, said = [of[0].column for of in columns], [
+            ", ".join(f"{each.figure} {each.words}" for each in of if each.words) for of in columns
+        ]  # fmt: skip
+        if len(names) == 1:
+            return said[0]
+        more = f"; … ({len(names)} columns)" if len(names) > LISTED else ""
+        pairs = zip(names[:LISTED], said[:LISTED], strict=True)
+        return "; ".join(f"{name}: {each}" for name, each in pairs) + more
+
+    def to_json(self) -> dict[str, Any]:
+        """In the types of JSON, for `from_json`."""
+        widths = [[*each[:3], list(each.each)] for each in self.widths]
+        said = {"half_widths": widths, "scale": list(self.scale), "confidence": self.confidence}
+        return {**said, "each": True} if self.is_each else said
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> StatedError:
+        """The error that `to_json` was called on. Raises what reading something else raises."""
+        widths = [
+            HalfWidths(str(column), str(figure), str(unit), tuple(map(_number, each)))
+            for column, figure, unit, each in said["half_widths"]
+        ]
+        if not widths:
+            raise ValueError("an error without half widths")
+        scale = tuple(float(each) for each in said["scale"])
+        return cls(tuple(widths), scale, float(said["confidence"]), bool(said.get("each")))
+
+
+def stated(
+    errors: Sequence[Any], units: Sequence[str], names: Sequence[Any], figures: Sequence[str],
+    scale: Any, confidence: float, is_each: bool,
+) -> StatedError | None:  # fmt: skip
+    """The errors of all numbers, in which columns alternate and then figures; None if none is
+    known."""
+    if not errors:
+        return None
+    width, widths = len(names), []
+    for column, name in enumerate(names):
+        for row, figure in enumerate(figures):
+            first = column + row * width
+            unit = DURATION if isinstance(errors[first], pd.Timedelta) else units[first]
+            own = [_plain(error) for error in errors[first :: width * len(figures)]]
+            same = own[:1] if len(set(own)) == 1 else own
+            widths.append(HalfWidths("" if name is None else str(name), figure, unit, tuple(same)))
+    scales = scale.values() if isinstance(scale, dict) else [scale]
+    numbers = tuple(float(_plain(each) or 0) for each in scales)
+    is_known = any(each for of in widths for each in of.each)
+    return StatedError(tuple(widths), numbers, confidence, is_each) if is_known else None
+
+
+def _plain(value: Any) -> float | None:
+    """A number, of a duration its nanoseconds; None for one that isn't known."""
+    if isinstance(value, pd.Timedelta):
+        return int(value.as_unit("ns").value)
+    if not math.isfinite(value):
+        return None
+    return int(value) if isinstance(value, int) else float(value)
+
+
+def _number(said: Any) -> float | None:
+    if said is not None and (isinstance(said, bool) or not isinstance(said, int | float)):
+        raise TypeError("a half width that is no number")
+    return said

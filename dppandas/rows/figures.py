@@ -1,0 +1,44 @@
+"""Numbers and errors for people."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+#: How many columns a text names.
+LISTED = 4
+
+
+def format_number(value: float) -> str:
+    """A number for people: with thousands separators, and fractions to four significant digits."""
+    if value != value or math.isinf(value):
+        return str(value)
+    if isinstance(value, int) or value == int(value) or abs(value) >= 1000:
+        return f"{round(value):,}"
+    return f"{value:.4g}"
+
+
+def spread(errors: Sequence[tuple[float, Any]]) -> str:
+    """The range of errors, given with what they mean: "± 3", or "± 3 to 5"; "" if none is known."""
+    known = sorted((pair for pair in errors if 0 < pair[0] < math.inf), key=operator.itemgetter(0))
+    if not known:
+        return ""
+    least, most = (format_value(told) for _, told in (known[0], known[-1]))
+    return f"± {most}" if least == most else f"± {least} to {most}"
+
+
+def format_value(value: Any) -> str:
+    """A number in short form; a time, a duration, a text or None as it prints."""
+    return format_number(value) if isinstance(value, int | float) else str(value)
+
+
+def by_name(names: Sequence[Any], said: Sequence[str], of: str = "") -> str:
+    """A text for each column by name; once if it is the same for all, and shortened for many."""
+    of = of and f" {of}"
+    if len({*said}) == 1:
+        return said[0] + of
+    more = f", … ({len(said)} columns)" if len(said) > LISTED else ""
+    pairs = zip(map(str, names[:LISTED]), said[:LISTED], strict=True)
+    return ", ".join(f"{name} {each}{of}" for name, each in pairs) + more
