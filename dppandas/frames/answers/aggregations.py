@@ -298,6 +298,12 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         """
         return self._variance("std", ddof, bounds)
 
+    @typing.overload
+    def sem(self, ddof: int = 1, *, bounds: object = None) -> Unreleased[Measured]: ...
+    @typing.overload
+    def sem(
+        self, ddof: int = 1, *, bounds: object = None, **ways: Unpack[AskOptions]
+    ) -> Measured: ...
     @release_method
     def sem(self, ddof: int = 1, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
         """The standard error of the mean of the values, clipped to bounds: `std` over the root of
