@@ -42,14 +42,12 @@ class Claim:
     def __exit__(self, *raised: object) -> None:
         self._is_open = False
         try:
-            self._end()
+            while self._ends:
+                self._ends[-1]()
+                self._ends.pop()
         finally:
-            self._end()  # the rest, if an interrupt came in between
-
-    def _end(self) -> None:
-        while self._ends:
-            self._ends[-1]()
-            self._ends.pop()
+            if self._ends:  # an interrupt came in between
+                self.__exit__()
 
     def at_end(self, end: Callable[[], Any]) -> None:
         """Call this when the block has ended."""
