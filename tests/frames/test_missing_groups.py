@@ -43,7 +43,13 @@ def test_answers_are_pandas_own_with_a_last_group_for_missing() -> None:
             answer = getattr(groups["age"], name)(epsilon=50)
             assert answer.index.equals(plain.size().index)
             expected = getattr(plain["age"], name)()
-            assert (answer - expected).abs().max() < max(1, 0.01 * expected.abs().max())
+            if name == "median":  # 500 equal values: another one is drawn once in e^1000
+                assert (answer - expected).abs().max() < 1
+            else:
+                ends = dp.intervals(answer, 1 - 1e-9)
+                assert (ends["low"].to_numpy() <= expected.to_numpy()).all()
+                assert (ends["high"].to_numpy() >= expected.to_numpy()).all()
+                assert (ends["high"] - ends["low"]).max() < 0.1 * plain["age"].sum().max()
     several = groups["age"].agg(["count", "mean"], epsilon=60)
     assert several.loc[several.index.isna(), "mean"].round().tolist() == [10.0]
     assert len(groups["age"].describe(epsilon=60)) == 3
