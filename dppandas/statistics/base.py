@@ -96,6 +96,7 @@ class Statistic(ABC):
             REGISTRY.append(cls)
 
     @property
+    @_once
     def errors(self) -> ErrorModel:
         """Its errors: before the release, after it, and in words."""
         return self.error_model(self)
