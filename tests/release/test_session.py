@@ -301,7 +301,7 @@ class TestLedger:
         assert frame["source"].tolist() == ["unnamed", "people", "people"]
         assert frame["lineage"].tolist() == ["asserted", "verified", "asserted"]
         assert frame["query"].tolist() == [
-            "count", "value_counts of age (2 keys) where age > 20",
+            "count", "value_counts of age (2 keys) where age > 20; keys 30, 40",
             "idxmax of sum of True of age, income, id",
         ]  # fmt: skip
         assert frame["epsilon"].tolist() == [0.1, 1 / 3, 1.0]
