@@ -288,9 +288,9 @@ def _answered(
     )
 
 
-#: Said of an error whose words are unknown.
 #: How many charges other processes and threads may add between a charge and the look at it.
 _MEANWHILE = 100
+#: Said of an error whose words are unknown.
 _HIDDEN = "The cause is not shown, because it could quote data."
 
 

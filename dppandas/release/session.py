@@ -222,8 +222,8 @@ def session(
     epsilon : the limit on Σε over all releases from all sources: a positive number or string,
         kept as the exact decimal that it prints. Without it, the running session is returned; if
         there is none, one without limit is started.
-    delta : with epsilon, the limit on Σδ, for releases that need a δ (Gaussian noise, keys that
-        nobody declared): approximate differential privacy, by basic composition.
+    delta : with epsilon, the limit on Σδ, for releases that need a δ (Gaussian noise,
+        undeclared keys): approximate differential privacy, by basic composition.
     rho : instead of epsilon, the limit on Σρ of zero-concentrated differential privacy, in which
         many small releases cost less. ``delta`` is then the δ at which the whole budget is stated
         as an ε (`Session.epsilon`), and ``delta_releases`` is what thresholds may spend besides.

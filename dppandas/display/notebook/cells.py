@@ -16,9 +16,8 @@ class Cells:
 
     def _loading(self) -> object:
         """The cell that loads the extension, which began before anybody could hear of it."""
-        parent: dict[str, Any] = getattr(
-            self._shell, "get_parent", dict
-        )()  # what a front end asked of its kernel
+        # what a front end asked of its kernel
+        parent: dict[str, Any] = getattr(self._shell, "get_parent", dict)()
         history = getattr(self._shell, "history_manager", None)
         texts = getattr(history, "input_hist_raw", ())
         number = self._shell.displayhook.prompt_count

@@ -96,11 +96,8 @@ class DpMagics(Magics):
 def _arguments(line: str) -> tuple[list[str], dict[str, Any]]:
     """What a line gives to `session`, which notes that it was refused if it can't be had."""
     words = shlex.shlex(line, posix=True)
-    words.whitespace_split, words.escape, words.commenters = (
-        True,
-        "",
-        "",
-    )  # a file may have any name
+    words.whitespace_split = True
+    words.escape = words.commenters = ""  # a file may have any name
     values: list[str] = []
     named: dict[str, Any] = {}
     try:
@@ -111,9 +108,8 @@ def _arguments(line: str) -> tuple[list[str], dict[str, Any]]:
             elif name in named:
                 return [line], {}  # which is no ε
             else:
-                named[name] = (
-                    FLAGS.get(value, value) if name in ("strict", "experimental") else value
-                )
+                is_flag = name in ("strict", "experimental")
+                named[name] = FLAGS.get(value, value) if is_flag else value
     except ValueError:  # a quote isn't closed
         return [line], {}
     return values, named

@@ -20,7 +20,7 @@ from ...errors import MissingArgument, QueryError, is_one_of, quoted
 from ...rows import expressions
 from ...rows.expressions import Expression, Literal
 from ...rows.facts.bounds import Bounds, Grid, Ticks
-from ...rows.facts.keys import Keys
+from ...rows.facts.keys import Keys, object_index
 from ...rows.facts.units import whole_number
 from ...rows.plain_values import refuse_private
 from ...rows.values.vectors import NUMBERS
@@ -180,10 +180,9 @@ def with_levels(
     ]
     named = [*shape.index.names, None]
     try:
-        both = pd.MultiIndex.from_tuples(pairs, names=named)
-    except UnicodeEncodeError:  # at half a letter, a lone surrogate
-        columns = [np.array(column, dtype=object) for column in zip(*pairs, strict=True)]
-        both = pd.MultiIndex.from_arrays([pd.Index(c, dtype=object) for c in columns], names=named)
+        both: pd.Index = pd.MultiIndex.from_tuples(pairs, names=named)
+    except UnicodeEncodeError:  # at half a letter
+        both = object_index(zip(*pairs, strict=True), named)
     return replace(shape, index=both)
 
 

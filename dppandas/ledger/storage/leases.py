@@ -45,9 +45,9 @@ class Claim:
             while self._ends:
                 self._ends[-1]()
                 self._ends.pop()
-        finally:
-            if self._ends:  # an interrupt came in between
-                self.__exit__()
+        finally:  # an interrupt may have come in between
+            while self._ends:
+                self._ends.pop()()
 
     def at_end(self, end: Callable[[], Any]) -> None:
         """Call this when the block has ended."""

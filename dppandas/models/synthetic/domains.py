@@ -17,7 +17,7 @@ from ...errors import MissingArgument, QueryError, quoted
 from ...frames.frame import PrivateFrame
 from ...rows.expressions import Column, Expression, agree
 from ...rows.facts.bounds import Bounds
-from ...rows.facts.keys import Keys, some_names
+from ...rows.facts.keys import Keys, object_index, some_names
 from ...rows.facts.spans import Span
 from ...rows.facts.units import whole_number
 
@@ -77,8 +77,8 @@ class Domain:
         for i, (keys, each) in enumerate(zip(self.keys, codes, strict=True)):
             try:
                 labels: pd.Index[Any] = pd.Index(list(keys.labels), tupleize_cols=False)
-            except UnicodeEncodeError:  # at half a letter, a lone surrogate
-                labels = pd.Index(list(keys.labels), dtype=object, tupleize_cols=False)
+            except UnicodeEncodeError:  # at half a letter
+                labels = object_index([keys.labels], [None])
             columns[i] = pd.Series(labels.take(each)).reset_index(drop=True)
         names: pd.Index[Any] = pd.Index(list(self.names), tupleize_cols=False)
         return pd.DataFrame(columns).set_axis(names, axis=1)

@@ -242,9 +242,9 @@ def preview(*, expected_rows: float | None = None) -> Preview:
     answered before, or earlier in the block, costs nothing.
 
     Results in the block have the type and shape of answers, so that the code can go on. Their
-    values are made up and mean nothing: ``dp.record(result).preview`` is True. Answers by labels
-    that nobody declared are empty. If the budget can't pay, nothing is raised: ``plan.missing``
-    says how much is missing.
+    values are made up and mean nothing: ``dp.record(result).preview`` is True. Answers by
+    undeclared labels are empty. If the budget can't pay, nothing is raised: ``plan.missing`` says
+    how much is missing.
 
     expected_rows : about how many rows each mean, variance, share or quantile is taken over (in a
         group: the rows of that group; for a weighted mean, the total weight), from public

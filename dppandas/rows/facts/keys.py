@@ -138,11 +138,7 @@ class Keys:
         try:
             return self._index(names)
         except UnicodeEncodeError:
-            columns = (list(self.column(i)) for i in range(self.width))
-            levels = [pd.Index(c, dtype=object, tupleize_cols=False) for c in columns]
-            if self.width > 1:
-                return pd.MultiIndex.from_arrays(levels, names=list(names))
-            return levels[0].rename(names[0])
+            return object_index(map(self.column, range(self.width)), names)
 
     def _index(self, names: Sequence[str]) -> pd.Index:
         if self.ordered:
@@ -168,6 +164,14 @@ class Keys:
             return pd.MultiIndex.from_arrays(each, names=list(names))
         flat: pd.Index = each[0].rename(names[0])
         return flat
+
+
+def object_index(columns: Iterable[Iterable[Any]], names: Sequence[Any]) -> pd.Index:
+    """An index of objects, which may be texts with a lone surrogate, half a letter."""
+    levels = [pd.Index(list(c), dtype=object, tupleize_cols=False) for c in columns]
+    if len(levels) > 1:
+        return pd.MultiIndex.from_arrays(levels, names=list(names))
+    return levels[0].rename(names[0])
 
 
 def _meanings(labels: Collection[Any]) -> Iterable[Any]:

@@ -310,6 +310,18 @@ def test_a_second_interrupt_frees_the_lease_too(tmp_path: Path, monkeypatch: Any
     assert isinstance(elsewhere(lambda: p.count(epsilon=1)), int)
 
 
+def test_an_end_that_always_fails_is_tried_again_once() -> None:
+    tried: list[str] = []
+
+    def fail() -> None:
+        tried.append("failed")
+        raise OSError("full")
+
+    with pytest.raises(OSError, match="full"), Claim([0]) as claim:
+        claim.at_end(fail)
+    assert tried == ["failed"] * 2
+
+
 @pytest.fixture
 def nobody_lives(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a system that can't tell who does."""
