@@ -155,7 +155,13 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
 
 
 @pytest.fixture(scope="session")
-def fair() -> pd.DataFrame:
+def survey() -> pd.DataFrame:
     """Fair's survey of 1978: 6,366 real respondents."""
     datasets: Any = pytest.importorskip("statsmodels.datasets")
     return datasets.fair.load_pandas().data
+
+
+@pytest.fixture
+def fair(survey: pd.DataFrame) -> pd.DataFrame:
+    """The survey, with attrs of its own: no test gets the token of another's source."""
+    return survey.copy(deep=False)

@@ -135,7 +135,7 @@ class Query:
     where: Expression | None
     statistic: Statistic
     asked: LossRequest
-    what: Question
+    what: Question = field(compare=False)  # its words, which the other fields decide
     select: int = 0  # how many labels to select; 0: release the numbers
     branches: int = 1  # how many rows one row of the source becomes
     path: Path = ()  # the branches that hold all its rows, where it is charged

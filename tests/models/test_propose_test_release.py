@@ -197,7 +197,8 @@ def test_the_value_is_told_from_the_threshold_on(frozen: Callable[[int], None]) 
     assert type(kept) is type(found) is dp.types.TestedValue
     assert repr(kept) == "TestedValue(released=False, value=None)"
     first, second = dp.ledger()._entries()
-    assert first._replace(number=second.number, time=second.time, cell=second.cell) == second
+    own = ("number", "time", "cell", "request", "draw_id")
+    assert first._replace(**{name: getattr(second, name) for name in own}) == second
     assert (first.loss.epsilon, first.loss.delta) == (1, Fraction(1, 10**6))
     assert first.lineage == "asserted, caller-scored"
     assert first.mechanism == "propose-test-release, told from 14"
