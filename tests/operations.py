@@ -704,7 +704,10 @@ RECORDS.append(Operation(
     stats.Variance,
     hostile=some_variance,
     law=DRAWN,
-    undecided={"std of columns": BY_ANSWER, "group std": BY_ANSWER, "std of times": DURATION},
+    undecided={
+        **dict.fromkeys(("std of columns", "group std", "sem", "group sem"), BY_ANSWER),
+        "std of times": DURATION,
+    },
     often=("var", "std of columns"),
     asked={
         "std of times": lambda p: p["when"].std(bounds=YEAR),

@@ -15,6 +15,7 @@ from ..rows.expressions import Cut, Expression, Measured
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import Keys
 from ..rows.facts.spans import TICKS, Ruler, Span
+from ..rows.figures import short
 from ..statistics import Cells
 from .ranges import bounds_of, range_of
 from .rowwise import edges_of
@@ -34,7 +35,7 @@ def binned(
     edges = edges_within(table, name, expression, bins, within)
     intervals = tuple(pd.IntervalIndex.from_breaks(edges, closed="left"))
     cut_up = Cut(expression, edges, intervals, right=False, include_highest=True)
-    said = f"{len(intervals)} bins in {edges[0]:g} to {edges[-1]:g}"
+    said = f"{len(intervals)} bins in {short(edges[0])} to {short(edges[-1])}"
     return Cells((cut_up,), Keys(intervals)), said
 
 

@@ -27,6 +27,7 @@ from ..release.wording import operand, verb_of
 from ..rows.expressions import Expression, Outside
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import Keys
+from ..rows.figures import short
 from ..statistics import Cells, Count, Covariance, Layout, SmoothQuantile, TrimmedMean
 from ..statistics.methods import COLUMN
 from .answers.arguments import checked_ddof, pearson, quantiles_of, trim_of
@@ -245,7 +246,7 @@ class PrivateSeries(Frequencies):
             raise QueryError('method="smooth" takes a single q, such as q=0.5. Ask separately.')
         operands, parsed, layout = self._measured(bounds, bounds_of)
         statistic = SmoothQuantile(self._groups, layout, operands, parsed, shares)
-        said = what if what == "median" else f"{what} {label:g}"
+        said = what if what == "median" else f"{what} {short(label)}"
         return self._question(statistic, self._asks(f"smooth {said}", parsed))
 
     @typing.overload

@@ -49,7 +49,7 @@ _DETAILS = re.compile(
     r" \((?:\d+ keys?|keys found|step [^()]*|norm (?:\([^()]*\)|[^()]*)|\d+ bins? in [^()]*)\)"
     r"| in \([^()]*\)"
 )
-_QUANTILE = re.compile(r"quantile ([\d.]+)")
+_QUANTILE = re.compile(r"quantile (\d*\.?\d+(?:e-\d+)?)")
 
 
 @lru_cache(maxsize=1024)

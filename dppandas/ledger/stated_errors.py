@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+from ..rows.facts.spans import FURTHEST
 from ..rows.figures import LISTED, by_name, spread
+from ..rows.values import canonical
+from ..rows.values.objects import value_of
 
 #: The unit of half widths that are durations, which are whole numbers of nanoseconds.
 DURATION = "ns"
@@ -29,7 +33,7 @@ class HalfWidths(NamedTuple):
         """The range, from the smallest to the largest."""
         known = [each for each in self.each if each is not None]
         is_time = self.unit == DURATION
-        return spread([(each, pd.Timedelta(each) if is_time else each) for each in known])
+        return spread([(each, value_of(("duration", each)) if is_time else each) for each in known])
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ class StatedError:
     def from_json(cls, said: Mapping[str, Any]) -> StatedError:
         """The error that `to_json` was called on. Raises what reading something else raises."""
         widths = [
-            HalfWidths(str(column), str(figure), str(unit), tuple(map(_number, each)))
+            HalfWidths(str(column), str(figure), str(unit), tuple(_number(n, unit) for n in each))
             for column, figure, unit, each in said["half_widths"]
         ]
         if not widths:
@@ -108,13 +112,17 @@ def stated(
 def _plain(value: Any) -> float | None:
     """A number, of a duration its nanoseconds; None for one that isn't known."""
     if isinstance(value, pd.Timedelta):
-        return int(value.as_unit("ns").value)
+        return int(canonical(value)[1])  # of any length: pandas' own end after 292 years
     if not math.isfinite(value):
         return None
     return int(value) if isinstance(value, int) else float(value)
 
 
-def _number(said: Any) -> float | None:
-    if said is not None and (isinstance(said, bool) or not isinstance(said, int | float)):
+def _number(said: Any, unit: Any) -> float | None:
+    if said is None:
+        return None
+    if isinstance(said, bool) or not isinstance(said, int if unit == DURATION else int | float):
         raise TypeError("a half width that is no number")
+    if not 0 <= said <= (2 * FURTHEST if unit == DURATION else sys.float_info.max):
+        raise ValueError("a half width that is no length")
     return said

@@ -274,8 +274,9 @@ def _answered(
         )
     status, kept, error = "recorded", None, None
     if here().watch is None:
-        error = expected.answered_error(plan.query, plan.mechanism, noisy, plan.scale)
         status, kept = "released", noisy
+        with suppress(Exception):  # or an answer that is paid for would be lost
+            error = expected.answered_error(plan.query, plan.mechanism, noisy, plan.scale)
     try:
         draw = ledger._settle(entry, status, kept, leased=True, released_error=error)
     except StoreError as problem:

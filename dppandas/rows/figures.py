@@ -20,6 +20,12 @@ def format_number(value: float) -> str:
     return f"{value:.4g}"
 
 
+def short(value: float) -> str:
+    """A number in as few digits as tell it from every other."""
+    said = f"{value:g}"
+    return said if float(said) == value else repr(float(value)).removesuffix(".0")
+
+
 def spread(errors: Sequence[tuple[float, Any]]) -> str:
     """The range of errors, given with what they mean: "± 3", or "± 3 to 5"; "" if none is known."""
     known = sorted((pair for pair in errors if 0 < pair[0] < math.inf), key=operator.itemgetter(0))

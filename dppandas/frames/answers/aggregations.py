@@ -26,6 +26,7 @@ from ...release.wording import quantile_verb
 from ...rows import expressions
 from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.spans import Span
+from ...rows.figures import short
 from .arguments import checked_ddof, quantiles_of, step_of, weights_of, with_levels
 from .queryable import Queryable
 
@@ -426,7 +427,7 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         Name: age, dtype: float64
         """
         shares, labels = quantiles_of(q)
-        said = quantile_verb([f"{float(share):g}" for share in shares])
+        said = quantile_verb([short(float(share)) for share in shares])
         kind = UnreleasedExtreme if 0 in shares or 1 in shares else Unreleased
         return self._quantile(said, shares, labels, bounds, step, kind)
 
@@ -494,5 +495,5 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         public_step = step_of(step, parsed)
         of = self._groups, shape, operands, parsed, tuple(shares), public_step
         statistic = statistics.Quantiles(*of)
-        options = () if public_step is None else (("step", f"{public_step:g}"),)
+        options = () if public_step is None else (("step", short(public_step)),)
         return self._question(statistic, self._asks(verb, parsed, *options), kind)

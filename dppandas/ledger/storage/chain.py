@@ -24,7 +24,9 @@ from typing import Any
 EVERY = 256
 
 #: What reading an event that dppandas didn't write may raise.
-UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError)
+UNREADABLE = (
+    ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError,
+)  # fmt: skip
 #: An event as it stands in the file.
 Row = tuple[int, str, int | None, str | None, str, str]
 

@@ -149,7 +149,18 @@ class SqliteStore(Connected):
             (entry,) = schema.entries(db, "AND c.release = ?", row[0])
             return StoredRelease(entry, canonical.from_json(json.loads(row[1])["answer"]), draw)
 
-        return self._read(found) if draw >= 1 else None
+        return self._read(self._readable(found)) if draw >= 1 else None
+
+    def _readable(self, action: Callable[[Connection], T]) -> Callable[[Connection], T]:
+        """An action that says so where an event isn't one that dppandas wrote."""
+
+        def read(db: Connection) -> T:
+            try:
+                return action(db)
+            except chain.UNREADABLE:
+                raise self._damaged() from None
+
+        return read
 
     def register(self, source: Registered) -> Registered:
         def registered(db: Connection) -> Registered:
@@ -176,19 +187,16 @@ class SqliteStore(Connected):
             end = _count(db) if before is None else min(_count(db), before - 1)
             return schema.entries(db, _PAGE, 0 if last is None else end - last, end)
 
-        return self._read(listed)
+        return self._read(self._readable(listed))
 
     def count(self) -> int:
         return self._read(_count)
 
     def sealed(self) -> tuple[list[Entry], str]:
         def read(db: Connection) -> tuple[list[Entry], str]:
-            try:
-                return schema.entries(db), chain.whole(db)
-            except chain.UNREADABLE:
-                raise self._damaged() from None
+            return schema.entries(db), chain.whole(db)
 
-        return self._at_one_moment(read)
+        return self._at_one_moment(self._readable(read))
 
     def counted(self) -> tuple[int, ParallelComposition]:
         return self._at_one_moment(lambda db: (_count(db), self._spending_of(db)))

@@ -14,7 +14,7 @@ import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path as File
-from typing import Any
+from typing import Any, NoReturn
 
 from ...errors import QueryError, StoreError, quoted
 from ...privacy.accounting.composition import ParallelComposition, Place, first_beyond
@@ -27,7 +27,6 @@ from .paths import checked_path, is_shared, stamp
 from .store import MISSING, NO_CAVEATS, Caveats, Entry, lost_log
 
 #: What reading something that dppandas didn't write may raise.
-_UNREADABLE = (*chain.UNREADABLE, AttributeError)
 #: The possible outcomes of a charge.
 OUTCOMES = ("released", "failed", "interrupted", "recorded")
 #: As many deviations are shown.
@@ -178,7 +177,7 @@ class _Reader:
         for part in (self._pages, self._tables, self._events, self._totals):
             try:
                 part(db)
-            except (sqlite3.DatabaseError, *_UNREADABLE) as error:
+            except (sqlite3.DatabaseError, *chain.UNREADABLE) as error:
                 self.is_whole = False
                 self.note(None, f"{_PARTS[part.__name__]} can't be read: {error}")
 
@@ -246,10 +245,11 @@ class _Reader:
             self.note(number, f"{quoted(kind)} isn't a kind of event")
             return
         try:
-            getattr(self, f"_{kind}")(number, release, key, json.loads(text))
+            body = json.loads(text, parse_constant=_no_number)
+            getattr(self, f"_{kind}")(number, release, key, body)
         except _Wrong as wrong:
             self.note(number, str(wrong))
-        except _UNREADABLE:
+        except chain.UNREADABLE:
             self.is_whole = self.is_whole and kind != "charge"
             self.note(number, f"what it says of the {_WORDS[kind]} can't be read")
 
@@ -291,7 +291,7 @@ class _Reader:
         error = body.get("error", "")
         _unless(isinstance(error, str | dict), "its error is neither numbers nor a string")
         if isinstance(error, dict):
-            StatedError.from_json(error)
+            str(StatedError.from_json(error))
         _unless((key is None) == (kept is None), "it keeps an answer without its key, or a key")
         if key is not None:
             _unless(key == entry.key, f"it keeps an answer to another query than release {release}")
@@ -375,6 +375,10 @@ _WORDS = {
 
 class _Wrong(Exception):
     """A readable event says something that it shouldn't."""
+
+
+def _no_number(said: str) -> NoReturn:
+    raise ValueError(f"{said} isn't a number of JSON, and SQLite reads no event that has it")
 
 
 def _unless(right: bool, said: str) -> None:

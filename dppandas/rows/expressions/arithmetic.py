@@ -19,6 +19,7 @@ from ..facts.bounds import Bounds, finite
 from ..facts.domain import Declaration
 from ..facts.keys import Keys, some_names
 from ..facts.kinds import Kind, Schema
+from ..figures import short
 from ..values import vectors
 from ..values.forms import Numbers, Vector
 from . import elapsed
@@ -324,7 +325,7 @@ class Clip(Unary, Remembered):
         return finite(*ends)
 
     def __str__(self) -> str:
-        return f"clip({self.operand}, {self.lower:g}, {self.upper:g})"
+        return f"clip({self.operand}, {short(self.lower)}, {short(self.upper)})"
 
 
 @dataclass(frozen=True)
@@ -380,4 +381,4 @@ class Cut(Unary, Labelled):
         return vectors.coded(self.labels, codes)
 
     def __str__(self) -> str:
-        return f"cut({self.operand}, [{some_names((f'{edge:g}' for edge in self.edges), 8)}])"
+        return f"cut({self.operand}, [{some_names(map(short, self.edges), 8)}])"

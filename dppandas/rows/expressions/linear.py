@@ -16,6 +16,7 @@ from ..facts.bounds import Bounds, finite
 from ..facts.domain import Declaration
 from ..facts.keys import Keys, some_names
 from ..facts.kinds import Schema
+from ..figures import short
 from ..values import vectors
 from ..values.forms import Numbers, Vector
 from .base import Chunk, Domain, Expression, Labelled, Needs, Remembered
@@ -56,9 +57,9 @@ class Dot(Remembered):
         return finite(low, high)
 
     def __str__(self) -> str:
-        terms = [f"{w:g} {o}" for w, o in zip(self.weights[:8], self.operands, strict=False)]
+        terms = [f"{short(w)} {o}" for w, o in zip(self.weights[:8], self.operands, strict=False)]
         terms += ["…"] if len(self.weights) > 8 else []
-        terms += [f"{self.constant:g}"] if self.constant else []
+        terms += [short(self.constant)] if self.constant else []
         return f"dot({' + '.join(terms)})"
 
 

@@ -11,6 +11,7 @@ from ..facts import kinds
 from ..facts.domain import Declaration
 from ..facts.keys import Keys
 from ..facts.kinds import Schema
+from ..figures import short
 from ..values import vectors
 from ..values.forms import Mask, Truths, Vector
 from .base import Chunk, Domain, Expression, Infix, Literal, Meets, Needs, Truth, Unary
@@ -168,7 +169,7 @@ class Sampled(Truth):
         return frozenset(self.names)
 
     def __str__(self) -> str:
-        return f"sample({self.share:g})"
+        return f"sample({short(self.share)})"
 
 
 def samples(expression: Expression | None) -> int:

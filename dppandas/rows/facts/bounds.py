@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ...errors import QueryError, quoted
+from ..figures import short
 from .keys import SOURCE_ATTR
 from .spans import Ruler
 
@@ -69,7 +70,7 @@ class Bounds:
         return not any(isinstance(end, Sequence | Mapping | pd.Series) for end in value.values())
 
     def __str__(self) -> str:
-        return f"({self.lower:g}, {self.upper:g})"
+        return f"({short(self.lower)}, {short(self.upper)})"
 
 
 @dataclass(frozen=True)

@@ -132,6 +132,14 @@ def again(number: int, *before: str) -> Tampering:
     return sql(*before, f"{copy} WHERE number = {number}")
 
 
+def stating(unit: str, error: float) -> dict[str, Any]:
+    """An error of an answer."""
+    return {"half_widths": [["x", "", unit, [error]]], "scale": [1.0], "confidence": 0.95}
+
+
+UNREAD = "event 4: what it says of the outcome can't be read"
+
+
 def loss(epsilon: str, delta: str = "0/1") -> list[str]:
     return [epsilon, delta, "0/1"]
 
@@ -218,10 +226,23 @@ FORGED: dict[str, tuple[Tampering, str]] = {
     "a question of other types": (
         says(5, question={"verb": ["count", "", "", "", []], "where": 3}),
         "event 5: what it says of the charge can't be read"),
+    "a question in the place of parts": (
+        says(5, question=[]), "event 5: what it says of the charge can't be read"),
+    "an option without a value": (
+        says(5, question={"verb": ["count", "", "", "", []], "options": [["by"]]}),
+        "event 5: what it says of the charge can't be read"),
+    "an error longer than any time": (says(4, error=stating("ns", 10**30)), UNREAD),
+    "an error of half a nanosecond": (says(4, error=stating("ns", 0.5)), UNREAD),
+    "an error beyond all floats": (says(4, error=stating("x", 10**400)), UNREAD),
+    "an error below 0": (says(4, error=stating("x", -1)), UNREAD),
+    "an error that is no number": (says(4, error=stating("x", float("inf"))), UNREAD),
     "a charge at no time": (
         says(5, time=float("nan")), "event 5: what it says of the charge can't be"),
 }  # fmt: skip
 
+
+#: What only `show` and `export` would meet, if nobody verified the file first.
+UNSHOWN = [name for name, (_, expected) in FORGED.items() if expected.endswith("can't be read")]
 
 #: What opening a file notices, after so many charges.
 NOTICED: dict[str, Tampering] = {
@@ -408,6 +429,15 @@ def test_what_was_done_is_found_though_all_hashes_fit(file: Path, what: str) -> 
     forge(file)
     assert "hash" not in told(file)
     assert expected in told(file)
+
+
+@pytest.mark.parametrize("what", UNSHOWN)
+def test_what_cannot_be_read_is_called_damaged(file: Path, what: str, capsys: Any) -> None:
+    FORGED[what][0](file)
+    forge(file)
+    assert __main__.main(["show", str(file), "--all"]) == 1
+    assert "damaged" in capsys.readouterr().err
+    assert __main__.main(["export", str(file), str(file.with_name("a.json"))]) == 1
 
 
 def test_one_change_is_told_once(file: Path) -> None:
