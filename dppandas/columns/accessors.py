@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,6 @@ from ..rows.expressions import (
     Where,
     joined,
 )  # fmt: skip
-from ..rows.expressions.text.functions import MAPS, TESTS
 from . import refusals
 from .operators import ColumnOperators
 from .rowwise import flagged, pattern, separator, text, texts, whole, width_of
@@ -32,8 +31,22 @@ C = TypeVar("C", bound=ColumnOperators)
 class Accessor(Private, Generic[C]):
     """Row-wise methods of a private column, under a name of their own."""
 
+    #: What has these methods, and why it lacks others of pandas.
+    _kind: ClassVar[str]
+    _known: ClassVar[refusals.Refusals]
+
     def __init__(self, column: C) -> None:
         self._column = column
+
+    @hide_internals
+    def _refuse_name(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        offered = ", ".join(each for each in vars(type(self)) if not each.startswith("_"))
+        raise refusals.refuse(self, self._kind, offered, name, known=self._known)
+
+    if not TYPE_CHECKING:  # which would believe in every name
+        __getattr__ = _refuse_name
 
     def _new(self, expression: Expression) -> C:
         return self._column._new(expression)
@@ -49,17 +62,24 @@ class Accessor(Private, Generic[C]):
 
 #: Columns that split(expand=True) makes, at most.
 MOST_PARTS = 100
-_PLAIN_TESTS = tuple(name for name in TESTS if name.startswith("is"))
-_PLAIN_MAPS = ("lower", "upper", "title", "capitalize", "swapcase", "casefold", "len")
+
+
+def _verb(kind: type[TextMap] | type[TextTest], name: str, doc: str) -> Callable[[Accessor[C]], C]:
+    """A method without arguments, which is an expression of the same name."""
+
+    def method(self: Accessor[C]) -> C:
+        """As pandas' method of this name, row by row."""
+        return self._new(kind(self._operand, name))
+
+    method.__name__, method.__qualname__, method.__doc__ = name, f"TextMethods.{name}", doc
+    return hide_internals(method)
 
 
 class TextMethods(Accessor[C]):
     """``.str``: methods of strings. Other values become missing, and pass no test. *Stability*: 1,
     row by row.
 
-    Methods without arguments are those of pandas: lower, upper, title, capitalize, swapcase,
-    casefold and len; and the tests isalpha, isdigit, isalnum, isspace, islower, isupper, istitle,
-    isnumeric, isdecimal and isascii. ``.str[0]`` and ``.str[:3]`` are `get` and `slice`.
+    ``.str[0]`` and ``.str[:3]`` are `get` and `slice`.
 
     >>> import pandas as pd, dppandas as dp
     >>> p = dp.private(pd.DataFrame({"city": ["Rome ", "oslo"]}), unit="row")
@@ -67,30 +87,25 @@ class TextMethods(Accessor[C]):
     <private column city.str.strip(None).str.lower().str.startswith('r') of unnamed (asserted)>
     """
 
-    @hide_internals
-    def __getattr__(self, name: str) -> Callable[[], C]:
-        if name in _PLAIN_TESTS:
-            return self._plain(name, TextTest)
-        if name in _PLAIN_MAPS:
-            return self._plain(name, TextMap)
-        if name.startswith("_"):
-            raise AttributeError(name)
-        offered = ", ".join(dict.fromkeys([*MAPS, *TESTS]))
-        raise refusals.refuse(self, "private strings", offered, name, known=refusals.TEXTS)
+    _kind, _known = "private strings", refusals.TEXTS
 
-    def _plain(self, name: str, kind: type[TextMap] | type[TextTest]) -> Callable[[], C]:
-        """A method without arguments."""
-
-        def method() -> C:
-            """As in pandas' ``.str``, row by row."""
-            return self._new(kind(self._operand, name))
-
-        method.__name__ = name  # errors name it
-        return hide_internals(method)
-
-    @hide_internals
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *MAPS, *TESTS})
+    lower = _verb(TextMap, "lower", "Texts in lower case.")
+    upper = _verb(TextMap, "upper", "Texts in upper case.")
+    title = _verb(TextMap, "title", "Texts whose words begin with a capital.")
+    capitalize = _verb(TextMap, "capitalize", "Texts that begin with a capital.")
+    swapcase = _verb(TextMap, "swapcase", "Texts with lower and upper case exchanged.")
+    casefold = _verb(TextMap, "casefold", "Texts in the case that comparisons without case use.")
+    len = _verb(TextMap, "len", "The number of characters, or of elements of a list.")
+    isalpha = _verb(TextTest, "isalpha", "A mask: which texts are letters only.")
+    isalnum = _verb(TextTest, "isalnum", "A mask: which texts are letters and digits only.")
+    isdigit = _verb(TextTest, "isdigit", "A mask: which texts are digits only, ² included.")
+    isdecimal = _verb(TextTest, "isdecimal", "A mask: which texts are decimal digits only.")
+    isnumeric = _verb(TextTest, "isnumeric", "A mask: which texts are digits only, ½ included.")
+    isspace = _verb(TextTest, "isspace", "A mask: which texts are whitespace only.")
+    islower = _verb(TextTest, "islower", "A mask: which texts have lower case only.")
+    isupper = _verb(TextTest, "isupper", "A mask: which texts have upper case only.")
+    istitle = _verb(TextTest, "istitle", "A mask: in which texts each word begins with a capital.")
+    isascii = _verb(TextTest, "isascii", "A mask: which texts are ASCII only.")
 
     @hide_internals
     def __getitem__(self, key: Any) -> C:

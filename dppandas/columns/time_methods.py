@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import datetime
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any, overload
 
 import pandas as pd
 
 from ..errors import QueryError, hide_internals, quoted
 from ..rows.expressions import ISO, InPeriod, InZone, Localized, TimePart, TimeText
 from ..rows.expressions.formats import DIRECTIVES, LONGEST, unknown
-from ..rows.expressions.times import DURATIONS, PARTS
 from . import refusals
 from .accessors import Accessor, C
 from .rowwise import text
@@ -27,6 +26,26 @@ def _zone(tz: Any) -> str:
         except Exception:  # each library of zones has errors of its own
             pass
     raise QueryError(f"tz={quoted(tz)} must name a time zone, such as 'UTC' or 'Europe/Berlin'.")
+
+
+class _Part:
+    """A part of times or of durations, under the name that it has in pandas."""
+
+    def __init__(self, doc: str = "As in pandas' ``.dt``, row by row.") -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, times: None, owner: type) -> _Part: ...
+    @overload
+    def __get__(self, times: TimeMethods[C], owner: type) -> C: ...
+    @hide_internals
+    def __get__(self, times: TimeMethods[C] | None, owner: type) -> Any:
+        if times is None:
+            return self
+        return times._new(TimePart(times._operand, self._name))
 
 
 class TimeMethods(Accessor[C]):
@@ -45,23 +64,18 @@ class TimeMethods(Accessor[C]):
 charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
     """
 
-    if TYPE_CHECKING:  # jedi, told of a column, would follow it in a circle
+    _kind, _known = "private times", refusals.TIMES
 
-        def __getattr__(self, name: str) -> C: ...
-
-    @hide_internals  # type: ignore[no-redef]
-    def __getattr__(self, name: str) -> Any:
-        if name in PARTS or (name in DURATIONS and name != "total_seconds"):
-            return self._new(TimePart(self._operand, name))
-        if name.startswith("_"):
-            raise AttributeError(name)
-        methods = (each for each in vars(TimeMethods) if not each.startswith("_"))
-        offered = dict.fromkeys([*PARTS, *DURATIONS, *methods])
-        raise refusals.refuse(self, "private times", ", ".join(offered), name, known=refusals.TIMES)
-
-    @hide_internals
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *PARTS, *DURATIONS})
+    year, quarter, month, day = _Part(), _Part(), _Part(), _Part()
+    hour, minute, second, microsecond, nanosecond = _Part(), _Part(), _Part(), _Part(), _Part()
+    day_of_week, dayofweek, weekday = _Part(), _Part(), _Part()
+    day_of_year, dayofyear, days_in_month, daysinmonth = _Part(), _Part(), _Part(), _Part()
+    is_month_start, is_quarter_start, is_year_start = _Part(), _Part(), _Part()
+    is_month_end, is_quarter_end, is_year_end = _Part(), _Part(), _Part()
+    is_leap_year = _Part()
+    isocalendar_year, isocalendar_week, isocalendar_day = _Part(), _Part(), _Part()
+    days, seconds, microseconds, nanoseconds = _Part(), _Part(), _Part(), _Part()  # of durations
+    date = _Part("The day, as midnight without a zone.")
 
     @hide_internals
     def day_name(self) -> C:
@@ -82,12 +96,6 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
     def normalize(self) -> C:
         """Times set back to midnight of their day."""
         return self._new(TimePart(self._operand, "normalize"))
-
-    @property
-    @hide_internals
-    def date(self) -> C:
-        """The day, as midnight without a zone."""
-        return self._new(TimePart(self._operand, "date"))
 
     @hide_internals
     def floor(self, freq: str) -> C:
