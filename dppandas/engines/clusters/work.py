@@ -167,18 +167,27 @@ def bucket(columns: TableColumns, unit: Any, number: int) -> Any:
 _LOGS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger", "distributed.worker")
 
 
+def _is_no_warning(record: logging.LogRecord) -> bool:
+    return record.levelno < logging.WARNING
+
+
 def unlogged(run: Callable[[], T]) -> T:
     """What a function returns that runs something with rows, whose errors aren't logged here. What
     another machine logs stays there."""
 
     def keeps(record: logging.LogRecord) -> bool:
-        return record.levelno < logging.WARNING
+        return _is_no_warning(record)
 
     loggers = list(map(logging.getLogger, _LOGS))
     for logger in loggers:
         logger.addFilter(keeps)
     try:
         return run()
+    except BaseException:
+        # Dask can't stop tasks that run: they may fail after this, and quote rows then.
+        for logger in loggers:
+            logger.addFilter(_is_no_warning)
+        raise
     finally:
         for logger in loggers:
             logger.removeFilter(keeps)

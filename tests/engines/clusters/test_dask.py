@@ -2,6 +2,7 @@
 
 In an environment of its own: `make test-dask`."""
 
+import logging
 import os
 import pickle
 import signal
@@ -25,7 +26,7 @@ from waiting import until
 import dppandas as dp
 from dppandas.engines import parallel
 from dppandas.engines.clusters.dask import DaskEngine
-from dppandas.engines.clusters.work import Work
+from dppandas.engines.clusters.work import Work, unlogged
 from dppandas.errors import QueryError, ReleaseFailed, SourceError
 
 PARTITIONS = (1, 4, 13)
@@ -207,6 +208,20 @@ def test_a_cluster_in_this_process_logs_no_row(
         with pytest.raises(ReleaseFailed, match="the graph of Dask failed"):
             p["number"].mean(**BOUNDS)
     assert "SECRET" not in caplog.text + "".join(capfd.readouterr())
+
+
+def test_a_task_that_fails_after_its_release_logs_no_row(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask tells a worker to forget a task while the task may be failing."""
+    worker = logging.getLogger("distributed.worker")
+    monkeypatch.setattr(worker, "filters", [])
+    unlogged(lambda: worker.warning("SECRET"))
+    worker.warning("shown: nothing has failed")
+    with pytest.raises(ZeroDivisionError):
+        unlogged(lambda: 1 // 0)
+    worker.error("SECRET")
+    assert [record.getMessage() for record in caplog.records] == ["shown: nothing has failed"]
 
 
 def test_what_dask_says_of_a_row_is_not_shown() -> None:
