@@ -28,6 +28,7 @@ UNUSED = {
 
 FIRST = """
 import sys
+import pandas as pd
 import dppandas
 p = pd.DataFrame({"x": [1.0, 2.0]}).dp
 p.count(epsilon=1), p["x"].mean(bounds=(0, 9), epsilon=1)
@@ -62,6 +63,7 @@ def test_the_table_has_every_statistic_and_its_module() -> None:
 #: has asked nothing, reads them.
 WRITE = """
 import pickle, sys
+import pandas as pd
 import dppandas as dp
 dp.session(epsilon=100, delta="0.01", experimental=True)
 p = dp.protect(pd.DataFrame({"x": [1.0, 2.0] * 500, "k": ["a", "b"] * 500}), "kept")
@@ -72,7 +74,7 @@ with open(sys.argv[1], "wb") as file:
         lambda: p["x"].var(bounds=(0, 9), epsilon=1),
         lambda: p["k"].unique(epsilon=1, delta="0.001"),
         lambda: p["k"].value_counts(epsilon=1, delta="0.001"),
-        lambda: p["x"].trimmed_mean(0.1, bounds=(0, 9), epsilon=1),
+        lambda: p["x"].trimmed_mean(trim=10, bounds=(0, 9), epsilon=1),
         lambda: p["x"].suggest_bounds(epsilon=1),
     ):
         record = dp.record(ask())
