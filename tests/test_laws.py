@@ -50,7 +50,7 @@ from dppandas.rows.accumulators import SumAccumulator
 from dppandas.rows.expressions import Column
 from dppandas.rows.facts.bounds import Bounds, Grid
 from dppandas.rows.facts.units import Unit
-from dppandas.statistics import REGISTRY, Cells, DistinctValues, Layout, Sum, quantiles
+from dppandas.statistics import Cells, DistinctValues, Layout, Sum, every, quantiles
 from dppandas.statistics.counting.counts import SHARE_STEP
 
 #: Cells of all sorts are read one by one here, whatever their column is.
@@ -221,7 +221,7 @@ def test_a_failing_read_stays_charged_and_quotes_no_data(name: str, monkeypatch:
     def quoting(self: Any, chunk: Any, keep: Any) -> Any:
         raise ValueError(f"can't read {chunk.column('group').objects().tolist()}")
 
-    for statistic in REGISTRY:
+    for statistic in every():
         monkeypatch.setattr(statistic, "kernel", quoting)
     monkeypatch.setattr(quantiles.Pass, "points", quoting)
     monkeypatch.setattr(DistinctValues, "_of", quoting)

@@ -95,7 +95,7 @@ def pair(statistic: Any, kind: str, rng: random.Random) -> Pair:
 
 @pytest.mark.sized
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("statistic", stats.REGISTRY)
+@pytest.mark.parametrize("statistic", stats.every())
 def test_one_unit_moves_the_integers_by_no_more_than_the_sensitivities(
     statistic: Any, kind: str
 ) -> None:
@@ -109,7 +109,7 @@ def test_one_unit_moves_the_integers_by_no_more_than_the_sensitivities(
             assert min(moves(made, seen.before, seen.after) or [0]) >= 0, seen
 
 
-@pytest.mark.parametrize("statistic", stats.REGISTRY)
+@pytest.mark.parametrize("statistic", stats.every())
 def test_half_of_a_sensitivity_would_be_noticed(statistic: Any) -> None:
     """A mutant of each statistic dies of what its record draws: one that says half."""
     rng, is_selected = random.Random(statistic.__name__), statistic in ops.SELECTED
@@ -123,7 +123,7 @@ def test_half_of_a_sensitivity_would_be_noticed(statistic: Any) -> None:
 
 
 @pytest.mark.sized
-@pytest.mark.parametrize("statistic", stats.REGISTRY)
+@pytest.mark.parametrize("statistic", stats.every())
 def test_the_type_of_a_column_never_changes_the_integers(statistic: Any) -> None:
     rng = random.Random(statistic.__name__)
     for _ in range(size(quick=6, deep=40)):
@@ -135,7 +135,7 @@ def test_the_type_of_a_column_never_changes_the_integers(statistic: Any) -> None
             assert found(made, where, table(rows, kind), Unit("owner", 4)) == expected, (made, rows)
 
 
-@pytest.mark.parametrize("statistic", stats.REGISTRY)
+@pytest.mark.parametrize("statistic", stats.every())
 def test_a_thousand_rows_of_a_unit_move_no_more_than_max_rows(statistic: Any) -> None:
     rng = random.Random(1000)
     for _ in range(5):

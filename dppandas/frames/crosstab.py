@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
+from .. import statistics
 from ..errors import QueryError, hide_internals, is_one_of, quoted
 from ..ledger.questions import Question
 from ..privacy.accounting.losses import AskOptions, ReleaseOptions, with_options_named
@@ -15,7 +16,7 @@ from ..release.answers.shapes import Counted
 from ..release.asking import release_method
 from ..release.unreleased import Unreleased
 from ..release.wording import operand, verb_of
-from ..statistics import Contingency, Layout
+from ..statistics import Layout
 from .answers.summaries import Covariances
 from .grouping import names_of
 from .series import PrivateSeries
@@ -101,7 +102,9 @@ class CrosstabMethods(
         if margins and share != "index":
             across = with_margin(across, margins_name)
         layout = Layout(integer=not share, index=rows, columns=across)
-        statistic = Contingency(cells, layout, width=len(joined[1]), share=share, margins=margins)
+        statistic = statistics.Contingency(
+            cells, layout, width=len(joined[1]), share=share, margins=margins
+        )
         named = [operand(n, by) for n, by in zip([*sides[0], *sides[1]], cells.by, strict=True)]
         verb = verb_of("crosstab")
         options: list[tuple[str, Any]] = [("cells", cells.described)]

@@ -12,6 +12,7 @@ from typing import Any, Literal, Self, Unpack
 
 import pandas as pd
 
+from .. import statistics
 from ..columns import refusals
 from ..columns.private_rows import same_rows
 from ..errors import MissingArgument, QueryError, hide_internals, quoted
@@ -29,7 +30,7 @@ from ..rows.facts.domain import Declaration, parse_domain
 from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Span
 from ..rows.facts.units import MOST_ROWS, whole_number
-from ..statistics import Cells, Layout, Truncation
+from ..statistics import Cells, Layout
 from ..statistics.methods import FRAME
 from .answers.several import answers_of
 from .frame_answers import FrameAggregations
@@ -248,7 +249,7 @@ ask .release(epsilon=…)>
         up_to = whole_number(number, "counted", most + 1, MOST_ROWS, ", more than max_rows")
         labels = pd.Index(["kept", "dropped"], name="rows")
         layout = Layout(integer=False, index=labels, name="proportion")
-        statistic = Truncation(Cells(), layout, per_unit._columns[name], most, up_to)
+        statistic = statistics.Truncation(Cells(), layout, per_unit._columns[name], most, up_to)
         what = told(f"rows beyond max_rows={most}, of {up_to}")
         return per_unit._question(statistic, what)
 

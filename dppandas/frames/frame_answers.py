@@ -10,6 +10,7 @@ from typing import Any, Generic, Literal, Self, Unpack
 
 import pandas as pd
 
+from .. import statistics
 from ..columns.rowwise import true
 from ..errors import QueryError, is_one_of
 from ..ledger.questions import Question, Verb
@@ -28,7 +29,7 @@ from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Span
 from ..rows.facts.units import whole_number
 from ..rows.query_string import lookup
-from ..statistics import Cells, Count, Layout, Sum
+from ..statistics import Cells, Count, Layout
 from .answers.arguments import weights_of
 from .answers.descriptions import Parts, Values, add_labels, of_labels_in, rows_of
 from .pivots import PivotMethods
@@ -171,7 +172,7 @@ class FrameAggregations(Naming[Selected], PivotMethods[Counted], Generic[Counted
         if weighing is None:
             return self._row_count()
         grids = (Grid.centred(weighing.bounds),)
-        statistic = Sum(Cells(), Layout(integer=False), (weighing.expression,), grids)
+        statistic = statistics.Sum(Cells(), Layout(integer=False), (weighing.expression,), grids)
         return self._question(statistic, Question(verb_of("count"), options=weighing.options))
 
     @typing.overload

@@ -24,7 +24,7 @@ from ..release.query import same_value
 from ..release.request import Request
 from ..release.unreleased import Unreleased
 from ..rows import query_string
-from ..statistics import Count, Layout, methods
+from ..statistics import Count, Layout
 from ..statistics.methods import PIVOT
 from .answers import several
 from .crosstab import CrosstabMethods, with_margin
@@ -36,9 +36,6 @@ COUNTED = [method.name for method in Count.methods if PIVOT in method.offered]
 
 #: The columns that are laid out as rows, and those that are laid out as columns.
 Sides = tuple[list[Any], list[Any]]
-
-#: The answers of groups that a pivot table can show: those with one number for each group.
-OFFERED = methods(PIVOT)
 
 
 class PivotMethods(CrosstabMethods[Counted]):
@@ -209,7 +206,7 @@ def _with_sides(
 def _wanted(frame: PrivateTable, values: Any, sides: Sides, aggfunc: Any) -> list[Asked]:
     """The aggregates that a call asks for, in order."""
     given, is_dict = names_of(values), isinstance(aggfunc, Mapping)
-    if several.single(aggfunc, OFFERED) == "size":
+    if several.single(aggfunc, PIVOT) == "size":
         return [Asked(None, "size", ())]
     named = given or (list(aggfunc) if is_dict else _others(frame, sides))
     for name in named:
@@ -246,7 +243,7 @@ def _others(frame: PrivateTable, sides: Sides) -> list[Any]:
 def _statistics(hows: Any) -> list[tuple[str, str]]:
     """The statistics of a column, each with its name."""
     each = hows if isinstance(hows, list) else [hows]
-    found = [several.statistic_of(how, OFFERED) for how in each]
+    found = [several.statistic_of(how, PIVOT) for how in each]
     if not found or len({how for how, _ in found}) < len(found):  # len is "size", too
         raise QueryError(f"aggfunc={quoted(hows)} must name at least one statistic, each once.")
     return found

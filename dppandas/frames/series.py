@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
 import pandas as pd
 
+from .. import statistics
 from ..columns import refusals
 from ..columns.ranges import bounds_of
 from ..columns.spellings.selection import Locator
@@ -28,7 +29,7 @@ from ..rows.expressions import Expression, Outside
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import Keys
 from ..rows.figures import short
-from ..statistics import Cells, Count, Covariance, Layout, SmoothQuantile, TrimmedMean
+from ..statistics import Cells, Count, Layout
 from ..statistics.methods import COLUMN
 from .answers.arguments import checked_ddof, pearson, quantiles_of, trim_of
 from .answers.descriptions import Parts, add_labels, of_labels_in, rows_of
@@ -245,7 +246,7 @@ class PrivateSeries(Frequencies):
         if isinstance(label, list):
             raise QueryError('method="smooth" takes a single q, such as q=0.5. Ask separately.')
         operands, parsed, layout = self._measured(bounds, bounds_of)
-        statistic = SmoothQuantile(self._groups, layout, operands, parsed, shares)
+        statistic = statistics.SmoothQuantile(self._groups, layout, operands, parsed, shares)
         said = what if what == "median" else f"{what} {short(label)}"
         return self._question(statistic, self._asks(f"smooth {said}", parsed))
 
@@ -287,7 +288,7 @@ class PrivateSeries(Frequencies):
         """
         cut = trim_of(trim)
         operands, parsed, layout = self._measured(bounds, bounds_of)
-        statistic = TrimmedMean(self._groups, layout, operands, parsed, trim=cut)
+        statistic = statistics.TrimmedMean(self._groups, layout, operands, parsed, trim=cut)
         return self._question(statistic, self._asks("trimmed mean", parsed, ("trim", cut)))
 
     @typing.overload
@@ -429,7 +430,9 @@ class PrivateSeries(Frequencies):
             for name, expression in zip(names, operands, strict=True)
         )
         layout, freedom, is_corr = Layout(integer=False), checked_ddof(ddof, parsed), what == "corr"
-        statistic = Covariance(Cells(), layout, operands, parsed, freedom, is_corr, pair=True)
+        statistic = statistics.Covariance(
+            Cells(), layout, operands, parsed, freedom, is_corr, pair=True
+        )
         columns = tuple(map(operand, names, operands, parsed))
         return self._question(statistic, Question(verb_of(what), columns))
 

@@ -23,42 +23,28 @@ from ..ledger.storage.store import Entry
 from ..privacy.accounting.composition import Part
 from ..privacy.accounting.losses import Delta, Epsilon, Loss
 from ..privacy.accounting.measures import LossRequest, Measure
-from ..privacy.accuracy.combined import CombinedNoise
-from ..privacy.mechanisms import (
-    base,
-    conditional,
-    noise,
-    partition_selection,
-    quantile_plans,
-    quantiles,
-    selection,
-    smooth,
-    thresholds,
-)
+from ..privacy.mechanisms.base import Sensitivity
+from ..privacy.record_parts import LISTENERS, RecordPart
 from ..rows.expressions import Assumption, Expression
 from ..rows.expressions.periods import Calendar
 from ..rows.facts.bounds import Bounds, Grid
 from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Ruler, Span
 from ..rows.facts.units import Unit
-from ..statistics import Layout, Statistic
-from ..statistics.layout import Cells, GroupLabels
-from ..statistics.scores import CallerFunction
+from ..statistics import Layout, every
+from ..statistics.layout import GroupLabels
 from .answers.record_bundle import RecordBundle
 from .answers.records import Record
 from .query import Query, Source, Token, token
 
-#: The classes that records are made of. Their subclasses are included: those of this room and of
-#: rooms below it here, and others where they are defined, in the modules of `_LATER`.
+#: The classes that records are made of, beside those of `RecordPart`: statistics and mechanisms,
+#: which are first loaded when they are used, and enter as they are defined. Subclasses of those
+#: here are included: of this room and of rooms below it here, and others where they are defined,
+#: in the modules of `_LATER`.
 _KEPT: tuple[type, ...] = (
     Record, RecordBundle, Query, Source, Entry, Loss, Epsilon, Delta, LossRequest, Measure, Part,
-    Unit, Statistic, Cells, Layout, GroupLabels, CallerFunction, Expression, Calendar, Keys, Bounds,
-    Grid, Span, Ruler, Assumption,
-    base.Sensitivity, conditional.ThresholdedNoise, noise.DiscreteLaplace, noise.DiscreteGaussian,
-    partition_selection.PartitionSelection, quantile_plans.Node, quantiles.ExponentialQuantiles,
-    selection.PermuteAndFlip, selection.Exponential, smooth.PolyPlace, smooth.AtRank,
-    smooth.Trimmed, thresholds.Threshold, thresholds.KeyedNoise, thresholds.ProposeTestRelease,
-    CombinedNoise,
+    Unit, Layout, GroupLabels, Expression, Calendar, Keys, Bounds, Grid, Span, Ruler, Assumption,
+    Sensitivity,
 )  # fmt: skip
 #: The modules with subclasses that are defined after this module was imported.
 _LATER = (
@@ -71,7 +57,8 @@ _makers: dict[str, Callable[..., Any]] = {}
 
 def restored(name: str, *said: Any) -> Any:
     """An instance from a pickle, by the name of its class in the registry."""
-    _import_all()
+    if name not in _makers:
+        _import_all()
     if name not in _makers:
         raise RecordError(
             f"this pickle names {quoted(name)}, which is not part of any release record. Only "
@@ -82,6 +69,7 @@ def restored(name: str, *said: Any) -> Any:
 
 @cache
 def _import_all() -> None:
+    every()
     for module in _LATER:
         import_module(f"...{module}", __name__)
 
@@ -95,16 +83,11 @@ def register(kind: type, make: Callable[..., Any]) -> None:
 def register_families(*kinds: type) -> None:
     """Enter classes and their subclasses."""
     for kind in _families(kinds):
-        if issubclass(kind, Enum):
-            register(kind, partial(getattr, kind))
-        elif is_dataclass(kind):
-            register(kind, partial(_filled, kind))
-        else:
-            register(kind, partial(_of_fields, kind) if hasattr(kind, "_fields") else kind)
+        register(kind, partial(_made, kind))
 
 
 def _families(kinds: Iterable[type]) -> Iterator[type]:
-    """Ours: what a caller derived from them before this module was imported stays outside."""
+    """Ours: what a caller derives from them stays outside."""
     for kind in kinds:
         if kind.__module__.partition(".")[0] != __name__.partition(".")[0]:
             continue
@@ -125,6 +108,15 @@ def _reduced(value: Any) -> tuple[Any, ...]:
     else:
         said = tuple(value) if hasattr(kind, "_fields") else value.__reduce__()[1]
     return restored, (canonical_name(kind), *said)
+
+
+def _made(kind: Any, *said: Any) -> Any:
+    """An instance of a class, which may not have been decorated yet when it was entered."""
+    if issubclass(kind, Enum):
+        return getattr(kind, *said)
+    if is_dataclass(kind):
+        return _filled(kind, *said)
+    return _of_fields(kind, *said) if hasattr(kind, "_fields") else kind(*said)
 
 
 def _filled(kind: Any, said: dict[str, Any]) -> Any:
@@ -156,4 +148,5 @@ def _other_version(kind: type, why: str) -> RecordError:
 
 register(Token, token)
 register(Question, Question.from_json)
-register_families(*_KEPT)
+LISTENERS.append(register_families)
+register_families(*_KEPT, *RecordPart.__subclasses__())

@@ -9,6 +9,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..ledger import canonical
@@ -18,7 +19,8 @@ from ..ledger.questions import Question as Question
 from ..ledger.statement import part
 from ..rows.expressions import Column, Expression, InTable, Lookup
 from ..rows.facts.keys import Keys
-from ..statistics import REGISTRY, Statistic
+from ..statistics import Statistic, every
+from ..statistics.base import REGISTRY
 from .context import here
 
 if TYPE_CHECKING:
@@ -38,17 +40,20 @@ class Later:
         return self._make(*self._of)
 
 
-#: The words of methods, which statistics say.
-WORDS = {
-    method.name: Verb(method.name, *method.words)
-    for statistic in REGISTRY
-    for method in statistic.methods
-}
-
-
 def verb_of(said: str | Verb) -> Verb:
     """A verb by its name. One that has no words is a title as it is."""
-    return said if isinstance(said, Verb) else VERBS.get(said) or WORDS.get(said) or Verb(said)
+    return said if isinstance(said, Verb) else VERBS.get(said) or _verb_of_method(said)
+
+
+@lru_cache(maxsize=1024)
+def _verb_of_method(name: str) -> Verb:
+    """A verb with the words that a statistic says, of those that are loaded or else of all."""
+    return _verb_in(REGISTRY, name) or _verb_in(every(), name) or Verb(name)
+
+
+def _verb_in(statistics: Sequence[type[Statistic]], name: str) -> Verb | None:
+    methods = (method for statistic in statistics for method in statistic.methods)
+    return next((Verb(name, *each.words) for each in methods if each.name == name), None)
 
 
 def told(said: str, *options: tuple[str, Any]) -> Question:

@@ -2,37 +2,99 @@
 
 One file a family. A statistic is a frozen description made of public facts; its kernel turns a
 chunk into int64 partials, and its estimate and interval are functions of the noisy integers and
-public facts only. `REGISTRY` lists every statistic, so that the neighbour suite finds new ones.
+public facts only. The module of a statistic is loaded when it is first used, and `every` loads all.
 """
 
-from .base import REGISTRY as REGISTRY
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .base import REGISTRY
 from .base import Statistic as Statistic
-from .base import methods as methods
-from .counting.contingency import Contingency as Contingency
-from .counting.contingency import UnattributedHistogram as UnattributedHistogram
-from .counting.counts import Count as Count
-from .counting.distinct import Distinct as Distinct
-from .counting.distinct import Truncation as Truncation
-from .counting.distinct_values import DistinctValues as DistinctValues
-from .counting.occurring_keys import OccurringKeys as OccurringKeys
-from .counting.unknown_keys import Sparse as Sparse
-from .counting.unknown_keys import UndeclaredKeys as UndeclaredKeys
-from .counting.unknown_keys import Unique as Unique
-from .distances import Distance as Distance
-from .distances import Proposed as Proposed
 from .layout import Cells as Cells
 from .layout import Layout as Layout
-from .moments.covariance import Covariance as Covariance
-from .moments.means import Mean as Mean
-from .moments.means import WeightedMean as WeightedMean
-from .moments.norms import NormedSum as NormedSum
-from .moments.norms import grids_of_norm as grids_of_norm
-from .moments.second_moments import SecondMoments as SecondMoments
-from .moments.sums import Sum as Sum
-from .moments.variances import Moments as Moments
-from .moments.variances import Variance as Variance
-from .quantiles import Quantiles as Quantiles
-from .scores import Scores as Scores
-from .smooth import SmoothQuantile as SmoothQuantile
-from .smooth import TrimmedMean as TrimmedMean
-from .suggested_bounds import BoundsHistogram as BoundsHistogram
+from .methods import Offered
+
+if TYPE_CHECKING:
+    from .counting.contingency import Contingency as Contingency
+    from .counting.contingency import UnattributedHistogram as UnattributedHistogram
+    from .counting.counts import Count as Count
+    from .counting.distinct import Distinct as Distinct
+    from .counting.distinct import Truncation as Truncation
+    from .counting.distinct_values import DistinctValues as DistinctValues
+    from .counting.occurring_keys import OccurringKeys as OccurringKeys
+    from .counting.unknown_keys import Sparse as Sparse
+    from .counting.unknown_keys import UndeclaredKeys as UndeclaredKeys
+    from .counting.unknown_keys import Unique as Unique
+    from .distances import Distance as Distance
+    from .distances import Proposed as Proposed
+    from .moments.covariance import Covariance as Covariance
+    from .moments.means import Mean as Mean
+    from .moments.means import WeightedMean as WeightedMean
+    from .moments.norms import NormedSum as NormedSum
+    from .moments.norms import grids_of_norm as grids_of_norm
+    from .moments.second_moments import SecondMoments as SecondMoments
+    from .moments.sums import Sum as Sum
+    from .moments.variances import Moments as Moments
+    from .moments.variances import Variance as Variance
+    from .quantiles import Quantiles as Quantiles
+    from .scores import Scores as Scores
+    from .smooth import SmoothQuantile as SmoothQuantile
+    from .smooth import TrimmedMean as TrimmedMean
+    from .suggested_bounds import BoundsHistogram as BoundsHistogram
+
+#: The modules of the statistics, which are imported when they are first used.
+_HOMES = {
+    "BoundsHistogram": "suggested_bounds",
+    "Contingency": "counting.contingency",
+    "Count": "counting.counts",
+    "Covariance": "moments.covariance",
+    "Distance": "distances",
+    "Distinct": "counting.distinct",
+    "DistinctValues": "counting.distinct_values",
+    "Mean": "moments.means",
+    "Moments": "moments.variances",
+    "NormedSum": "moments.norms",
+    "OccurringKeys": "counting.occurring_keys",
+    "Proposed": "distances",
+    "Quantiles": "quantiles",
+    "Scores": "scores",
+    "SecondMoments": "moments.second_moments",
+    "SmoothQuantile": "smooth",
+    "Sparse": "counting.unknown_keys",
+    "Sum": "moments.sums",
+    "TrimmedMean": "smooth",
+    "Truncation": "counting.distinct",
+    "UnattributedHistogram": "counting.contingency",
+    "UndeclaredKeys": "counting.unknown_keys",
+    "Unique": "counting.unknown_keys",
+    "Variance": "moments.variances",
+    "WeightedMean": "moments.means",
+    "grids_of_norm": "moments.norms",
+}
+
+
+def every() -> list[type[Statistic]]:
+    """All statistics, by name."""
+    for home in _HOMES.values():
+        import_module(f".{home}", __name__)
+    return sorted(REGISTRY, key=lambda kind: kind.__name__)
+
+
+@cache
+def methods(where: Offered) -> tuple[str, ...]:
+    """The methods that are offered there, by name."""
+    each = (method for kind in every() for method in kind.methods if where in method.offered)
+    return tuple(sorted({method.name for method in each}))
+
+
+if not TYPE_CHECKING:  # or a type checker would believe in every name
+
+    def __getattr__(name: str) -> Any:
+        """A statistic, whose module is imported with its first use."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        return value

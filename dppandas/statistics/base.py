@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.noise import additive
+from ..privacy.record_parts import RecordPart
 from ..rows.accumulators import Accumulator, SumAccumulator
 from ..rows.expressions import Chunk, Expression
 from ..rows.facts import kinds
@@ -22,7 +23,7 @@ from ..rows.facts.kinds import Kind, Schema
 from ..rows.values.vectors import Mask
 from .error_model import ErrorModel
 from .layout import Cells, Codes, Layout
-from .methods import Method, Offered
+from .methods import Method
 
 Partial = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -38,7 +39,7 @@ T = TypeVar("T")
 #: once: in each class, without a word there.
 FOUND_ONCE = ("expressions", "grids", "l1", "linf", "size")
 
-#: Every statistic there is: a new one joins the neighbour suite by being defined.
+#: Every statistic that is loaded: a new one joins the neighbour suite by its name in the table.
 REGISTRY: list[type[Statistic]] = []
 
 
@@ -58,7 +59,7 @@ def _once(method: Callable[[Any], T]) -> Callable[[Any], T]:
 
 
 @dataclass(frozen=True)
-class Statistic(ABC):
+class Statistic(RecordPart, ABC):
     """A vector of integers computed from rows, and the estimates made from its noisy version.
 
     Contract. For the rows r of a table, ``kernel`` returns Σ_r k(r) with |k(r)|₁ ≤ l1 and
@@ -84,6 +85,7 @@ class Statistic(ABC):
     methods: ClassVar[tuple[Method, ...]] = ()
 
     def __init_subclass__(cls, registered: bool = True) -> None:
+        super().__init_subclass__()
         cls.methods = vars(cls).get("methods", ())
         for name in FOUND_ONCE:
             own: Any = vars(cls).get(name)
@@ -186,6 +188,14 @@ class Statistic(ABC):
         """Whether each number is a count, which an error below 1 would leave exact."""
         return False
 
+    #: Whether labels alone are released, and no number of them.
+    labels_only: ClassVar[bool] = False
+
+    def figures(self) -> tuple[str, ...]:
+        """The names of the figures that the answer has of one column in one cell, in order, if
+        figures of other releases must be possible beside them."""
+        return ()
+
     def says(self, entry: int) -> str:
         """What a number of the answer is for a column of times: a time ("value"), a duration
         ("spread"), or neither ("number")."""
@@ -239,11 +249,6 @@ class Statistic(ABC):
     def comparable(self) -> Statistic:
         """This statistic with all its integers on one scale, as a selection needs it."""
         return self
-
-
-def methods(where: Offered) -> list[str]:
-    """The methods that are offered there, by name."""
-    return sorted({v.name for kind in REGISTRY for v in kind.methods if where in v.offered})
 
 
 def with_kept(

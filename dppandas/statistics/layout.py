@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ..privacy.record_parts import RecordPart
 from ..rows import expressions
 from ..rows.expressions import Chunk, Expression
 from ..rows.facts.keys import Keys
@@ -30,7 +31,7 @@ UNNAMED = "size"
 
 
 @dataclass(frozen=True)
-class Cells:
+class Cells(RecordPart):
     """Disjoint public cells of rows: one for each key, or a single one for all rows.
 
     A row lies in at most one cell; rows outside the keys lie in none. With ``missing_cell`` the

@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Offered(Flag):
-    """Whom a method can be asked of."""
+    """Where a method is offered."""
 
     COLUMN = auto()
     FRAME = auto()

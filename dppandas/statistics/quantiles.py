@@ -129,6 +129,10 @@ class Quantiles(Statistic):
 
     monotone = False
 
+    def figures(self) -> tuple[str, ...]:
+        ends = {Fraction(0): "min", Fraction(1): "max"}
+        return tuple(f"quantile {ends.get(share, str(share))}" for share in self.quantiles)
+
     def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
         tops, cells = tuple(grid.high for grid in self.grids), len(self.cells)
         return ExponentialQuantiles.calibrate(asked, sensitivity, self.quantiles, tops, cells)

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InternalError, QueryError
+from ..privacy.record_parts import RecordPart
 from ..rows.expressions import Chunk, Column, Expression
 from ..rows.values.vectors import Mask
 from .base import Partial, RowPass, Statistic
@@ -23,7 +24,7 @@ from .error_model import ErrorModel
 MOST = 2**256
 
 
-class CallerFunction:
+class CallerFunction(RecordPart):
     """A caller's function. It may hold rows, so pickles leave it out."""
 
     def __init__(self, function: Callable[..., Any] | None) -> None:

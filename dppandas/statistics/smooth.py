@@ -61,6 +61,9 @@ class Smooth(Quantiles, registered=False):
     size = 1
     linf = 1
 
+    def figures(self) -> tuple[str, ...]:
+        return ()
+
     def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
         (grid,) = self.grids
         return PolyPlace.calibrate(asked, sensitivity.l1, self.target, grid.high)

@@ -12,8 +12,8 @@ from refusals import refusal
 import dppandas as dp
 from dppandas.errors import QueryError, UnsupportedVerb
 from dppandas.frames.answers import several
-from dppandas.frames.pivots import COUNTED, OFFERED, PivotMethods
-from dppandas.statistics import REGISTRY, NormedSum, Sum, methods
+from dppandas.frames.pivots import COUNTED, PivotMethods
+from dppandas.statistics import NormedSum, Sum, every, methods
 from dppandas.statistics.methods import AGG, COLUMN, FOUND_GROUPS, FRAME, GROUPS, PIVOT, Offered
 
 #: Several releases for one loss.
@@ -50,7 +50,7 @@ def test_each_face_has_the_methods_that_statistics_say_it_has() -> None:
 
 
 def test_a_statistic_has_no_methods_of_its_base() -> None:
-    each = [method for kind in REGISTRY if kind is not NormedSum for method in kind.methods]
+    each = [method for kind in every() if kind is not NormedSum for method in kind.methods]
     assert len(each) == len({method.name for method in each})
     assert NormedSum.methods == Sum.methods
 
@@ -72,18 +72,18 @@ def test_agg_offers_each_by_its_name_and_by_functions_that_mean_the_same(p: Any)
             assert type(found).__name__ == "ReleaseBundle"
     refusal(lambda: p["x"].agg(["quantile"]), f"Choose from {', '.join(methods(AGG))}", QueryError)
     pairs = {
-        (f, method.name) for kind in REGISTRY for method in kind.methods for f in method.functions
+        (f, method.name) for kind in every() for method in kind.methods for f in method.functions
     }
-    assert {(f, name.partition(",")[0]) for f, name in several._FUNCTIONS.items()} == pairs
+    assert {(f, name.partition(",")[0]) for f, name in several.functions().items()} == pairs
     assert {name for _, name in pairs} <= {*methods(AGG)}
 
 
 def test_pivot_tables_offer_what_has_one_number_for_each_group() -> None:
-    assert {*OFFERED} == {*methods(PIVOT)} <= {*methods(GROUPS)}
+    assert {*methods(PIVOT)} <= {*methods(GROUPS)}
     assert {*COUNTED} == {"size", "count"}
     said = re.search(r'aggfunc : ((?:"\w+", )+)', PivotMethods.pivot_table.__doc__ or "")
     assert said is not None
-    assert {*re.findall(r"\w+", said[1])} <= {*OFFERED}
+    assert {*re.findall(r"\w+", said[1])} <= {*methods(PIVOT)}
 
 
 def test_found_keys_are_asked_for_what_their_messages_name(p: Any) -> None:

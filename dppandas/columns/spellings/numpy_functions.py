@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -22,7 +22,7 @@ from ...rows.expressions import (
     IsMissing,
     Literal,
 )  # fmt: skip
-from ...statistics import REGISTRY, Count
+from ...statistics import Count, every
 from ..rowwise import chosen, computed, truth
 
 Made = Callable[..., Expression]
@@ -74,20 +74,27 @@ UFUNCS: dict[str, Made] = {
     "isnan": IsMissing, "isnat": IsMissing, "isfinite": _size("<"), "isinf": _size("=="),
 }  # fmt: skip
 
-#: What to ask in place of functions that look at all rows.
-_INSTEAD = {
-    **{
+
+@cache
+def _instead() -> dict[str, str]:
+    """What to ask in place of functions that look at all rows."""
+    same = {
         function.__name__: f".{method.name}({'' if statistic is Count else 'bounds=(0, 60), '}"
         "epsilon=0.1)"
-        for statistic in REGISTRY
+        for statistic in every()
         for method in statistic.methods
         for function in method.functions
-    },
-    "percentile": ".quantile(0.9, epsilon=0.1)",
-    "quantile": ".quantile(0.9, epsilon=0.1)", "unique": ".unique(epsilon=0.1, delta=1e-6)",
-    "histogram": ".hist(bins=10, epsilon=0.1)", "add.reduce": ".sum(bounds=(0, 60), epsilon=0.1)",
-    "corrcoef": ".corr(other, epsilon=0.1)", "count_nonzero": ".sum(epsilon=0.1) of a mask",
-}  # fmt: skip
+    }
+    return {
+        **same,
+        "percentile": ".quantile(0.9, epsilon=0.1)",
+        "quantile": ".quantile(0.9, epsilon=0.1)",
+        "unique": ".unique(epsilon=0.1, delta=1e-6)",
+        "histogram": ".hist(bins=10, epsilon=0.1)",
+        "add.reduce": ".sum(bounds=(0, 60), epsilon=0.1)",
+        "corrcoef": ".corr(other, epsilon=0.1)",
+        "count_nonzero": ".sum(epsilon=0.1) of a mask",
+    }
 
 
 _ALL_ROWS = "would look at all rows, and what it says would reveal them"
@@ -95,7 +102,7 @@ _ALL_ROWS = "would look at all rows, and what it says would reveal them"
 
 def refuse(name: str, why: str = _ALL_ROWS) -> NoReturn:
     """Refuse a function of numpy by its name, with the reason."""
-    instead = _INSTEAD.get(name, ".count(epsilon=0.1)")
+    instead = _instead().get(name, ".count(epsilon=0.1)")
     raise PrivateValueError(
         f"np.{name} {why}. Ask for a released answer, such as {instead}, or use row-wise "
         "functions: arithmetic, np.where, np.select, np.minimum, np.log."
@@ -104,7 +111,7 @@ def refuse(name: str, why: str = _ALL_ROWS) -> NoReturn:
 
 def refuse_all_rows(private: Private, name: str) -> NoReturn:
     """Refuse a function of numpy, which other libraries may have called on the way."""
-    if name in _INSTEAD:
+    if name in _instead():
         refuse(name)
     private._refuse(f"numpy's {name}")
 

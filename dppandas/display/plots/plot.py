@@ -22,7 +22,7 @@ from ...release.answers.figures import ShownFigures
 from ...release.answers.records import Record
 from ...release.private import Private
 from ...statistics import Moments, Quantiles
-from ...statistics.counting.unknown_keys import Sparse, Unique
+from ...statistics.counting.unknown_keys import Sparse
 from ...statistics.suggested_bounds import BoundsHistogram
 from . import heatmaps, quantile_plots
 from .bars import row_of
@@ -177,7 +177,7 @@ def _refuse_what_has_no_bars(record: Record) -> None:
             "a selected label has no plot, because no number was released. dp.intervals says how "
             "far its score may be below the best. Released counts by key can be plotted."
         )
-    if isinstance(statistic, Unique):
+    if statistic.labels_only:
         raise RecordError(
             "labels alone have no plot, because no number was released. Ask for value_counts()."
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Generic, Unpack
 
+from ... import statistics
 from ...errors import QueryError, quoted
 from ...ledger.questions import Verb
 from ...privacy.accounting.losses import AskOptions
@@ -20,7 +21,6 @@ from ...rows.expressions import Expression
 from ...rows.facts import kinds
 from ...rows.facts.keys import Keys
 from ...rows.plain_values import refuse_private
-from ...statistics import Moments
 from .aggregations import Aggregations
 from .arguments import checked_ddof, quantiles_of, with_levels
 
@@ -172,7 +172,7 @@ class Descriptions(
         if any(bound.lower == bound.upper for bound in parsed):
             raise QueryError("describe needs bounds whose upper end lies above the lower one.")
         layout = with_levels(shape, MOMENTS, self._operands(), self._groups)
-        statistic = Moments(self._groups, layout, operands, parsed, freedom, root=True)
+        statistic = statistics.Moments(self._groups, layout, operands, parsed, freedom, root=True)
         return self._question(statistic, self._asks(DESCRIBED, parsed))
 
     def _is_labelled(self, expression: Expression, is_bounded: bool) -> bool:

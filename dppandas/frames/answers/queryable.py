@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import pandas as pd
 
+from ... import statistics
 from ...columns.private_rows import PrivateTable
 from ...columns.ranges import measured, range_of, ranges_of
 from ...errors import MissingArgument, QueryError
@@ -23,7 +24,7 @@ from ...rows.facts import kinds
 from ...rows.facts.bounds import Bounds
 from ...rows.facts.keys import Keys, did_you_mean
 from ...rows.facts.spans import Span
-from ...statistics import Cells, Count, Layout, Statistic, UndeclaredKeys
+from ...statistics import Cells, Count, Layout, Statistic
 from .arguments import index
 
 
@@ -172,7 +173,7 @@ class Queryable(PrivateTable):
         # this empty index is never shown: the answer's index has the labels that are found
         layout = Layout(integer=True, index=pd.Index([]), name="count", order=order)
         by = tuple(query_string.lookup(name, self._columns) for name in names)
-        statistic = UndeclaredKeys(Cells(), layout, by, tuple(names), parse_delta(delta))
+        statistic = statistics.UndeclaredKeys(Cells(), layout, by, tuple(names), parse_delta(delta))
         columns = tuple(map(operand, names, by))
         options = (("cells", "keys found"),)
         what = Question(verb_of("value_counts"), columns, options=options, is_brief=True)

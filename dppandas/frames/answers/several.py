@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -13,24 +14,24 @@ from ...errors import QueryError, is_one_of, parameters, quoted
 from ...release.blocks.bundle import Name
 from ...release.request import Request
 from ...rows.facts.keys import did_you_mean
-from ...statistics import REGISTRY, methods
+from ...statistics import every, methods
 from ...statistics.methods import AGG, Offered
-
-#: The statistics that agg offers.
-AGGREGATED = methods(AGG)
 
 #: numpy's variances divide by the number of values; before version 3 pandas put its own in place.
 _OF_NUMPY = ", ddof=0" if int(pd.__version__.partition(".")[0]) >= 3 else ""
 
-#: Functions that people hand over, and which mean the same.
-_FUNCTIONS: dict[Callable[..., Any], str] = {
-    function: f"{method.name}{_OF_NUMPY if hasattr(statistic, 'ddof') else ''}"
-    for statistic in REGISTRY
-    for method in statistic.methods
-    for function in method.functions
-}
-
 _EXAMPLE = "agg(['count', 'mean']), or agg(late=('delay', 'mean'))"
+
+
+@cache
+def functions() -> dict[Callable[..., Any], str]:
+    """Functions that people hand over, and the statistics that mean the same."""
+    return {
+        function: f"{method.name}{_OF_NUMPY if hasattr(statistic, 'ddof') else ''}"
+        for statistic in every()
+        for method in statistic.methods
+        for function in method.functions
+    }
 
 
 def answers_of(face: Offered, *others: str) -> str:
@@ -76,9 +77,9 @@ class Asked:
         return found
 
 
-def single(func: Any, offered: Sequence[str] = AGGREGATED) -> str | None:
+def single(func: Any, where: Offered = AGG) -> str | None:
     """The statistic, if a call asks for a single one."""
-    return statistic_of(func, offered)[0] if isinstance(func, str) or callable(func) else None
+    return statistic_of(func, where)[0] if isinstance(func, str) or callable(func) else None
 
 
 def request_of(face: Any, statistic: str, bounds: object) -> Request:
@@ -89,16 +90,17 @@ def request_of(face: Any, statistic: str, bounds: object) -> Request:
     return method(**given, **({"ddof": int(ddof)} if ddof else {}))._request  # type: ignore[no-any-return]
 
 
-def statistic_of(how: Any, offered: Sequence[str] = AGGREGATED) -> tuple[str, str]:
+def statistic_of(how: Any, where: Offered = AGG) -> tuple[str, str]:
     """A statistic, and what pandas calls it in an answer."""
-    if isinstance(how, Callable) and how in _FUNCTIONS:  # type: ignore[arg-type]
-        return _FUNCTIONS[how], how.__name__.removeprefix("nan")
+    offered = methods(where)
+    if isinstance(how, Callable) and how in functions():  # type: ignore[arg-type]
+        return functions()[how], how.__name__.removeprefix("nan")
     if callable(how):
         raise QueryError(
             f"agg can't use {_named_function(how)}: a function of your own could look at other "
             f"rows. Give names such as 'mean': {_EXAMPLE}."
         )
-    if not is_one_of(how, tuple(offered)):
+    if not is_one_of(how, offered):
         raise QueryError(
             f"agg doesn't know {quoted(how)}.{did_you_mean(how, offered)} Choose from "
             f"{', '.join(offered)}."
@@ -121,7 +123,7 @@ def asked(func: Any, named: Mapping[str, Any], is_single: bool) -> Asked:
     if isinstance(func, Mapping):
         each = [f for c, hows in func.items() for f in _of_column(_column(c), hows)]
         return Asked(_checked(each), by_column=not any(map(_is_list, func.values())))
-    if isinstance(func, tuple) and len(func) == 2 and not is_one_of(func[0], AGGREGATED):
+    if isinstance(func, tuple) and len(func) == 2 and not is_one_of(func[0], methods(AGG)):
         raise QueryError(
             f"agg can't name a figure 'func', which is its first argument: choose another name for "
             f"{quoted(func)}, as in agg(figure={quoted(func)})."

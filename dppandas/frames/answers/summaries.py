@@ -10,6 +10,7 @@ from typing import Any, Generic, Unpack
 
 import pandas as pd
 
+from ... import statistics
 from ...columns.ranges import bounds_of
 from ...errors import QueryError, quoted
 from ...ledger.questions import Question
@@ -20,7 +21,7 @@ from ...release.blocks.bundle import Name, ReleaseBundle, shares_of
 from ...release.request import Request
 from ...release.unreleased import Unreleased
 from ...release.wording import verb_of
-from ...statistics import Count, Covariance, Layout
+from ...statistics import Count, Layout
 from . import several
 from .arguments import checked_ddof, pearson, with_levels
 from .descriptions import Descriptions
@@ -301,6 +302,8 @@ class Covariances(Summaries[Counted, Measured, Listed, Described, OfRows]):
             raise QueryError(f"dropna={quoted(dropna)} must be True or False.")
         layout = with_levels(shape, names, names, cells)
         is_corr = what == "corr"
-        statistic = Covariance(cells, layout, operands, parsed, freedom, is_corr, complete=dropna)
+        statistic = statistics.Covariance(
+            cells, layout, operands, parsed, freedom, is_corr, complete=dropna
+        )
         options = (("complete", "yes"),) if dropna else ()
         return self._question(statistic, self._asks(what, parsed, *options))

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from ...errors import QueryError
 from ..mechanisms.noise import DiscreteGaussian, DiscreteLaplace, chernoff
+from ..record_parts import RecordPart
 
 Floats = npt.NDArray[np.float64]
 Additive = DiscreteLaplace | DiscreteGaussian
@@ -60,7 +61,7 @@ def variance(law: Additive) -> float:
 
 
 @dataclass(frozen=True)
-class CombinedNoise:
+class CombinedNoise(RecordPart):
     """The law of a weighted mean of independent noises, with whole weights.
 
     With ``whole`` the mean is rounded to a whole number, as for counts.

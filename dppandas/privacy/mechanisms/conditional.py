@@ -14,12 +14,14 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ..record_parts import RecordPart
+
 #: The factor that pays for rounding.
 SAFE = 1 - 2.0**-30
 
 
 @dataclass(frozen=True)
-class ThresholdedNoise:
+class ThresholdedNoise(RecordPart):
     """Noisy counts N + Z ≥ least, N ≥ 1, for discrete Laplace noise Z of a scale.
 
     Let a = exp(-1/scale). For N ≤ least, P[N+Z ≥ x | released] = a^(x-least), whatever N is. For

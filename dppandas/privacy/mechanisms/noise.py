@@ -20,11 +20,12 @@ from ..accounting import conversions, gaussian
 from ..accounting.enclosures import DIGITS, Enclosure
 from ..accounting.losses import Delta, Epsilon, Loss, Rho
 from ..accounting.measures import LossRequest, Measure
+from ..record_parts import RecordPart
 from ..sampling import samplers
 from .base import Mechanism, Sensitivity
 
 
-class AdditiveNoise(ABC):
+class AdditiveNoise(RecordPart, ABC):
     """Independent noise of one law on each integer."""
 
     @abstractmethod

@@ -15,13 +15,14 @@ from ..accounting import conversions
 from ..accounting.enclosures import Enclosure, Interval
 from ..accounting.losses import Delta, Epsilon, Loss, Rho
 from ..accounting.measures import Measure
+from ..record_parts import RecordPart
 from ..sampling import entropy, samplers
 from .base import Sensitivity
 from .thresholds import Found
 
 
 @dataclass(frozen=True)
-class PartitionSelection:
+class PartitionSelection(RecordPart):
     """Releases a label that n units have with probability π(n), without a count.
 
     π is the largest probability that (epsilon, delta) for one label allows. A unit has at most

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..record_parts import RecordPart
 from ..sampling import samplers
 from .ranks import Ranks, aimed
 
@@ -28,7 +29,7 @@ Piece = tuple[Any, Any, Any, Any, Any]
 
 
 @dataclass(frozen=True)
-class Node:
+class Node(RecordPart):
     """One choice: a quantile, the two others between which it lies, and its share between them."""
 
     at: int

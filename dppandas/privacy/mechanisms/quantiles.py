@@ -29,6 +29,7 @@ import numpy as np
 from ..accounting import conversions
 from ..accounting.losses import Epsilon, Loss, Rho
 from ..accounting.measures import LossRequest, Measure
+from ..record_parts import RecordPart
 from ..sampling import samplers
 from .base import Sensitivity
 from .quantile_cells import Choice
@@ -71,7 +72,7 @@ def _context() -> AbstractContextManager[decimal.Context]:
 
 
 @dataclass(frozen=True)
-class ExponentialQuantiles:
+class ExponentialQuantiles(RecordPart):
     """Selects grid points near the quantiles of each column and cell.
 
     *Guarantee*: pure ε = per_unit · sensitivity. A row of which a share μ lies in a node of the

@@ -13,6 +13,7 @@ from ...errors import InternalError, QueryError
 from ..accounting import conversions
 from ..accounting.losses import Epsilon, Loss, Rho
 from ..accounting.measures import LossRequest, Measure
+from ..record_parts import RecordPart
 from ..sampling import samplers
 from .base import Mechanism, Sensitivity
 
@@ -85,7 +86,7 @@ class _Peeling:
         raise NotImplementedError
 
 
-class PermuteAndFlip(_Peeling):
+class PermuteAndFlip(_Peeling, RecordPart):
     """Selects the index of a large score, without releasing any score.
 
     *Guarantee*: pure ε. Candidate i is taken with probability exp(-rate · (max - score[i])). With Δ
@@ -105,7 +106,7 @@ class PermuteAndFlip(_Peeling):
         return samplers.permute_and_flip([top - score for score in scores], self.rate)
 
 
-class Exponential(_Peeling):
+class Exponential(_Peeling, RecordPart):
     """Selects the index of a large score with probability ∝ exp(rate · score).
 
     *Guarantee*: each round is ε-DP and ε²/8-zCDP, where ε = 2Δ·rate with Δ the most that a unit

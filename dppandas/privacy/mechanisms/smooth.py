@@ -14,6 +14,7 @@ import numpy.typing as npt
 from ..accounting import conversions
 from ..accounting.losses import Epsilon, Loss, Rho
 from ..accounting.measures import LossRequest, Measure
+from ..record_parts import RecordPart
 from ..sampling import samplers
 from .base import Sensitivity
 from .ranks import Ranks
@@ -37,7 +38,7 @@ class Target(Protocol):
 
 
 @dataclass(frozen=True)
-class PolyPlace:
+class PolyPlace(RecordPart):
     """Adds noise of density ∝ (1 + |z|/s)^-4 to one number, where s is 5/ε times its smooth
     sensitivity.
 
@@ -83,7 +84,7 @@ class PolyPlace:
 
 
 @dataclass(frozen=True)
-class AtRank:
+class AtRank(RecordPart):
     """The value of rank m = max(1, ⌈qn⌉)."""
 
     share: Fraction
@@ -147,7 +148,7 @@ def _between(values: Integers, places: Integers, low: int, high: int) -> tuple[I
 
 
 @dataclass(frozen=True)
-class Trimmed:
+class Trimmed(RecordPart):
     """The mean without the m smallest and the m largest values; the middle of the bounds where no
     value is left."""
 

@@ -20,6 +20,7 @@ from ..accounting.conversions import least_from
 from ..accounting.enclosures import Enclosure
 from ..accounting.losses import Delta, Loss
 from ..accounting.measures import LossRequest, Measure
+from ..record_parts import RecordPart
 from .base import Sensitivity
 from .conditional import ThresholdedNoise
 from .noise import DiscreteLaplace
@@ -77,7 +78,7 @@ class _NoisyThreshold:
 # --- counts above a threshold ---------------------------------------------------------------------
 
 
-class Threshold(_NoisyThreshold):
+class Threshold(_NoisyThreshold, RecordPart):
     """Adds discrete Laplace noise to the count of each label that occurs, and releases the label
     and its noisy count where the latter is at least `least`.
 
@@ -118,7 +119,7 @@ class Threshold(_NoisyThreshold):
 
 
 @dataclass(frozen=True)
-class KeyedNoise:
+class KeyedNoise(RecordPart):
     """A threshold on the counts of labels, then noise on more integers of the released labels.
 
     *Guarantee*: that of the threshold plus that of the noise: given the released labels, the
@@ -198,7 +199,7 @@ def _stays_below(tail: int, labels: int, scale: Fraction, delta: Fraction) -> bo
 # --- a value that is far from changing ------------------------------------------------------------
 
 
-class ProposeTestRelease(_NoisyThreshold):
+class ProposeTestRelease(_NoisyThreshold, RecordPart):
     """Adds discrete Laplace noise to a value's distance, and releases the exact value where the sum
     is at least `least`; else nothing.
 

@@ -18,7 +18,6 @@ from itertools import product
 from typing import Any
 
 from ...rows.facts.bounds import Bounds
-from ...statistics import Count, Mean, Moments, Quantiles, Statistic, Variance
 from ...statistics.layout import Interval
 from ..answers.making import with_figures
 from ..answers.records import Record
@@ -75,33 +74,15 @@ def _gathered(
     for name, record in records.items():
         statistic: Any = record._statistic
         # numbers lie in this order
-        rows = product(range(len(statistic.cells)), _called(statistic), enumerate(columns[name]))
+        rows = product(range(len(statistic.cells)), statistic.figures(), enumerate(columns[name]))
         for entry, (cell, what, (position, column)) in enumerate(rows):
             figures = found.setdefault((column, cell), Figures())
             figures.places[what] = place = (name, entry)
             if what.startswith("quantile"):
                 figures.quantiles.append(place)
-            if not isinstance(statistic, Count):
+            if hasattr(statistic, "bounds"):
                 figures.bounds = statistic.bounds[position]
     return found
-
-
-def _called(statistic: Statistic) -> list[str]:
-    """The names of the figures that a statistic has for one column in one cell."""
-    if type(statistic) is Moments:
-        return ["count", "mean", "std"]
-    if type(statistic) is Variance:
-        return [statistic.method]
-    if type(statistic) is Mean:
-        return ["mean"]
-    if type(statistic) is Count and not statistic.share_of:
-        return ["count"]
-    if isinstance(statistic, Quantiles) and not statistic.experimental:
-        return [_END.get(share, f"quantile {share}") for share in statistic.quantiles]
-    return []
-
-
-_END = {Fraction(0): "quantile min", Fraction(1): "quantile max"}
 
 
 class _FigureOrder:

@@ -16,7 +16,6 @@ import pandas as pd
 
 from ...errors import RecordError
 from ...privacy.mechanisms.selection import Selection
-from ...statistics import Unique
 from ..accuracy import units
 from ..accuracy.expected import CONFIDENCE
 from .record_bundle import RecordBundle
@@ -63,7 +62,7 @@ def figures_of(record: Record | RecordBundle, confidence: float = CONFIDENCE) ->
         return sum((figures_of(each, confidence) for each in record.components.values()), NONE)
     if isinstance(record._law, Selection):
         return _of_selection(record, confidence)
-    if isinstance(record._statistic, Unique):
+    if record._statistic.labels_only:
         return _of_labels(record)
     statistic, values = record._statistic, record._values()
     schema, size = record._query.source.schema, len(values)

@@ -91,6 +91,9 @@ class Count(Statistic):
 
     linf = 1
 
+    def figures(self) -> tuple[str, ...]:
+        return ("count",) if type(self) is Count and not self.share_of else ()
+
     @property
     def keyed(self) -> bool:
         return self.at_most is not None

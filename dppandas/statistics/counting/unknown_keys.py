@@ -310,6 +310,7 @@ class Unique(Sparse):
     """
 
     methods: ClassVar = (Method("unique", COLUMN),)
+    labels_only: ClassVar[bool] = True
     error_model: ClassVar = UniqueErrors
     whole_units: ClassVar[bool] = True
     accumulator: ClassVar = EntryAccumulator

@@ -79,6 +79,9 @@ class Mean(Clipped):
             return (TRUTHS,) * len(self.bounds)
         return super().grids
 
+    def figures(self) -> tuple[str, ...]:
+        return ("mean",) if type(self) is Mean else ()
+
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         cells, codes = len(self.cells), self.cells.codes(chunk, keep)
         out = np.empty((2, cells, len(self.operands)), dtype=np.int64)

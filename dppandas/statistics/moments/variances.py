@@ -117,6 +117,9 @@ class Variance(Clipped):
         """The method that asks for this estimate of its sums."""
         return "sem" if self.of_mean else "std" if self.root else "var"
 
+    def figures(self) -> tuple[str, ...]:
+        return (self.method,)
+
     def says(self, entry: int) -> str:
         return "spread"
 
@@ -227,6 +230,9 @@ class Moments(Variance):
     """
 
     error_model: ClassVar = MomentsErrors
+
+    def figures(self) -> tuple[str, ...]:
+        return "count", "mean", "std"
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         counts, means = [], []

@@ -26,9 +26,11 @@ from dppandas.errors import QueryError, RecordError
 from dppandas.ledger import canonical
 from dppandas.ledger.canonical import canonical_name
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
+from dppandas.privacy.record_parts import RecordPart
 from dppandas.release import pickles
 from dppandas.release.answers.results import ReleasedFloat, ReleasedInt
 from dppandas.rows.expressions.logic import Every
+from dppandas.statistics import every
 from dppandas.statistics.layout import format_number
 
 KEYS = ["a", "b", "c"]
@@ -345,7 +347,8 @@ def test_pickles_name_nothing_of_ours_but_the_registry(name: str) -> None:
 
 
 def test_classes_of_the_registry_have_names_of_their_own() -> None:
-    kinds = list(pickles._families(pickles._KEPT))
+    every()
+    kinds = list(pickles._families([*pickles._KEPT, *RecordPart.__subclasses__()]))
     ours = {kind for kind in kinds if kind.__module__.startswith("dppandas.")}
     assert len({canonical_name(kind) for kind in ours}) == len(ours) > 100
     assert {*map(canonical_name, ours)} < {*pickles._makers}
@@ -353,6 +356,7 @@ def test_classes_of_the_registry_have_names_of_their_own() -> None:
 
 EVERYTHING = """
 import copyreg, importlib, pkgutil
+from dppandas.privacy.record_parts import RecordPart
 from dppandas.release import pickles
 pickles._import_all()
 restored = {*pickles._makers}
@@ -360,7 +364,8 @@ import dppandas
 for module in pkgutil.walk_packages(dppandas.__path__, "dppandas."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
-assert {*pickles._families(pickles._KEPT)} <= {*copyreg.dispatch_table}
+kept = [*pickles._KEPT, *RecordPart.__subclasses__()]
+assert {*pickles._families(kept)} <= {*copyreg.dispatch_table}
 assert {*pickles._makers} == restored
 """
 
@@ -369,7 +374,7 @@ def test_classes_of_later_modules_are_registered() -> None:
     subprocess.run([sys.executable, "-c", EVERYTHING], check=True)
 
 
-#: A caller's own law, of the name of ours, before anything was asked.
+#: Callers' own laws, of the names of ours, before anything was asked and afterwards.
 FOREIGN = """
 import pickle
 import re
@@ -381,7 +386,12 @@ class DiscreteLaplace(noise.DiscreteLaplace):
     pass
 
 record = dp.record(pd.DataFrame({"x": [1]}).dp.count(epsilon=1))
-assert type(pickle.loads(pickle.dumps(record))._law) is noise.DiscreteLaplace
+class Count(type(record._statistic)):
+    pass
+
+copy = pickle.loads(pickle.dumps(record))
+assert type(copy._law) is noise.DiscreteLaplace
+assert type(copy._statistic) is type(record._statistic)
 """
 
 
