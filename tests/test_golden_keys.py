@@ -63,6 +63,7 @@ def cases() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("session", "name"), list(cases()))
 def test_a_query_keeps_its_key(session: str, name: str) -> None:
+    assert name in golden()[session], "run python tests/test_golden_keys.py"
     assert keys(name, session) == golden()[session][name]
 
 

@@ -62,7 +62,7 @@ class ErrorModel:
 
     @property
     def noise_steps(self) -> tuple[float, ...]:
-        """A noise of 1 in its unit, for each column asked about or one for all."""
+        """The noise scale by column unit, for each column asked about or one for all."""
         return (1.0,)
 
     @property
