@@ -91,7 +91,7 @@ def test_completion_shows_signatures_and_docstrings() -> None:
     jedi = pytest.importorskip("jedi")
     p = dp.private(pd.DataFrame({"x": [1.0, 2.0]}), unit="row")
     asked = p["x"].mean(bounds=(0, 1))
-    known: list[dict[str, Any]] = [{"p": p, "x": p["x"], "asked": asked, "dp": dp}]
+    known: list[dict[str, Any]] = [{"p": p, "x": p["x"], "s": p["x"], "asked": asked, "dp": dp}]
     for code, parameter, told in (
         ('p["x"].mean(', "bounds", "The mean of the values"),
         ("x.mean(", "within", "The mean of the values"),
@@ -99,6 +99,7 @@ def test_completion_shows_signatures_and_docstrings() -> None:
         ('p.groupby("x")["x"].sum(', "norm", "The sum of the values"),
         ("asked.release(", "confidence", "The noisy answer"),
         ("dp.crosstab(", "margins", "`PrivateFrame.crosstab`"),
+        ("s.str.removeprefix(", "prefix", "Texts without a prefix"),
     ):
         with noted(code):
             (signature,) = jedi.Interpreter(code, known).get_signatures()
@@ -108,3 +109,21 @@ def test_completion_shows_signatures_and_docstrings() -> None:
             (completed, *_) = jedi.Interpreter(code[:-1], known).complete()
             assert completed.name == name
             assert told in completed.docstring()
+
+
+def test_completion_knows_methods_of_texts_and_parts_of_times() -> None:
+    jedi = pytest.importorskip("jedi")
+    p = dp.private(pd.DataFrame({"x": ["a"]}), unit="row")
+    known: list[dict[str, Any]] = [{"p": p, "x": p["x"]}]
+    for code, name in (
+        ("x.str.isup", "isupper"),
+        ("x.dt.is_l", "is_leap_year"),
+        ('p["x"].str.casef', "casefold"),
+        ('p["x"].dt.day_of_w', "day_of_week"),
+    ):
+        with noted(code):
+            (completed,) = jedi.Interpreter(code, known).complete()
+            assert completed.name == name
+    (signature,) = jedi.Interpreter("x.str.lower(", known).get_signatures()
+    assert signature.params == []
+    assert p["x"].str.lower.__doc__ == "Texts in lower case."
