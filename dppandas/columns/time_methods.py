@@ -31,9 +31,6 @@ def _zone(tz: Any) -> str:
 class _Part:
     """A part of times or of durations, under the name that it has in pandas."""
 
-    def __init__(self, doc: str = "As in pandas' ``.dt``, row by row.") -> None:
-        self.__doc__ = doc
-
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
@@ -75,7 +72,6 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
     is_leap_year = _Part()
     isocalendar_year, isocalendar_week, isocalendar_day = _Part(), _Part(), _Part()
     days, seconds, microseconds, nanoseconds = _Part(), _Part(), _Part(), _Part()  # of durations
-    date = _Part("The day, as midnight without a zone.")
 
     @hide_internals
     def day_name(self) -> C:
@@ -96,6 +92,12 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
     def normalize(self) -> C:
         """Times set back to midnight of their day."""
         return self._new(TimePart(self._operand, "normalize"))
+
+    @property
+    @hide_internals
+    def date(self) -> C:
+        """The day, as midnight without a zone."""
+        return self._new(TimePart(self._operand, "date"))
 
     @hide_internals
     def floor(self, freq: str) -> C:
