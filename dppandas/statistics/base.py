@@ -35,8 +35,8 @@ RowPass = Callable[[BranchKernel, Callable[[], Accumulator]], Any]
 
 T = TypeVar("T")
 
-#: What follows from a statistic's fields and is asked for several times in a release. It is computed
-#: once: `__init_subclass__` sees to that in each class.
+#: What follows from a statistic's fields and is asked for several times in a release, so that it is
+#: computed once: `__init_subclass__` sees to that in each class.
 FOUND_ONCE = ("expressions", "grids", "l1", "linf", "size")
 
 #: Every statistic that is loaded: a new one joins the neighbour suite by its name in the table.
@@ -71,8 +71,8 @@ class Statistic(RecordPart, ABC):
     cells: Cells
     layout: Layout
 
-    #: Version in the key, counted up where the integers of this statistic or their estimator change:
-    #: so a new estimator never reads an old answer.
+    #: Version in the key, counted up where the integers or their estimator change: so that a
+    #: new estimator never reads an old answer.
     reading: ClassVar[int] = 1
 
     #: Fields that don't change the integers: queries that differ only in these are equal.
