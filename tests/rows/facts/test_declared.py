@@ -141,7 +141,7 @@ def test_a_contradiction_quotes_no_label() -> None:
             frame.declare(sex=labels)
         assert "hidden" not in str(refusal.value)
         assert "secret" not in str(refusal.value)
-    with pytest.raises(SourceError, match=r"lower=0\.0, upper=1\.0000001"):
+    with pytest.raises(SourceError, match=r"was \(0, 1\), is \(0, 1\.0000001\)"):
         frame.declare(age=(0, 1)).declare(age=(0, 1.0000001))
 
 
