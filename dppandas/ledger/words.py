@@ -114,9 +114,8 @@ class Row(NamedTuple):
         first, *others = self.entries
         if not others:
             return title(first)
-        name = first.program.partition(" ")[0]
-        if name:
-            return f"{name}: {len(self.entries)} releases"
+        if first.program and first.program.name:
+            return f"{first.program.name}: {len(self.entries)} releases"
         return f"{title(first)}, and {len(others)} more"
 
     @property

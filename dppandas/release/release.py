@@ -164,6 +164,7 @@ def _planned(
         mechanism.name, units.in_words(scale), expected.in_words(statistic, mechanism),
         current_cell(), version=source.version, unit=str(source.unit), path=query.path, key=key,
         kernel=kernel(), program=context.program, asker=context.asker,
+        threshold=getattr(mechanism, "threshold", None),
     )  # fmt: skip
     shared: object = (key, draw) if key and draw else object()
     return Plan(query, engine, kind, mechanism, scale, draft, held, shared)
@@ -172,7 +173,7 @@ def _planned(
 def _bought(ledger: Ledger, due: Mapping[object, Plan]) -> dict[object, StoredRelease | None]:
     """Charge the plans and answer them; None for one that another process has taken over."""
     process, entries = os.getpid(), list[Entry]()
-    request, program = entropy.identifier(), program_of("") if len(due) > 1 else ""
+    request, program = entropy.identifier(), program_of("") if len(due) > 1 else None
     drafts = [
         plan.draft._replace(
             request=request, draw_id=entropy.identifier(), program=program or plan.draft.program

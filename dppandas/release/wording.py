@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..ledger import canonical
-from ..ledger.earlier_questions import VERBS, compound, quantile
-from ..ledger.questions import LONGEST, Operand, Verb, digest
+from ..ledger.questions import LONGEST, Operand, digest
 from ..ledger.questions import Question as Question
 from ..ledger.statement import part
+from ..ledger.verbs import VERBS, Verb, compound, know, quantile, quantiles
 from ..rows.expressions import Column, Expression, InTable, Lookup
 from ..rows.facts.keys import Keys
 from ..statistics import REGISTRY, Statistic
@@ -38,17 +38,18 @@ class Later:
         return self._make(*self._of)
 
 
-#: The words of methods, which statistics say.
-WORDS = {
+# The words of methods, which statistics say.
+know({
     method.name: Verb(method.name, *method.words)
     for statistic in REGISTRY
     for method in statistic.methods
-}
+    if any(method.words)
+})  # fmt: skip
 
 
 def verb_of(said: str | Verb) -> Verb:
     """A verb by its name. One that has no words is a title as it is."""
-    return said if isinstance(said, Verb) else VERBS.get(said) or WORDS.get(said) or Verb(said)
+    return said if isinstance(said, Verb) else VERBS.get(said) or Verb(said)
 
 
 def told(said: str, *options: tuple[str, Any]) -> Question:
@@ -75,7 +76,7 @@ def quantile_verb(shares: Sequence[str]) -> Verb:
     """The verb of quantiles."""
     if len(shares) == 1:
         return quantile(shares[0])
-    return VERBS["quantile"]._replace(name=f"quantile {', '.join(shares)}")
+    return quantiles(f"quantile {', '.join(shares)}")
 
 
 #: The verbs of the two releases that `describe` is made of.

@@ -39,8 +39,8 @@ _CHARGE = "SELECT body FROM events WHERE kind = 'charge' AND release = ?"
 _CHARGES = (
     "SELECT count(*) FROM events WHERE kind = 'charge' AND "
     "(json_extract(body, '$.source') = ?1 AND json_extract(body, '$.version') IS ?2 "
-    "OR EXISTS (SELECT 1 FROM json_each(body, '$.others') WHERE json_extract(value, '$[0]') = ?1 "
-    "AND json_extract(value, '$[1]') IS ?2))"
+    "OR EXISTS (SELECT 1 FROM json_each(body, '$.others') WHERE json_extract(value, '$.source') "
+    "= ?1 AND json_extract(value, '$.version') IS ?2))"
 )
 _SETTLED = "SELECT count(*) FROM events WHERE kind = 'outcome' AND release = ?"
 #: Up to schema 2 the n-th outcome of a key was its n-th draw; since then each says which it is.

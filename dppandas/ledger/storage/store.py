@@ -14,13 +14,21 @@ from typing import Any, NamedTuple, Protocol
 from ...errors import ReleaseFailed, WorkerProcessError
 from ...privacy.accounting.composition import ParallelComposition, Path, Place
 from ...privacy.accounting.losses import Epsilon, Loss
+from ...privacy.mechanisms.base import ReleaseThreshold
 from .. import marimo
-from ..questions import Question, threshold_in_words
+from ..questions import Question
 from ..stated_errors import StatedError
 from .leases import Claim, Taken
 
-#: States of answers, by the outcomes that are kept.
-_STATES = {"charged": "computing", "released": "answered", "replayed": "answered"}
+
+class Program(NamedTuple):
+    """A call that made several charges: its name, and its number in its process."""
+
+    name: str  # as in "split"; "" for a call without one
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.number}"
 
 
 class Entry(NamedTuple):
@@ -36,23 +44,26 @@ class Entry(NamedTuple):
     scale: str
     error: str
     cell: int | None
-    status: str = "charged"  # then "released" or "failed"; "replayed" for an answer given again
+    #: "charged" until there is an outcome, then "released", "failed", "interrupted" or "recorded";
+    #: "replayed" for an answer given again.
+    status: str = "charged"
     version: str | None = None
     unit: str = ""
     path: Path = ()  # which part of the source it reads, from the outermost partition inwards
     key: str = ""  # shared by equal queries; "" where each draws and pays for itself
     kernel: str = ""  # the process that charged it
     released_error: StatedError | str = ""  # as answered; a text in older ledgers, "" if unknown
-    program: str = ""  # shared by consecutive charges of one call; "" where it made only one
+    program: Program | None = None  # shared by consecutive charges of one call; None for only one
     asker: str = ""  # who asked; "" for the user of the process
     request: str = ""  # a random id that all charges of one purchase share
     draw_id: str = ""  # a random id of its draw
     others: tuple[tuple[str, str | None, Path], ...] = ()  # more sources, versions and paths
+    threshold: ReleaseThreshold | None = None  # from which noisy number on it is released
 
     @property
     def known_error(self) -> str:
         """The error at 95 %: as answered, else as public facts predicted it."""
-        return threshold_in_words(str(self.released_error) or self.error)
+        return str(self.released_error) or self.error
 
     @property
     def charges(self) -> list[tuple[Place, Loss]]:
@@ -61,10 +72,9 @@ class Entry(NamedTuple):
         return [(place, self.loss) for place in [(self.source, self.path), *more]]
 
     @property
-    def state(self) -> str:
-        """What became of its answer: "answered", "failed", "interrupted", or "computing" as long
-        as there is no outcome. A process that was killed leaves none."""
-        return _STATES.get(self.status, self.status)
+    def mechanism_in_words(self) -> str:
+        """The mechanism, with what it takes to be released."""
+        return f"{self.mechanism}, {self.threshold}" if self.threshold else self.mechanism
 
     @property
     def epsilon(self) -> Epsilon:
