@@ -34,6 +34,8 @@ _AT_END = {
     "norm": " (norm {})",
 }  # fmt: skip
 #: Options that details don't list.
+#: Options that are the same for all questions of a key.
+_OF_KEY = {"keys", "columns made by", "public tables", "rows", "part", "of"}
 _BESIDE = {*_BEFORE, *_OF_VERB, *_OF_COLUMNS, *_AT_END, "complete"}
 
 
@@ -103,6 +105,19 @@ class Question:
     def beside(self, *options: tuple[str, Any]) -> Question:
         """This question with more options."""
         return replace(self, options=(*self.options, *options)) if options else self
+
+    def is_like(self, other: Question) -> bool:
+        """Whether it asks the same as another question with its key. Some ask for other figures of
+        the same sums, such as variances and deviations. Of older ledgers the text is known alone.
+        """
+        is_known = not (self.kept or other.kept)
+        return self.text == other.text and not (is_known and self._free != other._free)
+
+    @property
+    def _free(self) -> list[tuple[str, str]]:
+        """The options that its key leaves open."""
+        texts = [(name, str(value)) for name, value in self.options if name not in _OF_KEY]
+        return sorted(each for each in texts if each[1])
 
     # sentences
 

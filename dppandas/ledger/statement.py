@@ -186,7 +186,8 @@ def _release(entry: Entry, counted: Sequence[str]) -> dict[str, Any]:
         "unit": entry.unit,
         "part": [each._asdict() for each in entry.path],
         "lineage": entry.lineage,
-        "query": entry.what.whole,
+        "query": entry.what.text,
+        "details": entry.what.details,
         "question": entry.what.to_json(),
         "loss": exact(entry.loss, counted),
         "mechanism": entry.mechanism,
@@ -217,7 +218,8 @@ def table(entries: Sequence[Entry], counted: Sequence[str], is_exact: bool = Fal
         "version": [e.version or "" for e in entries],
         "part": [part(e.path) for e in entries],
         "lineage": [e.lineage for e in entries],
-        "query": [e.what.whole for e in entries],
+        "query": [e.what.text for e in entries],
+        "details": [e.what.details for e in entries],
     }
     for name in counted:
         losses = [told(getattr(e.loss, name)) for e in entries]

@@ -186,6 +186,9 @@ class Store(Protocol):
     def count(self) -> int:
         """How many entries there are."""
 
+    def answered(self) -> int:
+        """How many entries have an answer."""
+
     def sealed(self) -> tuple[list[Entry], str]:
         """All entries, and the hash of the last event at the same moment; "" where none is kept.
         Raises `StoreError` where the entries aren't what was charged."""
@@ -242,6 +245,7 @@ class MemoryStore:
         self._answers: dict[str, dict[int, tuple[int, Sequence[Any]]]] = {}
         self._leases: dict[tuple[str, int], tuple[int, Claim]] = {}
         self._sources: dict[str, Registered] = {}
+        self._answered = 0  # how many entries have an answer
         self._lock = threading.Lock()
 
     def add(self, drafts: Sequence[Entry], check: Check, claim: Claim | None = None) -> list[Entry]:
@@ -304,6 +308,7 @@ class MemoryStore:
         self._entries[number - 1] = entry._replace(
             status=status, released_error=released_error or ""
         )
+        self._answered += status == "released"
         kept = 0
         if noisy is not None and entry.key:
             kept = draw or self._next_draw(entry.key)
@@ -337,6 +342,9 @@ class MemoryStore:
 
     def count(self) -> int:
         return len(self._entries)
+
+    def answered(self) -> int:
+        return self._answered
 
     def sealed(self) -> tuple[list[Entry], str]:
         return list(self._entries), ""

@@ -94,7 +94,9 @@ def test_a_charge_keeps_its_question_and_its_error_as_data(tmp_path: Path) -> No
     first, *others = bodies(file, "charge")
     assert "query" not in first
     assert first["question"]["keys"] == [{"expression": "sex", "name": "sex"}]
-    assert first["question"]["columns"] == [{"bounds": "(0, 90)", "expression": "age", "name": "age"}]
+    assert first["question"]["columns"] == [
+        {"bounds": "(0, 90)", "expression": "age", "name": "age"}
+    ]
     assert first["question"]["verb"] == {"name": "mean", "of": "mean", "alone": "mean",
                                          "of_formula": "mean of"}  # fmt: skip
     assert first["asker"] == "alice"

@@ -260,7 +260,8 @@ FORGED: dict[str, tuple[Tampering, str]] = {
                 "others": [{"source": 3, "version": None, "path": []}]},
         }.items()
     },
-    "an error by place": (says(4, error={**stating("x", 1), "half_widths": [["x", "", "", [1]]]}), UNREAD),
+    "an error by place": (
+        says(4, error={**stating("x", 1), "half_widths": [["x", "", "", [1]]]}), UNREAD),
     "an error of another unit": (says(4, error=stating(3, 1)), UNREAD),
     "an error without widths": (says(4, error={"scale": [1.0], "confidence": 0.95}), UNREAD),
     "an error longer than any time": (says(4, error=stating("ns", 10**30)), UNREAD),
