@@ -19,6 +19,7 @@ from .ledger.storage.store import MISSING
 from .ledger.storage.verify import Verdict, verified
 from .ledger.words import SHOWN
 from .ledger.words import text as in_text
+from .release import wording as _words  # noqa: F401  (statistics add their words to the verbs)
 
 #: What the process returns: nothing deviates; something does; it couldn't be looked at.
 SOUND, DEVIATES, REFUSED = 0, 1, 2

@@ -109,7 +109,6 @@ class CrosstabMethods(
         verb = verb_of("crosstab")
         options: list[tuple[str, Any]] = [("cells", cells.described)]
         if share:
-            verb = verb._replace(of="share of rows by")
             options += [("share", "yes"), ("normalize", share)]
         if margins:
             options.append(("margins", "yes"))

@@ -13,7 +13,8 @@ import pandas as pd
 from .. import statistics
 from ..columns.rowwise import true
 from ..errors import QueryError, is_one_of
-from ..ledger.questions import Question, Verb
+from ..ledger.questions import Question
+from ..ledger.verbs import Verb
 from ..privacy.accounting.losses import AskOptions, Number, TargetAskOptions
 from ..release.answers.shapes import Counted, Selected
 from ..release.asking import release_method

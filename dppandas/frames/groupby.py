@@ -14,7 +14,8 @@ from ..columns import refusals
 from ..columns.bins import binned
 from ..columns.private_rows import PrivateTable, listed, once
 from ..errors import QueryError, hide_internals, quoted
-from ..ledger.questions import Operand, Question, Verb
+from ..ledger.questions import Operand, Question
+from ..ledger.verbs import Verb
 from ..privacy.accounting.losses import NO_DELTA, AskOptions, Delta, Number, parse_delta
 from ..release.answers.shapes import Measured, OfRows
 from ..release.asking import release_method

@@ -133,11 +133,12 @@ def divided(frame: V, by: Grouping) -> dict[Any, V]:
     """A frame for each key of a grouping, with one more step in its path."""
     table, cells = frame._table, by.cells
     found: Keys = cells.keys or Keys(())
-    name, labels = _names(table, by.names, cells.by, found)
+    columns = listed(by.names)
+    name, labels = _names(table, columns, cells.by, found)
     rows = table.source.unit.max_rows * table.branches
     parts: dict[Any, V] = {}
     for position, label in enumerate(found.labels):
-        path = (*table.path, Part(name, labels[position], rows))
+        path = (*table.path, Part(name, labels[position], rows, columns, str(label)[:100]))
         inside = expressions.InPart(cells.by, found, name, position)
         where = expressions.both(frame._where, inside)
         parts[label] = frame._with(frame._columns, where, replace(table, path=path))
@@ -145,7 +146,7 @@ def divided(frame: V, by: Grouping) -> dict[Any, V]:
 
 
 def _names(
-    table: Table, columns: list[Any], by: tuple[expressions.Expression, ...], keys: Keys
+    table: Table, columns: str, by: tuple[expressions.Expression, ...], keys: Keys
 ) -> tuple[str, list[str]]:
     """The name of a partition, and the labels of its branches.
 
@@ -153,7 +154,7 @@ def _names(
     source a person may have another value, so the version is part of the name; and so is how lists
     are read, if that may send a row to another part.
     """
-    source, shown = table.source, listed(columns)
+    source = table.source
     read = frozenset(name for each in by for name in each.columns())
     lists = lists_as_read(source, Need(read, keyed=any(map(expressions.samples, by))))
     try:
@@ -165,4 +166,4 @@ def _names(
         )
     except canonical.NoCanonicalText:  # a new partition each time, whose losses add up
         said = entropy.identifier()
-    return f"{shown} {said}", [f"{i}: {label}"[:100] for i, label in enumerate(keys.labels)]
+    return f"{columns} {said}", [f"{i}: {label}"[:100] for i, label in enumerate(keys.labels)]

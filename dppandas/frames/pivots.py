@@ -15,7 +15,8 @@ from ..columns.operators import ColumnOperators
 from ..columns.periods import is_grouper
 from ..columns.private_rows import PrivateTable, once, same_rows
 from ..errors import QueryError, quoted
-from ..ledger.questions import Operand, Question, Verb
+from ..ledger.questions import Operand, Question
+from ..ledger.verbs import Verb
 from ..privacy.accounting.losses import AskOptions
 from ..release.answers.shapes import Counted
 from ..release.asking import release_method

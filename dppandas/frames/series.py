@@ -17,7 +17,8 @@ from ..columns import refusals
 from ..columns.ranges import bounds_of
 from ..columns.spellings.selection import Locator
 from ..errors import QueryError, hide_internals, is_one_of, quoted
-from ..ledger.questions import Question, Verb
+from ..ledger.questions import Question
+from ..ledger.verbs import Verb
 from ..privacy.accounting.losses import AskOptions
 from ..release import foreign
 from ..release.answers.results import ReleasedFloat

@@ -8,48 +8,55 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import Any
 
-from .questions import Operand, Question, Verb
+from .questions import Operand, Question
+from .verbs import Verb, known
 
-#: The verbs of those sentences, with words for them.
-VERBS = {
-    verb.name: verb
-    for verb in (
-        Verb("count", "count of values of", "count of rows"),
-        Verb("size", "", "count of rows"),
-        Verb("sum", "sum of", "sum"),
-        Verb("sum of True", "count of True in", "count of True"),
-        Verb("mean", "mean", "mean", "mean of"),
-        Verb("median", "median", "median", "median of"),
-        Verb("min", "minimum of", "minimum"),
-        Verb("max", "maximum of", "maximum"),
-        Verb("var", "variance of", "variance"),
-        Verb("std", "standard deviation of", "standard deviation"),
-        Verb("cov", "covariance of", "covariance"),
-        Verb("corr", "correlation of", "correlation"),
-        Verb("hist", "histogram of", "histogram"),
-        Verb("quantile", "quantiles of", "quantiles"),
-        Verb("quartiles", "quartiles of", "quartiles"),
-        Verb("nunique", "number of distinct values of", "number of distinct values"),
-        Verb(
-            "nunique with missing",
-            "number of distinct values, missing as one, of",
-            "number of distinct values, missing as one",
-        ),
-        Verb("bounds", "suggested bounds of", "suggested bounds"),
-        Verb("values", "share of values of", "share of values"),
-        Verb("unattributed_histogram", "counts, largest first, of", "counts, largest first"),
-        Verb("value_counts", "count of rows by"),
-        Verb("proportions", "share of rows by"),
-        Verb("crosstab", "count of rows by"),
-    )
-}
 #: What a title leaves out: numbers of keys and bins, bounds of one column, norms.
 _DETAILS = re.compile(
     r" \((?:\d+ keys?|keys found|step [^()]*|norm (?:\([^()]*\)|[^()]*)|\d+ bins? in [^()]*)\)"
     r"| in \([^()]*\)"
 )
-_QUANTILE = re.compile(r"quantile (\d*\.?\d+(?:e-\d+)?)")
+
+
+#: What those ledgers kept of a threshold: in a mechanism's name, and as an error.
+_THRESHOLD = re.compile(r", told from ([\d,]+)")
+_ERRORS = {
+    re.compile(r"told from ([\d,]+) units"): r"released if at least \1 units have it",
+    re.compile(r"told from ([\d,]+) rows"): r"released from a distance of \1 rows",
+}
+
+
+def charge(body: dict[str, Any]) -> dict[str, Any]:
+    """The body of a charge of those ledgers, with data in the place of sentences that are read."""
+    said = {**body, "question": earlier(body["query"]).to_json(), "error": error(body["error"])}
+    if found := _THRESHOLD.search(body["mechanism"]):
+        of = "distance" if body["mechanism"].startswith("propose-test-release") else "count"
+        said["mechanism"] = _THRESHOLD.sub("", body["mechanism"])
+        said["threshold"] = {"least": int(found[1].replace(",", "")), "of": of}
+    if "program" in body:
+        name, _, number = body["program"].rpartition(" ")
+        said["program"] = {"name": name, "number": int(number)}
+    return said
+
+
+def error(stated: str) -> str:
+    """An error of those ledgers as people read it."""
+    for told, words in _ERRORS.items():
+        stated = told.sub(words, stated)
+    return stated
+
+
+def mechanism_in_words(name: str) -> str:
+    """The name of a mechanism in records of those versions as people read it."""
+    of = "distance" if name.startswith("propose-test-release") else "count"
+    return _THRESHOLD.sub(rf", released if its noisy {of} is at least \1", name)
+
+
+def part(partition: str, key: str) -> tuple[str, str]:
+    """The columns and the label of a part, of which those ledgers kept two names."""
+    return partition.rpartition(" ")[0], key.partition(": ")[2]
 
 
 @lru_cache(maxsize=1024)
@@ -57,7 +64,7 @@ def earlier(text: str) -> Question:
     """The question of a sentence, which it keeps."""
     head, _, where = text.partition(" where ")
     head, _, weights = _DETAILS.sub("", head).partition(", weighted by ")
-    share = "share of rows by" if head.startswith("shares: ") else ""
+    share = "yes" * head.startswith("shares: ")
     head = head.removeprefix("shares: ").removeprefix("pivot table: ")
     head, keys = _last(head)
     at_most = re.search(r" \(at most (\d+) a row\)", head)
@@ -65,42 +72,22 @@ def earlier(text: str) -> Question:
     said, _, of = head.partition(" of ")
     if (said, of[:8]) == ("sum", "True of "):
         said, of = "sum of True", of[8:]
-    verb = _verb(said)
+    verb = known(said)
     if verb is None:
         return Question(Verb(text), kept=text)
     complete = of.startswith("complete rows of ")
-    given = {"weights": weights, "complete": "yes" * complete, "at_most": at_most and at_most[1]}
+    given = {
+        "share": share,
+        "weights": weights,
+        "complete": "yes" * complete,
+        "at_most": at_most and at_most[1],
+    }
     return Question(
-        verb._replace(of=share) if share else verb,
+        verb,
         tuple(map(_operand, _columns(of.removeprefix("complete rows of ")))),
         tuple(map(Operand, _columns(keys))), where,
         tuple((name, value) for name, value in given.items() if value), kept=text,
     )  # fmt: skip
-
-
-def compound(figures: list[Verb]) -> Verb:
-    """The verb of several figures of one release."""
-    words = ["count" if each.name == "count" else each.alone for each in figures]
-    said = " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
-    return Verb(", ".join(each.name for each in figures), f"{said} of", said, "", tuple(figures))
-
-
-def quantile(share: str) -> Verb:
-    """The verb of one quantile."""
-    said = f"{100 * float(share):.4g} % quantile"
-    return Verb(f"quantile {share}", f"{said} of", said)
-
-
-def _verb(said: str) -> Verb | None:
-    """What is asked: figures of one release are in a row, and quantiles name their shares."""
-    if said.startswith("quantile "):
-        alone = _QUANTILE.fullmatch(said)
-        return quantile(alone[1]) if alone else VERBS["quantile"] if "," in said else None
-    each = [VERBS.get(part.strip()) for part in said.split(", ")]
-    known = [verb for verb in each if verb is not None]
-    if len(known) < len(each):
-        return None
-    return known[0] if len(known) == 1 else compound(known)
 
 
 def _operand(text: str) -> Operand:

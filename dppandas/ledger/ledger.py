@@ -164,7 +164,9 @@ class Ledger:
 
         ``release`` (the index) : its number; repeated where it was replayed, which costs 0.
         ``cell`` : of the notebook. ``source``, ``version`` : "" for no version. ``part`` : the part
-        of a partition, as "sex = f"; "" for the whole source. ``lineage``, ``query``.
+        of a partition, as "sex = f"; "" for the whole source. ``lineage``.
+        ``query`` : in one line, in which long expressions and many keys are shortened.
+        ``details`` : what the line leaves out.
         ``epsilon``, ``rho``, ``delta`` : what is counted, as floats; exact in `export`.
         ``mechanism``, ``scale`` : the distribution of the noise and its scale, in rows or ranks;
         for sums and means in the unit of the column (for a mean, that of the sum behind it).
@@ -301,10 +303,16 @@ programs), .csv (a table) or .yaml (for registries). Nothing was computed or cha
         self._refuse_if_closed()
         return self._store.stored(key, draw) if key and draw else None
 
-    def _replayed(self, answer: StoredRelease) -> None:
-        """Note that an answer was given again. That costs nothing, and only this kernel notes it: a
-        ledger's file stays as it is when a notebook is run again."""
-        again = answer.entry._replace(
+    def _replayed(
+        self, answer: StoredRelease, asked: Entry, error: Callable[[], StatedError | None]
+    ) -> None:
+        """Note that an answer was given again, to a question with its error. That costs nothing,
+        and only this kernel notes it: a ledger's file stays as it is when a notebook is run again.
+        """
+        entry = answer.entry
+        if not asked.what.is_like(entry.what):
+            entry = asked._replace(number=entry.number, released_error=error() or "")
+        again = entry._replace(
             time=time.time(), cell=current_cell(), loss=Loss(), status="replayed",
             kernel=kernel(),
         )  # fmt: skip

@@ -7,12 +7,13 @@ kept the sentence alone; `earlier_questions` reads those.)
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, NamedTuple
+
+from .verbs import Verb, text_of
 
 #: Longer expressions of columns with a name are cut in a question's text; `Question.whole` has all.
 LONGEST = 60
@@ -21,13 +22,6 @@ MOST_LISTED = 8
 #: The longest text of one expression, or of one option, that a ledger keeps whole.
 MOST_KEPT = 2000
 
-#: What the ledger keeps of a threshold: in a mechanism's name, and as an error.
-_THRESHOLD = re.compile(r"told from ([\d,]+)( units| rows)?")
-_RELEASED = {
-    "": "released if its noisy count is at least {}",
-    " units": "released if at least {} units have it",
-    " rows": "released from a distance of {} rows",
-}
 #: Where options stand in the text: before the verb, after it, after the columns, or at the end.
 _BEFORE = {"share": "shares: ", "pivot": "pivot table: ", "select": "{} of "}
 _OF_VERB = {
@@ -40,18 +34,9 @@ _AT_END = {
     "norm": " (norm {})",
 }  # fmt: skip
 #: Options that details don't list.
+#: Options that are the same for all questions of a key.
+_OF_KEY = {"keys", "columns made by", "public tables", "rows", "part", "of"}
 _BESIDE = {*_BEFORE, *_OF_VERB, *_OF_COLUMNS, *_AT_END, "complete"}
-
-
-class Verb(NamedTuple):
-    """What is asked, and words for it: before a column, without one, and before formulas or several
-    columns where these differ. Without words a question's text is its title."""
-
-    name: str  # in a question's text
-    of: str = ""
-    alone: str = ""
-    of_formula: str = ""
-    figures: tuple[Any, ...] = ()  # the verbs of several figures of one release
 
 
 class Operand(NamedTuple):
@@ -86,6 +71,20 @@ class Operand(NamedTuple):
         found = f"{named} = {is_said}" if is_said else named if bounds else ""
         return f"{found} in {bounds}" if bounds else found
 
+    def to_json(self) -> dict[str, Any]:
+        """The column in the types of JSON, for `from_json`."""
+        texts = {"name": self.name, "expression": self.made, "bounds": self.bounds}
+        said: dict[str, Any] = {
+            name: kept for name, each in texts.items() if (kept := _bounded(each))
+        }
+        return {**said, "formula": True} if self.is_formula else said
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> Operand:
+        """The column that `to_json` was called on."""
+        name, made, bounds = (text_of(said, each, "") for each in ("name", "expression", "bounds"))
+        return cls(name, made, bounds, bool(said.get("formula")))
+
 
 @dataclass(frozen=True)
 class Question:
@@ -106,6 +105,19 @@ class Question:
     def beside(self, *options: tuple[str, Any]) -> Question:
         """This question with more options."""
         return replace(self, options=(*self.options, *options)) if options else self
+
+    def is_like(self, other: Question) -> bool:
+        """Whether it asks the same as another question with its key. Some ask for other figures of
+        the same sums, such as variances and deviations. Of older ledgers the text is known alone.
+        """
+        is_known = not (self.kept or other.kept)
+        return self.text == other.text and not (is_known and self._free != other._free)
+
+    @property
+    def _free(self) -> list[tuple[str, str]]:
+        """The options that its key leaves open."""
+        texts = [(name, str(value)) for name, value in self.options if name not in _OF_KEY]
+        return sorted(each for each in texts if each[1])
 
     # sentences
 
@@ -199,7 +211,8 @@ class Question:
         verb = self.verb
         columns = _few(self.columns) if self.is_brief else [each.short for each in self.columns]
         if verb.of.endswith(" by"):
-            return f"{verb.of} {listed([*columns, *(each.short for each in self.keys)])}"
+            of = verb.of.replace("count", "share") if self.option("share") else verb.of
+            return f"{of} {listed([*columns, *(each.short for each in self.keys)])}"
         is_formal = len(self.columns) > 1 or any(
             each.is_formula and each.short != str(each.name)
             for each in self.columns
@@ -217,45 +230,30 @@ class Question:
         """The question in the types of JSON, for `from_json`; every part is a text."""
         if self.kept:
             return {"kept": self.kept, **replace(self, kept="").to_json()}
-        said: dict[str, Any] = {"verb": _words(self.verb)}
+        said: dict[str, Any] = {"verb": self.verb.to_json()}
         for name in ("columns", "keys"):
             if operands := getattr(self, name):
-                said[name] = [[*map(_bounded, each[:3]), each.is_formula] for each in operands]
+                said[name] = [each.to_json() for each in operands]
         if where := _bounded(self.where):
             said["where"] = where
-        if options := [[name, text] for name, value in self.options if (text := _bounded(value))]:
-            said["options"] = options
+        options = ((name, _bounded(value)) for name, value in self.options)
+        if kept := [{"name": name, "text": text} for name, text in options if text]:
+            said["options"] = kept  # in order, which sorted names of an object would lose
         return {**said, "brief": True} if self.is_brief else said
 
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> Question:
-        """The question that `to_json` was called on. Raises what reading something else raises."""
-        columns, keys = (tuple(map(_operand, said.get(name, ()))) for name in ("columns", "keys"))
-        options = tuple((_text(name), _text(value)) for name, value in said.get("options", ()))
-        where, kept = _text(said.get("where", "")), _text(said.get("kept", ""))
-        more = where, options, bool(said.get("brief")), kept
-        return cls(_verb(said["verb"]), columns, keys, *more)
-
-
-def _words(verb: Verb) -> list[Any]:
-    return [*verb[:4], list(map(_words, verb.figures))]
-
-
-def _verb(said: Sequence[Any]) -> Verb:
-    *words, figures = said
-    name, of, alone, of_formula = map(_text, words)
-    return Verb(name, of, alone, of_formula, tuple(map(_verb, figures)))
-
-
-def _operand(said: Sequence[Any]) -> Operand:
-    name, made, bounds, is_formula = said
-    return Operand(_text(name), _text(made), _text(bounds), bool(is_formula))
-
-
-def _text(said: Any) -> str:
-    if not isinstance(said, str):
-        raise TypeError(f"a {type(said).__name__} in the place of a text")
-    return said
+        """The question that `to_json` was called on, in the words of this version where it knows
+        the verb. Raises what reading something else raises."""
+        columns, keys = (
+            tuple(map(Operand.from_json, said.get(name, ()))) for name in ("columns", "keys")
+        )
+        options = [
+            (text_of(each, "name"), text_of(each, "text")) for each in said.get("options", ())
+        ]
+        where, kept = (text_of(said, name, "") for name in ("where", "kept"))
+        more = where, tuple(options), bool(said.get("brief")), kept
+        return cls(Verb.from_json(said["verb"]), columns, keys, *more)
 
 
 def _bounded(part: Any) -> str:
@@ -297,11 +295,3 @@ def _capital(text: str) -> str:
 def listed(names: Sequence[str]) -> str:
     """Names in a row: "a, b and c"."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-
-
-def threshold_in_words(stored: str) -> str:
-    """The name of a mechanism, or an error, as people read it: what is stored stays as it is."""
-    noisy = "distance" if stored.startswith("propose-test-release") else "count"
-    return _THRESHOLD.sub(
-        lambda match: _RELEASED[match[2] or ""].format(match[1]).replace("count", noisy), stored
-    )

@@ -10,7 +10,6 @@ from html import escape
 
 from ..privacy.accounting.losses import NO_EPSILON, Epsilon, Loss
 from ..privacy.accounting.measures import Measure
-from .questions import threshold_in_words
 from .statement import AskedSource, Statement, moment, part, version
 from .storage.store import MISSING, NOT_COMPARED, Entry, lost_log
 
@@ -226,7 +225,6 @@ def _releases(said: Statement) -> Iterator[str]:
 
 def _row(said: Statement, entry: Entry) -> list[str]:
     where = f" <small>in the part {escaped(part(entry.path))}</small>" if entry.path else ""
-    mechanism = threshold_in_words(entry.mechanism)
     of = f" <small>version {escaped(entry.version)}</small>" if entry.version else ""
     return [
         moment(entry.time).date().isoformat(),
@@ -235,7 +233,7 @@ def _row(said: Statement, entry: Entry) -> list[str]:
         escaped(entry.lineage),
         *_sums(said, entry.loss),
         escaped(entry.known_error) or "—",
-        f"{escaped(mechanism)} <small>scale {escaped(entry.scale)}</small>",
+        f"{escaped(entry.mechanism_in_words)} <small>scale {escaped(entry.scale)}</small>",
         _OUTCOMES.get(entry.status, escaped(entry.status)),
     ]
 

@@ -14,6 +14,7 @@ from ..rows.facts.spans import FURTHEST
 from ..rows.figures import LISTED, by_name, spread
 from ..rows.values import canonical
 from ..rows.values.objects import value_of
+from .verbs import text_of
 
 #: The unit of half widths that are durations, which are whole numbers of nanoseconds.
 DURATION = "ns"
@@ -70,17 +71,18 @@ class StatedError:
 
     def to_json(self) -> dict[str, Any]:
         """In the types of JSON, for `from_json`."""
-        widths = [[*each[:3], list(each.each)] for each in self.widths]
+        widths = [{**each._asdict(), "each": list(each.each)} for each in self.widths]
         said = {"half_widths": widths, "scale": list(self.scale), "confidence": self.confidence}
         return {**said, "each": True} if self.is_each else said
 
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> StatedError:
         """The error that `to_json` was called on. Raises what reading something else raises."""
-        widths = [
-            HalfWidths(str(column), str(figure), str(unit), tuple(_number(n, unit) for n in each))
-            for column, figure, unit, each in said["half_widths"]
-        ]
+        widths = []
+        for of in said["half_widths"]:
+            column, figure, unit = (text_of(of, name) for name in ("column", "figure", "unit"))
+            each = tuple(_number(n, unit) for n in of["each"])
+            widths.append(HalfWidths(column, figure, unit, each))
         if not widths:
             raise ValueError("an error without half widths")
         scale = tuple(float(each) for each in said["scale"])

@@ -126,9 +126,9 @@ def part(path: Path) -> str:
     of the partition's id, and the label; "" for the whole source."""
     said = []
     for each in path:
-        columns, _, name = each.partition.rpartition(" ")
-        label = each.key.partition(": ")[2] or each.key
-        said.append(f"{columns} ({name[:4]}) = {label}" if columns else f"{name} = {label}")
+        name, label = each.partition.removeprefix(f"{each.columns} "), each.label or each.key
+        by = f"{each.columns} ({name[:4]})" if each.columns else name
+        said.append(f"{by} = {label}")
     return ", ".join(said)
 
 
@@ -186,16 +186,17 @@ def _release(entry: Entry, counted: Sequence[str]) -> dict[str, Any]:
         "unit": entry.unit,
         "part": [each._asdict() for each in entry.path],
         "lineage": entry.lineage,
-        "query": entry.what.whole,
+        "query": entry.what.text,
+        "details": entry.what.details,
         "question": entry.what.to_json(),
         "loss": exact(entry.loss, counted),
         "mechanism": entry.mechanism,
+        "threshold": entry.threshold and entry.threshold._asdict(),
         "scale": entry.scale,
         "expected_error": entry.error,
         "error": entry.known_error,
         "error_figures": error.to_json() if isinstance(error, StatedError) else None,
         "status": entry.status,
-        "state": entry.state,
         "kernel": entry.kernel,
         "asker": entry.asker or None,
         "request": entry.request or None,
@@ -217,12 +218,14 @@ def table(entries: Sequence[Entry], counted: Sequence[str], is_exact: bool = Fal
         "version": [e.version or "" for e in entries],
         "part": [part(e.path) for e in entries],
         "lineage": [e.lineage for e in entries],
-        "query": [e.what.whole for e in entries],
+        "query": [e.what.text for e in entries],
+        "details": [e.what.details for e in entries],
     }
     for name in counted:
         losses = [told(getattr(e.loss, name)) for e in entries]
         said[name] = pd.array(losses, dtype=object if is_exact else "float64")
-    for name in ("mechanism", "scale", "known_error", "status", "unit"):
+    said["mechanism"] = [e.mechanism_in_words for e in entries]
+    for name in ("scale", "known_error", "status", "unit"):
         said[name.removeprefix("known_")] = [getattr(e, name) for e in entries]
     said["kernel"] = [e.kernel[:8] for e in entries]
     times = np.array([round(e.time * 10**6) for e in entries], dtype="datetime64[us]")

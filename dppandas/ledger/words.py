@@ -6,6 +6,8 @@ runs twice looks the same.
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -47,9 +49,10 @@ def spent(ledger: Snapshot) -> str:
     if not ledger.count:
         return "nothing spent yet"
     name = "" if ledger.terms.limit is not None else f"{ledger.terms.measure.symbol} = "
-    return f"{name}{short(ledger.spent)} spent on {_many(ledger.count, 'answer')}".replace(
-        "= ≈", "≈"
-    )
+    answered, on = ledger.store.answered(), _many(ledger.count, "answer")
+    if answered < ledger.count:
+        on = f"{_many(ledger.count, 'release')}, {answered:,} answered"
+    return f"{name}{short(ledger.spent)} spent on {on}".replace("= ≈", "≈")
 
 
 def _many(count: int, what: str) -> str:
@@ -114,9 +117,8 @@ class Row(NamedTuple):
         first, *others = self.entries
         if not others:
             return title(first)
-        name = first.program.partition(" ")[0]
-        if name:
-            return f"{name}: {len(self.entries)} releases"
+        if first.program and first.program.name:
+            return f"{first.program.name}: {len(self.entries)} releases"
         return f"{title(first)}, and {len(others)} more"
 
     @property
@@ -186,12 +188,24 @@ _NAMED = 6
 def again(ledger: Snapshot, entries: Sequence[Entry]) -> dict[int, str]:
     """By release, where its answer was given again for free by this kernel: "again, free: [5], [9]
     2 times"."""
-    shown = {entry.number for entry in entries}
-    found: dict[int, Counter[str]] = {}
+    shown = {entry.number: entry for entry in entries}
+    found: dict[int, dict[str, Counter[str]]] = {}
     for entry in ledger.again:
         if entry.number in shown:
-            found.setdefault(entry.number, Counter())[cell(ledger, entry)] += 1
-    return {number: f"again, free: {_times(cells)}" for number, cells in found.items()}
+            is_like = entry.what.is_like(shown[entry.number].what)
+            asked = "again" if is_like else f"the same sums, read as {_told(entry)}"
+            cells = found.setdefault(entry.number, {}).setdefault(asked, Counter())
+            cells[cell(ledger, entry)] += 1
+    return {
+        number: "; ".join(f"{asked}, free: {_times(cells)}" for asked, cells in of.items())
+        for number, of in found.items()
+    }
+
+
+def _told(entry: Entry) -> str:
+    """A question that is no release of its own, with its error."""
+    said = f"“{entry.what.whole}”"
+    return f"{said} ({entry.known_error})" if entry.known_error else said
 
 
 def _times(cells: Counter[str]) -> str:
@@ -213,6 +227,9 @@ def earlier(count: int) -> str:
 
 #: How many of the newest charges are shown; dp.ledger().to_frame() has the rest.
 SHOWN = 200
+#: How wide a terminal is whose width isn't known, as in a notebook, whose saved outputs must not
+#: depend on it. Half of it is for the question, which has so many characters at least.
+WIDTH, MOST_NARROW = 200, 30
 
 
 def text(ledger: Snapshot, last: int | None = SHOWN, charges: Sequence[Entry] | None = None) -> str:
@@ -244,11 +261,19 @@ def text(ledger: Snapshot, last: int | None = SHOWN, charges: Sequence[Entry] | 
     return "\n".join(lines + ([] if all(map(ledger.is_here, charges)) else [ELSEWHERE]))
 
 
+def _line(entry: Entry) -> str:
+    """A question as a line of a terminal has it; `to_frame` has all of it."""
+    most = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
+    said, unanswered = entry.what.text, _unanswered(entry)
+    most = max(MOST_NARROW, most // 2 - len(unanswered))
+    return (said if len(said) <= most else f"{said[: most - 1]}…") + unanswered
+
+
 def _row(ledger: Snapshot, entry: Entry, replays: dict[int, str]) -> tuple[str, ...]:
     said = mark(entry)
     source = entry.source + (f" ({said})" if said else "")
     # cells of replays differ from run to run: last, so that they don't move the other columns
-    said = " · ".join(filter(None, [asked(entry), replays.get(entry.number, "")]))
+    said = " · ".join(filter(None, [_line(entry), replays.get(entry.number, "")]))
     return (
         str(entry.number), cell(ledger, entry), source,
         loss_in_words(ledger, entry.loss), entry.known_error, said,

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, ParamSpec, TypeVar
 
+from ..ledger.storage.store import Program
+
 P = ParamSpec("P")
 S = TypeVar("S")
 Watch = Callable[[Any, Any, Any], Sequence[int]]
@@ -50,7 +52,7 @@ class Context:
     split: Any = None
     depth: int = 0  # the number of nested calls of dppandas, in a split
     preview: Any = None
-    program: str = ""  # what the charges of this call share: see `program_of`
+    program: Program | None = None  # what the charges of this call share: see `program_of`
     asker: str = ""  # who asks, where a process answers for several people; "" for its own user
     told: str = ""  # how a program makes the columns that it asks, in words; "" outside of one
     #: Set by dppandas.audit only, to look at sensitivities. It gets the query, the mechanism and
@@ -62,10 +64,9 @@ class Context:
 _programs = count(1)
 
 
-def program_of(name: str) -> str:
-    """What the charges of one call share in the ledger: a name and a number of this process, as
-    "split 3". Within another program it is that one's."""
-    return here().program or f"{name} {next(_programs)}"
+def program_of(name: str) -> Program:
+    """What the charges of one call share in the ledger. Within another program it is that one's."""
+    return here().program or Program(name, next(_programs))
 
 
 _context: ContextVar[Context] = ContextVar("dppandas", default=Context())  # noqa: B039

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ..engines.base import Engine, Kernel, Need, ReadError
@@ -25,6 +26,7 @@ from ..errors import (
 )
 from ..ledger.cells import current_cell
 from ..ledger.ledger import Ledger, kernel
+from ..ledger.stated_errors import StatedError
 from ..ledger.storage.leases import Claim, Taken
 from ..ledger.storage.store import Entry, StoredRelease
 from ..privacy.accounting.losses import Loss
@@ -136,7 +138,7 @@ def release_all(
         # Only the first of equal queries gets the draw paid for here. The others replay it, as do
         # queries that were stored before, or that another process answered.
         if before is not None or unseen.pop(plan.shared, None) is None:
-            ledger._replayed(answer)
+            ledger._replayed(answer, plan.draft, partial(_error_of, plan, answer.noisy))
         if plan.draft.key:
             running._answered.append((answer.entry, plan.query, plan.mechanism))
         elif paid := ledger._reruns.paid(plan.draft):
@@ -164,6 +166,7 @@ def _planned(
         mechanism.name, units.in_words(scale), expected.in_words(statistic, mechanism),
         current_cell(), version=source.version, unit=str(source.unit), path=query.path, key=key,
         kernel=kernel(), program=context.program, asker=context.asker,
+        threshold=getattr(mechanism, "threshold", None),
     )  # fmt: skip
     shared: object = (key, draw) if key and draw else object()
     return Plan(query, engine, kind, mechanism, scale, draft, held, shared)
@@ -172,7 +175,7 @@ def _planned(
 def _bought(ledger: Ledger, due: Mapping[object, Plan]) -> dict[object, StoredRelease | None]:
     """Charge the plans and answer them; None for one that another process has taken over."""
     process, entries = os.getpid(), list[Entry]()
-    request, program = entropy.identifier(), program_of("") if len(due) > 1 else ""
+    request, program = entropy.identifier(), program_of("") if len(due) > 1 else None
     drafts = [
         plan.draft._replace(
             request=request, draw_id=entropy.identifier(), program=program or plan.draft.program
@@ -275,8 +278,7 @@ def _answered(
     status, kept, error = "recorded", None, None
     if here().watch is None:
         status, kept = "released", noisy
-        with suppress(Exception):  # or an answer that is paid for would be lost
-            error = expected.answered_error(plan.query, plan.mechanism, noisy, plan.scale)
+        error = _error_of(plan, noisy)
     try:
         draw = ledger._settle(entry, status, kept, leased=True, released_error=error)
     except StoreError as problem:
@@ -287,6 +289,13 @@ def _answered(
         f"'{plan.query}' was charged {entry.loss} and not answered. An answer that can't be stored "
         f"isn't shown, because a second one could be drawn for the same charge. {reason}"
     )
+
+
+def _error_of(plan: Plan, noisy: Sequence[Any]) -> StatedError | None:
+    """The error of an answer; None where it can't be stated, which must not cost the answer."""
+    with suppress(Exception):
+        return expected.answered_error(plan.query, plan.mechanism, noisy, plan.scale)
+    return None
 
 
 #: How many charges other processes and threads may add between a charge and the look at it.

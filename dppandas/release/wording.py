@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..ledger import canonical
-from ..ledger.earlier_questions import VERBS, compound, quantile
-from ..ledger.questions import LONGEST, Operand, Verb, digest
+from ..ledger.questions import LONGEST, Operand, digest
 from ..ledger.questions import Question as Question
 from ..ledger.statement import part
+from ..ledger.verbs import VERBS, Verb, compound, know, quantile, quantiles
 from ..rows.expressions import Column, Expression, InTable, Lookup
 from ..rows.facts.keys import Keys
 from ..statistics import Statistic, every
@@ -42,18 +42,23 @@ class Later:
 
 def verb_of(said: str | Verb) -> Verb:
     """A verb by its name. One that has no words is a title as it is."""
-    return said if isinstance(said, Verb) else VERBS.get(said) or _verb_of_method(said)
+    return (
+        said if isinstance(said, Verb) else VERBS.get(said) or _verb_of_method(said) or Verb(said)
+    )
 
 
 @lru_cache(maxsize=1024)
-def _verb_of_method(name: str) -> Verb:
+def _verb_of_method(name: str) -> Verb | None:
     """A verb with the words that a statistic says, of those that are loaded or else of all."""
-    return _verb_in(REGISTRY, name) or _verb_in(every(), name) or Verb(name)
+    return _verb_in(REGISTRY, name) or _verb_in(every(), name)
 
 
 def _verb_in(statistics: Sequence[type[Statistic]], name: str) -> Verb | None:
     methods = (method for statistic in statistics for method in statistic.methods)
     return next((Verb(name, *each.words) for each in methods if each.name == name), None)
+
+
+know(_verb_of_method)
 
 
 def told(said: str, *options: tuple[str, Any]) -> Question:
@@ -80,7 +85,7 @@ def quantile_verb(shares: Sequence[str]) -> Verb:
     """The verb of quantiles."""
     if len(shares) == 1:
         return quantile(shares[0])
-    return VERBS["quantile"]._replace(name=f"quantile {', '.join(shares)}")
+    return quantiles(f"quantile {', '.join(shares)}")
 
 
 #: The verbs of the two releases that `describe` is made of.

@@ -122,7 +122,7 @@ class ProposedErrors(DistanceErrors):
 
     def expected_at(self, law: Any, confidence: float) -> str:
         """The distance from which on the value is released."""
-        return f"told from {format_number(law.released_from(confidence))} rows"
+        return f"released from a distance of {format_number(law.released_from(confidence))} rows"
 
 
 @dataclass(frozen=True)

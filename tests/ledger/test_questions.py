@@ -2,15 +2,22 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
-from ledgers import anew
+from ledgers import DRAFT, agreed, anew, limit
+from notes import noted
 from operations import OF_UNITS, OPERATIONS, SCHEMA, UNKNOWN, released
 
 import dppandas as dp
+from dppandas.ledger import words
 from dppandas.ledger.earlier_questions import earlier
+from dppandas.ledger.ledger import Ledger
 from dppandas.ledger.questions import Question
+from dppandas.ledger.storage.sqlite import SqliteStore
+from dppandas.ledger.storage.store import MemoryStore
 from dppandas.privacy.accounting.losses import Epsilon
 from dppandas.privacy.accounting.measures import LossRequest, Measure
 
@@ -110,3 +117,67 @@ def test_every_query_of_an_operation_is_understood(name: str) -> None:
     title = replace(question, where="").title
     for jargon in ("value_counts", "nunique", "keys)", "key)", "crosstab", "pivot", "bins in"):
         assert jargon not in title
+
+
+def test_a_verb_is_told_in_the_words_of_this_version_or_in_those_that_were_kept() -> None:
+    kept = {"name": "std", "of": "spread of", "alone": "spread"}
+    column = [{"name": "age"}]
+    said = {
+        "Standard deviation of age": kept,
+        "Spread of age": {**kept, "name": "spread_of_2040"},
+        "20 % quantile of age": {**kept, "name": "quantile 0.2"},
+        "Count, mean and standard deviation of age": {**kept, "name": "count, mean, std"},
+    }
+    for title, verb in said.items():
+        with noted(title):
+            assert Question.from_json({"verb": verb, "columns": column}).title == title
+
+
+def test_every_verb_that_is_asked_is_read_in_its_own_words() -> None:
+    """So that no question is told in other words once its ledger is opened again."""
+    anew(epsilon=10**6, delta="0.01")
+    people, of_units = (
+        dp.protect(SCHEMA.drop(columns="owner"), name="all"),
+        dp.protect(SCHEMA.copy(), name="units", unit="owner", max_rows=3),
+    )
+    for name in sorted({*OPERATIONS, *UNKNOWN, *OF_UNITS}):
+        with noted(name), dp.preview():
+            asked = dp.record(released(name, of_units if name in OF_UNITS else people, 1))
+            assert asked.components
+            for record in asked.components:
+                question = record._question
+                kept = Question.from_json(json.loads(json.dumps(question.to_json())))
+                assert (kept.verb, kept.title, kept.whole) == (
+                    question.verb, question.title, question.whole
+                )  # fmt: skip
+
+
+def test_the_ledger_says_how_many_releases_have_an_answer(tmp_path: Path) -> None:
+    stores: list[Any] = [MemoryStore(), SqliteStore(tmp_path / "a.ledger", limit(2))]
+    for store in stores:
+        said = [
+            (None, "1 release, 0 answered"),
+            ("released", "1 answer"),
+            ("failed", "2 releases, 1 answered"),
+            ("released", "3 releases, 2 answered"),
+        ]
+        for status, expected in said:
+            if status is None or store.entries()[-1].status != "charged":
+                store.add([DRAFT._replace(key="")], agreed)
+            if status is not None:
+                store.settle(store.count(), status)
+            told = words.spent(Ledger(limit(2), store)._snapshot())
+            assert told.endswith(f"spent on {expected}")
+
+
+def test_a_long_question_is_short_in_a_terminal_and_whole_in_the_table() -> None:
+    anew(epsilon=1)
+    people = pd.DataFrame({"age": [1.0, 2.0]}).dp
+    for i in range(20):
+        people = people[people["age"] > i / 7]
+    people.count(epsilon=1)
+    lines = repr(dp.ledger()).splitlines()
+    assert max(map(len, lines)) < words.WIDTH
+    assert lines[-1].endswith("…")
+    (query,) = dp.ledger().to_frame()["query"]
+    assert query.count("age >") == 20

@@ -124,8 +124,9 @@ def test_the_page_has_the_figures_of_the_table(session: str, kept: str, tmp_path
     ledger = asked(SESSIONS[session], tmp_path / "a.ledger" if kept == "file" else None)
     table, said = charges(ledger), page(ledger, tmp_path)
     releases = said.table("Every release")
+    whole = (table["query"] + "; " + table["details"]).str.removesuffix("; ")
     for column, expected in {
-        "release": table.index.astype(str), "query": table["query"], "lineage": table["lineage"],
+        "release": table.index.astype(str), "query": whole, "lineage": table["lineage"],
         "error (95 %)": table["error"].replace("", "—"), "outcome": table["status"],
         "date": table["time"].dt.strftime("%Y-%m-%d"),
         "mechanism": table["mechanism"] + " |scale " + table["scale"],
@@ -419,8 +420,8 @@ def test_the_table_has_the_same_columns_and_types_with_and_without_releases(sess
     full = asked(SESSIONS[session]).to_frame()
     counted = [name for name in SYMBOLS if name in full]
     assert list(full) == list(empty) == [
-        "cell", "source", "version", "part", "lineage", "query", *counted, "mechanism", "scale",
-        "error", "status", "unit", "kernel", "time",
+        "cell", "source", "version", "part", "lineage", "query", "details", *counted,
+        "mechanism", "scale", "error", "status", "unit", "kernel", "time",
     ]  # fmt: skip
     typed = ["cell", *counted, "time"]
     assert full[typed].dtypes.equals(empty[typed].dtypes)

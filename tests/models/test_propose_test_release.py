@@ -201,10 +201,9 @@ def test_the_value_is_told_from_the_threshold_on(frozen: Callable[[int], None]) 
     assert first._replace(**{name: getattr(second, name) for name in own}) == second
     assert (first.loss.epsilon, first.loss.delta) == (1, Fraction(1, 10**6))
     assert first.lineage == "asserted, caller-scored"
-    assert first.mechanism == "propose-test-release, told from 14"
+    assert (first.mechanism, first.threshold) == ("propose-test-release", (14, "distance"))
     surely = ProposeTestRelease.calibrate(1, Fraction(1), Delta("1e-6")).released_from(0.95)
-    assert f"told from {surely} rows" in first.error
-    assert f"released from a distance of {surely} rows" in first.known_error
+    assert f"released from a distance of {surely} rows" == first.error == first.known_error
     assert dp.record(found).mechanism.endswith("released if its noisy distance is at least 14")
     for each in (found, kept):
         record = dp.record(each)
@@ -236,7 +235,7 @@ def test_units_of_several_rows_have_more_noise_and_a_higher_threshold(monkeypatc
     assert propose(private).value == "yes"
     assert scales == [4]
     least = ProposeTestRelease.calibrate(4, Fraction(1), Delta("1e-6")).least
-    assert dp.ledger()._entries()[-1].mechanism.endswith(f"from {least}")
+    assert dp.ledger()._entries()[-1].threshold == (least, "distance")
 
 
 def test_a_session_that_counts_rho_is_charged_both() -> None:

@@ -440,3 +440,37 @@ def test_an_answer_about_half_a_letter_is_shown() -> None:
     ):
         assert "\ud800" in ask().to_numpy().reshape(-1).tolist()
     assert len(p.groupby("a", keys=["\ud800"]).describe(epsilon=20)) == 1
+
+
+def test_the_same_sums_keep_the_question_and_the_error_that_they_were_asked_for(
+    tmp_path: Path,
+) -> None:
+    """Deviations, variances and their kind share one release, as counts and shares do."""
+    for store in (None, tmp_path / "a.ledger"):
+        anew(epsilon=10, store=store)
+        frame = pd.DataFrame({"a": np.arange(400.0) % 90, "g": ["a", "b"] * 200})
+        p = dp.protect(frame, name="n", version="1")
+        a, g = p["a"], p["g"]
+        asks = [
+            lambda a=a: a.std(bounds=(0, 100), ddof=0, epsilon=1),
+            lambda a=a: a.std(bounds=(0, 100), epsilon=1),
+            lambda a=a: a.sem(bounds=(0, 100), epsilon=1),
+            lambda a=a: a.var(bounds=(0, 100), epsilon=1),
+            lambda a=a: a.std(bounds=(0, 100), ddof=0, epsilon=1),
+            lambda g=g: g.value_counts(keys=["a", "b"], epsilon=1),
+            lambda g=g: g.value_counts(keys=["a", "b"], normalize=True, epsilon=1),
+        ]
+        errors = [dp.record(ask())._answered for ask in asks]
+        table = dp.ledger().to_frame()
+        assert table.index.tolist() == [1] * 5 + [2] * 2
+        assert dp.ledger().spent == 2
+        assert table["query"].str.partition(" ")[0].tolist() == [
+            "std", "std", "sem", "var", "std", "value_counts", "proportions"
+        ]  # fmt: skip
+        assert table["details"].str.contains("ddof 0").tolist()[:5] == [True, *[False] * 3, True]
+        assert table["error"].tolist() == errors
+        assert len({*errors[:4]}) == 4
+        shown = repr(dp.ledger())
+        assert f"the same sums, read as “var of a in (0, 100)” ({errors[3]}), free: once" in shown
+        assert shown.count("again, free: once") == 1
+        assert len(dp.ledger()._charges()) == 2  # nothing of it is charged, or kept in a file

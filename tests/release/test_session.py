@@ -301,9 +301,10 @@ class TestLedger:
         assert frame["source"].tolist() == ["unnamed", "people", "people"]
         assert frame["lineage"].tolist() == ["asserted", "verified", "asserted"]
         assert frame["query"].tolist() == [
-            "count", "value_counts of age (2 keys) where age > 20; keys 30, 40",
+            "count", "value_counts of age (2 keys) where age > 20",
             "idxmax of sum of True of age, income, id",
         ]  # fmt: skip
+        assert frame["details"].tolist() == ["", "keys 30, 40", ""]
         assert frame["epsilon"].tolist() == [0.1, 1 / 3, 1.0]
         assert frame["mechanism"].tolist() == ["discrete Laplace"] * 2 + ["permute-and-flip"]
         assert frame["scale"].tolist() == ["10", "3", "1"]

@@ -30,7 +30,7 @@ class Search:
 
 def _words(ledger: Snapshot, entry: Entry) -> str:
     said = (entry.what.whole, words.title(entry), entry.source, words.mark(entry))
-    return " ".join((*said, words.plain_cell(ledger, entry), entry.program)).lower()
+    return " ".join((*said, words.plain_cell(ledger, entry), str(entry.program or ""))).lower()
 
 
 class Pages:

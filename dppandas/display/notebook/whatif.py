@@ -18,7 +18,6 @@ from ...errors import DPError, QueryError
 from ...frames.frame import PrivateFrame
 from ...ledger import html, words
 from ...ledger.ledger import Ledger
-from ...ledger.questions import threshold_in_words
 from ...privacy.accounting.losses import (
     LARGEST,
     NO_EPSILON,
@@ -113,7 +112,7 @@ def forecast(ledger: Ledger, query: Query, value: object, rows: float) -> Foreca
     try:
         query, cost = priced(query, value)
         mechanism = query.mechanism()
-        error = threshold_in_words(in_words(query.statistic, mechanism))
+        error = in_words(query.statistic, mechanism)
         if takes_rows(query):
             found = query.statistic.errors.error_before(mechanism, CONFIDENCE, rows)
             said = query.statistic.errors.in_short(found)

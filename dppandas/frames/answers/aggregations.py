@@ -17,7 +17,7 @@ from ... import statistics
 from ...columns.ranges import summable
 from ...columns.rowwise import present, true
 from ...errors import QueryError, quoted
-from ...ledger.questions import Verb
+from ...ledger.verbs import Verb
 from ...privacy.accounting.losses import AskOptions
 from ...release.answers.shapes import Column, Counted, HasRows, Listed, Measured
 from ...release.asking import release_method

@@ -10,7 +10,7 @@ from typing import Any, Generic, Unpack
 
 from ... import statistics
 from ...errors import QueryError, quoted
-from ...ledger.questions import Verb
+from ...ledger.verbs import Verb
 from ...privacy.accounting.losses import AskOptions
 from ...release.answers.shapes import Counted, Described, Listed, Measured
 from ...release.asking import release_method

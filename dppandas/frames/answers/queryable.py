@@ -12,7 +12,8 @@ from ... import statistics
 from ...columns.private_rows import PrivateTable
 from ...columns.ranges import measured, range_of, ranges_of
 from ...errors import MissingArgument, QueryError
-from ...ledger.questions import Operand, Question, Verb
+from ...ledger.questions import Operand, Question
+from ...ledger.verbs import Verb
 from ...privacy.accounting.losses import parse_delta
 from ...release.blocks.bundle import Name
 from ...release.request import Request

@@ -244,7 +244,7 @@ def _model(said: Statement) -> dict[str, Any]:
 
 
 def _mechanisms(said: Statement) -> str:
-    used = Counter(entry.mechanism for entry in said.entries)
+    used = Counter(entry.mechanism_in_words for entry in said.entries)
     lines = [f"- {name}: {_counted(number)}." for name, number in used.items()]
     lines += [f"- {name.replace('_', ' ')}: {text}" for name, text in safeguards(said).items()]
     return "\n".join(_wrapped(line, "  ") for line in lines)
@@ -349,7 +349,7 @@ def _releases(said: Statement) -> dict[str, Any]:
 
 def _by_mechanism(said: Statement) -> list[Mapping[str, Any]]:
     """How many releases each mechanism made at each loss, in order of first use."""
-    used = Counter((entry.mechanism, entry.loss) for entry in said.entries)
+    used = Counter((entry.mechanism_in_words, entry.loss) for entry in said.entries)
     return [
         {"mechanism": name, "loss": exact(loss, said.counted), "releases": number}
         for (name, loss), number in used.items()

@@ -137,12 +137,23 @@ def _since(db: sqlite3.Connection, start: int) -> tuple[str, dict[tuple[str, str
             counted = json.loads(text)["spent"]
         elif kind == "charge":
             body = json.loads(text)
-            others = [(name, path) for name, _, path in body.get("others", ())]
+            others = [(each["source"], each["path"]) for each in body.get("others", ())]
             for source, path in [(body["source"], body["path"]), *others]:
-                sums = charged.setdefault((source, json.dumps(path)), [Fraction(0)] * 3)
+                sums = charged.setdefault((source, place_text(path)), [Fraction(0)] * 3)
                 for i, told in enumerate(body["loss"]):
                     sums[i] += exact(told)
     return counted, charged
+
+
+#: What tells one part of a partition from others.
+PLACE = ("partition", "key", "rows")
+
+
+def place_text(path: Any) -> str:
+    """A path of a charge as the table of what is spent has it: its parts without their words. Up to
+    schema 4 a charge had them so, too."""
+    bare = [[part[name] for name in PLACE] if isinstance(part, dict) else part for part in path]
+    return json.dumps(bare)
 
 
 def one(db: sqlite3.Connection, sql: str, *values: Any) -> Any:

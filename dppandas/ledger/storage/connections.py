@@ -429,6 +429,7 @@ def explained(error: Exception, path: File) -> str:
             f"the ledger {file} was busy for {locks.PATIENCE:g} seconds: another process holds it. "
             "Ask again, or end that process."
         )
-    if isinstance(error, sqlite3.OperationalError | OSError):
+    is_damaged = "malformed" in said  # as of a number that JSON doesn't have
+    if isinstance(error, sqlite3.OperationalError | OSError) and not is_damaged:
         return f"the ledger {file} can't be used: {said}."
     return f"{file} is damaged, or no ledger of dppandas ({said}): restore it from a copy."

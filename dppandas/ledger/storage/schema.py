@@ -10,17 +10,18 @@ from pathlib import Path as File
 from typing import Any
 
 from ...errors import StoreError
-from ...privacy.accounting.composition import ParallelComposition, Part, Place
+from ...privacy.accounting.composition import ParallelComposition, Part, Path, Place
 from ...privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from ...privacy.accounting.measures import Measure, PrivacyBudget
+from ...privacy.mechanisms.base import ReleaseThreshold
 from ...privacy.sampling import entropy
-from ..earlier_questions import earlier
+from .. import earlier_questions as earlier
 from ..questions import Question
 from ..stated_errors import StatedError
 from . import chain, log
 from .chain import one
 from .connections import APPLICATION
-from .store import Caveats, Entry, Registered
+from .store import Caveats, Entry, Program, Registered
 
 #: The schema that is written.
 VERSION = 5
@@ -110,7 +111,7 @@ def spending_kept(db: sqlite3.Connection) -> ParallelComposition:
     rows = db.execute("SELECT source, path, epsilon, delta, rho FROM spending ORDER BY rowid")
     for source, path, *parts in rows:
         place = source, _path(json.loads(path))
-        if json.dumps(place[1]) != path or place in losses:
+        if _place_text(place[1]) != path or place in losses:
             raise ValueError("a place is written in another way, or twice")
         losses[place] = _loss(*parts)
     return ParallelComposition().plus(losses.items())
@@ -118,7 +119,11 @@ def spending_kept(db: sqlite3.Connection) -> ParallelComposition:
 
 def spent_rows(losses: Mapping[Place, Loss]) -> list[tuple[str, ...]]:
     """Rows of the table of what is spent."""
-    return [(name, json.dumps(path), *_loss_texts(loss)) for (name, path), loss in losses.items()]
+    return [(name, _place_text(path), *_loss_texts(loss)) for (name, path), loss in losses.items()]
+
+
+def _place_text(path: Path) -> str:
+    return json.dumps([part.place for part in path])
 
 
 class RunningTable:
@@ -155,8 +160,17 @@ def _loss(epsilon: str, delta: str, rho: str) -> Loss:
     return Loss(Epsilon(epsilon), Delta(delta), Rho(rho))
 
 
-def _path(said: Any) -> tuple[Part, ...]:
-    return tuple(Part(*part) for part in said)
+def _path(said: Any) -> Path:
+    """The path of a charge. Up to schema 4 it had neither columns nor labels of its own."""
+    return tuple(_named(Part, part) if isinstance(part, dict) else _older(*part) for part in said)
+
+
+def _older(partition: str, key: str, rows: int) -> Part:
+    return Part(partition, key, rows, *earlier.part(partition, key))
+
+
+def _path_body(path: Path) -> list[dict[str, Any]]:
+    return [part._asdict() for part in path]
 
 
 #: The fields of an entry that the event of its charge says as they are.
@@ -165,7 +179,7 @@ _AS_THEY_ARE = (
     "kernel",
 )  # fmt: skip
 #: Those that are left out where they are empty, as in all charges of older schemas.
-_IF_SAID = ("program", "asker", "request", "draw_id")
+_IF_SAID = ("asker", "request", "draw_id")
 
 
 def charge_body(entry: Entry) -> dict[str, Any]:
@@ -173,26 +187,54 @@ def charge_body(entry: Entry) -> dict[str, Any]:
     said = {name: getattr(entry, name) for name in _AS_THEY_ARE}
     said |= {name: value for name in _IF_SAID if (value := getattr(entry, name))}
     if entry.others:
-        said["others"] = [[name, version, list(path)] for name, version, path in entry.others]
+        said["others"] = [
+            {"source": name, "version": version, "path": _path_body(path)}
+            for name, version, path in entry.others
+        ]
+    for name in ("program", "threshold"):
+        if (value := getattr(entry, name)) is not None:
+            said[name] = value._asdict()
     said["question"], said["loss"] = entry.what.to_json(), _loss_texts(entry.loss)
-    return {**said, "path": list(entry.path)}
+    return {**said, "path": _path_body(entry.path)}
 
 
 def entry_of(
     number: int, body: dict[str, Any], status: str, released_error: StatedError | str = ""
 ) -> Entry:
-    """The entry of a `charge_body`, with its outcome. Up to schema 4 a charge had a sentence in the
-    place of its question."""
+    """The entry of a `charge_body`, with its outcome. Up to schema 4 a charge had sentences in the
+    place of data."""
+    if "question" not in body:
+        body = earlier.charge(body)
+        released_error = earlier.error(str(released_error))
     said: dict[str, Any] = {name: body[name] for name in _AS_THEY_ARE}
     said |= {name: body.get(name, "") for name in _IF_SAID}
-    is_data = "question" in body
-    what = Question.from_json(body["question"]) if is_data else earlier(body["query"])
-    others = tuple((name, version, _path(path)) for name, version, path in body.get("others", ()))
+    said["program"] = _named(Program, body.get("program"))
+    said["threshold"] = _named(ReleaseThreshold, body.get("threshold"))
+    what = Question.from_json(body["question"])
+    others = tuple(
+        (each["source"], each["version"], _path(each["path"])) for each in body.get("others", ())
+    )
     loss, path = _loss(*body["loss"]), _path(body["path"])
     return Entry(
         number=number, what=what, loss=loss, path=path, status=status,
         released_error=released_error, others=others, **said,
     )  # fmt: skip
+
+
+#: The numbers of programs, thresholds and parts, all else of which is text.
+_WHOLE = ("number", "least", "rows")
+
+
+def _named(kind: Any, said: Any) -> Any:
+    """A named tuple of an object of JSON; None for none."""
+    if said is None:
+        return None
+    found = kind(*(said[name] for name in kind._fields))
+    if not all(
+        type(each) is (int if name in _WHOLE else str) for name, each in found._asdict().items()
+    ):
+        raise TypeError(f"a {kind.__name__} of other types")
+    return found
 
 
 def entries(db: sqlite3.Connection, where: str = "", *values: Any) -> list[Entry]:

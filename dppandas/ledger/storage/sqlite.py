@@ -39,8 +39,12 @@ _CHARGE = "SELECT body FROM events WHERE kind = 'charge' AND release = ?"
 _CHARGES = (
     "SELECT count(*) FROM events WHERE kind = 'charge' AND "
     "(json_extract(body, '$.source') = ?1 AND json_extract(body, '$.version') IS ?2 "
-    "OR EXISTS (SELECT 1 FROM json_each(body, '$.others') WHERE json_extract(value, '$[0]') = ?1 "
-    "AND json_extract(value, '$[1]') IS ?2))"
+    "OR EXISTS (SELECT 1 FROM json_each(body, '$.others') WHERE json_extract(value, '$.source') "
+    "= ?1 AND json_extract(value, '$.version') IS ?2))"
+)
+_ANSWERED = (
+    "SELECT max(number), count(*) FILTER (WHERE kind = 'outcome' AND "
+    "json_extract(body, '$.status') = 'released') FROM events WHERE number > ?"
 )
 _SETTLED = "SELECT count(*) FROM events WHERE kind = 'outcome' AND release = ?"
 #: Up to schema 2 the n-th outcome of a key was its n-th draw; since then each says which it is.
@@ -61,6 +65,7 @@ class SqliteStore(Connected):
         self._seen: int | None = None
         self._known: tuple[str, ParallelComposition] | None = None
         self._not_compared: set[tuple[str, str | None]] = set()
+        self._answered = 0, 0  # the last event that was looked at, and how many answers there were
         self._caveats = 0, NO_CAVEATS  # of the events up to a number
         if reading and not self.path.exists():
             raise StoreError(f"there is no ledger at {str(self.path)!r}.")
@@ -201,6 +206,11 @@ class SqliteStore(Connected):
     def counted(self) -> tuple[int, ParallelComposition]:
         return self._at_one_moment(lambda db: (_count(db), self._spending_of(db)))
 
+    def answered(self) -> int:
+        before, count = self._answered  # events are never changed, so only new ones are looked at
+        self._answered = before, count = self._read(lambda db: _answered(db, before, count))
+        return count
+
     @property
     def spending(self) -> ParallelComposition:
         return self._read(self._spending_of)
@@ -317,6 +327,13 @@ def _versions(entries: Sequence[Entry]) -> set[tuple[str, str | None]]:
 
 
 # --- releases, leases and draws -------------------------------------------------------------------
+
+
+def _answered(db: sqlite3.Connection, before: int, count: int) -> tuple[int, int]:
+    """The number of the last event, and how many charges have an answer, given those of earlier
+    events."""
+    last, more = db.execute(_ANSWERED, (before,)).fetchone()
+    return last or before, count + more
 
 
 def _count(db: sqlite3.Connection) -> int:

@@ -14,13 +14,21 @@ from typing import Any, NamedTuple, Protocol
 from ...errors import ReleaseFailed, WorkerProcessError
 from ...privacy.accounting.composition import ParallelComposition, Path, Place
 from ...privacy.accounting.losses import Epsilon, Loss
+from ...privacy.mechanisms.base import ReleaseThreshold
 from .. import marimo
-from ..questions import Question, threshold_in_words
+from ..questions import Question
 from ..stated_errors import StatedError
 from .leases import Claim, Taken
 
-#: States of answers, by the outcomes that are kept.
-_STATES = {"charged": "computing", "released": "answered", "replayed": "answered"}
+
+class Program(NamedTuple):
+    """A call that made several charges: its name, and its number in its process."""
+
+    name: str  # as in "split"; "" for a call without one
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.number}"
 
 
 class Entry(NamedTuple):
@@ -36,23 +44,26 @@ class Entry(NamedTuple):
     scale: str
     error: str
     cell: int | None
-    status: str = "charged"  # then "released" or "failed"; "replayed" for an answer given again
+    #: "charged" until there is an outcome, then "released", "failed", "interrupted" or "recorded";
+    #: "replayed" for an answer given again.
+    status: str = "charged"
     version: str | None = None
     unit: str = ""
     path: Path = ()  # which part of the source it reads, from the outermost partition inwards
     key: str = ""  # shared by equal queries; "" where each draws and pays for itself
     kernel: str = ""  # the process that charged it
     released_error: StatedError | str = ""  # as answered; a text in older ledgers, "" if unknown
-    program: str = ""  # shared by consecutive charges of one call; "" where it made only one
+    program: Program | None = None  # shared by consecutive charges of one call; None for only one
     asker: str = ""  # who asked; "" for the user of the process
     request: str = ""  # a random id that all charges of one purchase share
     draw_id: str = ""  # a random id of its draw
     others: tuple[tuple[str, str | None, Path], ...] = ()  # more sources, versions and paths
+    threshold: ReleaseThreshold | None = None  # from which noisy number on it is released
 
     @property
     def known_error(self) -> str:
         """The error at 95 %: as answered, else as public facts predicted it."""
-        return threshold_in_words(str(self.released_error) or self.error)
+        return str(self.released_error) or self.error
 
     @property
     def charges(self) -> list[tuple[Place, Loss]]:
@@ -61,10 +72,9 @@ class Entry(NamedTuple):
         return [(place, self.loss) for place in [(self.source, self.path), *more]]
 
     @property
-    def state(self) -> str:
-        """What became of its answer: "answered", "failed", "interrupted", or "computing" as long
-        as there is no outcome. A process that was killed leaves none."""
-        return _STATES.get(self.status, self.status)
+    def mechanism_in_words(self) -> str:
+        """The mechanism, with what it takes to be released."""
+        return f"{self.mechanism}, {self.threshold}" if self.threshold else self.mechanism
 
     @property
     def epsilon(self) -> Epsilon:
@@ -176,6 +186,9 @@ class Store(Protocol):
     def count(self) -> int:
         """How many entries there are."""
 
+    def answered(self) -> int:
+        """How many entries have an answer."""
+
     def sealed(self) -> tuple[list[Entry], str]:
         """All entries, and the hash of the last event at the same moment; "" where none is kept.
         Raises `StoreError` where the entries aren't what was charged."""
@@ -232,6 +245,7 @@ class MemoryStore:
         self._answers: dict[str, dict[int, tuple[int, Sequence[Any]]]] = {}
         self._leases: dict[tuple[str, int], tuple[int, Claim]] = {}
         self._sources: dict[str, Registered] = {}
+        self._answered = 0  # how many entries have an answer
         self._lock = threading.Lock()
 
     def add(self, drafts: Sequence[Entry], check: Check, claim: Claim | None = None) -> list[Entry]:
@@ -294,6 +308,7 @@ class MemoryStore:
         self._entries[number - 1] = entry._replace(
             status=status, released_error=released_error or ""
         )
+        self._answered += status == "released"
         kept = 0
         if noisy is not None and entry.key:
             kept = draw or self._next_draw(entry.key)
@@ -327,6 +342,9 @@ class MemoryStore:
 
     def count(self) -> int:
         return len(self._entries)
+
+    def answered(self) -> int:
+        return self._answered
 
     def sealed(self) -> tuple[list[Entry], str]:
         return list(self._entries), ""

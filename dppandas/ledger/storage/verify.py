@@ -395,12 +395,15 @@ def _readable(entry: Entry) -> None:
     parts = [part for (_, path), _ in entry.charges for part in path]
     said = (
         entry.source, entry.lineage, entry.what.text, entry.mechanism, entry.scale, entry.error,
-        entry.unit, entry.key, entry.kernel, entry.version or "", entry.program, entry.asker,
+        entry.unit, entry.key, entry.kernel, entry.version or "", entry.asker,
         entry.request, entry.draw_id, *(name for name, _, _ in entry.others),
         *(version or "" for _, version, _ in entry.others), *(p.partition for p in parts),
-        *(p.key for p in parts),
+        *(text for p in parts for text in (p.key, p.columns, p.label)),
     )  # fmt: skip
-    whole = [0 if entry.cell is None else entry.cell, *(p.rows for p in parts)]
+    whole = [
+        0 if entry.cell is None else entry.cell,
+        *(p.rows for p in parts),
+    ]
     is_said = all(isinstance(each, str) for each in said)
     if not (is_said and all(type(each) is int for each in whole) and math.isfinite(entry.time)):
         raise TypeError

@@ -22,11 +22,28 @@ from .losses import Delta, Epsilon, Loss, Rho
 
 
 class Part(NamedTuple):
-    """One part of a partition, and how many rows of one unit the partition divides."""
+    """One part of a partition, and how many rows of one unit the partition divides. What a part is
+    called doesn't tell it from others."""
 
     partition: str
     key: str
     rows: int
+    columns: str = ""  # by which rows are divided
+    label: str = ""
+
+    @property
+    def place(self) -> tuple[str, str, int]:
+        """What tells it from others."""
+        return self.partition, self.key, self.rows
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Part) and self.place == other.place
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self.place)
 
 
 #: The parts that lead from the whole source inwards; () is the whole source.

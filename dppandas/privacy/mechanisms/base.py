@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..accounting.losses import Loss
 from ..accounting.measures import Measure
@@ -23,6 +23,16 @@ class Sensitivity:
     l2_squared: int
     linf: int
     monotone: bool
+
+
+class ReleaseThreshold(NamedTuple):
+    """From which noisy number on something is released."""
+
+    least: int
+    of: str  # what is counted with noise: "count", or the "distance" to a change
+
+    def __str__(self) -> str:
+        return f"released if its noisy {self.of} is at least {self.least:,}"
 
 
 class Mechanism(Protocol):

@@ -21,7 +21,7 @@ from ..accounting.enclosures import Enclosure
 from ..accounting.losses import Delta, Loss
 from ..accounting.measures import LossRequest, Measure
 from ..record_parts import RecordPart
-from .base import Sensitivity
+from .base import ReleaseThreshold, Sensitivity
 from .conditional import ThresholdedNoise
 from .noise import DiscreteLaplace
 
@@ -99,7 +99,12 @@ class Threshold(_NoisyThreshold, RecordPart):
 
     @property
     def name(self) -> str:
-        return f"discrete Laplace, told from {self.least}"
+        return "discrete Laplace"
+
+    @property
+    def threshold(self) -> ReleaseThreshold:
+        """From which noisy count on a label is released."""
+        return ReleaseThreshold(self.least, "count")
 
     @property
     def passed(self) -> ThresholdedNoise:
@@ -135,6 +140,11 @@ class KeyedNoise(RecordPart):
     @property
     def name(self) -> str:
         return f"{self.keys.name}, then discrete Laplace"
+
+    @property
+    def threshold(self) -> ReleaseThreshold:
+        """From which noisy count on a label is released."""
+        return self.keys.threshold
 
     @property
     def scale(self) -> Fraction:
@@ -224,7 +234,12 @@ class ProposeTestRelease(_NoisyThreshold, RecordPart):
 
     @property
     def name(self) -> str:
-        return f"propose-test-release, told from {self.least}"
+        return "propose-test-release"
+
+    @property
+    def threshold(self) -> ReleaseThreshold:
+        """From which noisy distance on the value is released."""
+        return ReleaseThreshold(self.least, "distance")
 
     def release(self, exact: tuple[Any, int]) -> list[Any]:
         """The value alone, or an empty list."""

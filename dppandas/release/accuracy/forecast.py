@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from ...errors import DPError
-from ...ledger.questions import threshold_in_words
 from ...privacy.accounting.losses import Loss
 from ...privacy.accounting.measures import Measure, PrivacyBudget
 from ..query import Query
@@ -48,7 +47,7 @@ def _line(queries: Sequence[tuple[str, Query]]) -> str:
 
 def in_words(query: Query) -> str:
     """The error that a query would have."""
-    error = threshold_in_words(expected.in_words(query.statistic, query.mechanism()))
+    error = expected.in_words(query.statistic, query.mechanism())
     if not error:
         return UNDECIDED
     told = error.replace("≈ ", "about ± ") + " over n rows" * ("/n" in error)

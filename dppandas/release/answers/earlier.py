@@ -60,7 +60,7 @@ def _can_be_joined(query: Query, mechanism: Mechanism) -> bool:
 
 def _is_held(entry: Entry) -> bool:
     """Whether the caller has the answer. A model, or synthetic rows, keep those of their steps."""
-    return entry.program.partition(" ")[0] in ("", "split", "batch")
+    return entry.program is None or entry.program.name in ("", "split", "batch")
 
 
 def _first(entry: Entry) -> Epsilon:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...ledger.questions import threshold_in_words
 from ...ledger.storage.store import Entry, StoredRelease
 from ...privacy.mechanisms.base import Mechanism
 from ...privacy.sampling import entropy
@@ -42,7 +41,7 @@ def record_of(
         lineage=draft.lineage,
         unit=draft.unit,
         where="" if query.where is None else str(query.where),
-        mechanism=threshold_in_words(mechanism.name),
+        mechanism=draft.mechanism_in_words,
         scale=scale,
         loss=entry.loss,
         cell=entry.cell,

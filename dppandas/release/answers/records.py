@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 import pandas as pd
 
 from ...errors import RecordError, hide_internals
-from ...ledger.questions import Question, threshold_in_words
+from ...ledger.questions import Question
 from ...privacy.accounting.losses import Epsilon, Loss, ReleaseOptions, with_options_named
 from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.mechanisms.base import Mechanism
@@ -302,7 +302,7 @@ class Record(ABC):
         quantiles it may use the number of rows, if a release beside this one has it."""
         if self._counts is not None or self._rows is not None:
             return f"± {format_number(max(self._errors_among(CONFIDENCE)))} ranks"
-        return threshold_in_words(in_words(self._statistic, self._law))
+        return in_words(self._statistic, self._law)
 
     @cached_property
     def _layout(self) -> Layout:

@@ -299,7 +299,7 @@ class UniqueErrors(SparseErrors):
 
     def expected_at(self, law: Any, confidence: float) -> str:
         """The number of units from which on a label is released."""
-        return f"told from {law.released_from(confidence):,} units"
+        return f"released if at least {law.released_from(confidence):,} units have it"
 
 
 @dataclass(frozen=True)

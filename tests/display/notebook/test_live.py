@@ -34,10 +34,9 @@ from dppandas.ledger import charts, html, words
 from dppandas.ledger.cells import attribute_to
 from dppandas.ledger.earlier_questions import earlier
 from dppandas.ledger.ledger import Ledger, kernel
-from dppandas.ledger.questions import threshold_in_words
 from dppandas.ledger.storage import schema as file_schema
 from dppandas.ledger.storage import sqlite
-from dppandas.ledger.storage.store import MemoryStore
+from dppandas.ledger.storage.store import MemoryStore, Program
 from dppandas.ledger.words import Row
 from dppandas.privacy.accounting.composition import ParallelComposition, Part
 from dppandas.privacy.accounting.losses import Epsilon, Loss
@@ -234,7 +233,7 @@ def test_what_is_told_of_an_operation_is_what_it_then_costs_and_its_error(name: 
     assert f"leaves {words.short(dp.ledger().remaining, down=True)}: {fit - 1:,} more like" in said
     assert ("costs" in said) == (entry.loss != Loss(Epsilon("0.5"))), "what is left says the rest"
     if not whatif.takes_rows(query):
-        error = threshold_in_words(entry.error)
+        error = entry.error
         assert said.startswith(f"gives {error}" if error else "its error is known with")
 
 
@@ -518,7 +517,7 @@ def test_a_fit_is_one_row() -> None:
 def test_a_page_shows_programs_whole() -> None:
     store = MemoryStore()
     for program in range(1, 31):
-        drafts = [DRAFT._replace(kernel="k", program=f"split {program}")] * program
+        drafts = [DRAFT._replace(kernel="k", program=Program("split", program))] * program
         store.add(drafts, agreed)
     view = View(Ledger(limit(10**6), store))
     assert shown(view).count("split: ") == html.PAGE
@@ -560,7 +559,7 @@ def test_only_what_is_saved_says_that_it_is_read_only(tmp_path: Path) -> None:
 def test_the_copy_has_nothing_that_a_sanitiser_removes() -> None:
     """But for the rule that says which of the two is seen, and a role."""
     ledger = filled(45)
-    ledger._store.add([DRAFT._replace(program="split 1", lineage="asserted")] * 3, agreed)
+    ledger._store.add([DRAFT._replace(program=Program("split", 1), lineage="asserted")] * 3, agreed)
     for cell in range(10):
         ledger._store.add([DRAFT._replace(cell=cell)], agreed)
     drawn = html.still(ledger._snapshot(), charts.Steps(), html.shown(ledger._snapshot()))

@@ -133,9 +133,15 @@ def again(number: int, *before: str) -> Tampering:
     return sql(*before, f"{copy} WHERE number = {number}")
 
 
-def stating(unit: str, error: float) -> dict[str, Any]:
+def asking(**said: object) -> dict[str, Any]:
+    """A question as a charge has it."""
+    return {"question": {"verb": {"name": "count"}, **said}}
+
+
+def stating(unit: Any, error: float) -> dict[str, Any]:
     """An error of an answer."""
-    return {"half_widths": [["x", "", unit, [error]]], "scale": [1.0], "confidence": 0.95}
+    widths = {"column": "x", "figure": "", "unit": unit, "each": [error]}
+    return {"half_widths": [widths], "scale": [1.0], "confidence": 0.95}
 
 
 UNREAD = "event 4: what it says of the outcome can't be read"
@@ -224,14 +230,41 @@ FORGED: dict[str, tuple[Tampering, str]] = {
     "an unknown kind": (update("kind = 'refund'", 4), "event 4: 'refund' isn't a kind of event"),
     "a charge of other types": (
         says(5, question=3), "event 5: what it says of the charge can't be read"),
-    "a question of other types": (
-        says(5, question={"verb": ["count", "", "", "", []], "where": 3}),
-        "event 5: what it says of the charge can't be read"),
-    "a question in the place of parts": (
-        says(5, question=[]), "event 5: what it says of the charge can't be read"),
-    "an option without a value": (
-        says(5, question={"verb": ["count", "", "", "", []], "options": [["by"]]}),
-        "event 5: what it says of the charge can't be read"),
+    **{
+        f"a charge with {name}": (
+            says(5, **said), "event 5: what it says of the charge can't be read")
+        for name, said in {
+            "a question of other types": asking(where=3),
+            "a question in the place of parts": {"question": []},
+            "a question without a verb": {"question": {}},
+            "a verb in words alone": {"question": {"verb": ["count", "", "", "", []]}},
+            "a verb without a name": {"question": {"verb": {"of": "count"}}},
+            "a verb with words of other types": {"question": {"verb": {"name": "x", "of": 3}}},
+            "figures that are no verbs": {"question": {"verb": {"name": "x", "figures": ["y"]}}},
+            "an option without a value": asking(options=[{"name": "by"}]),
+            "an option of another type": asking(options=[{"name": "by", "text": 3}]),
+            "columns by place": asking(columns=[["age", "", "", False]]),
+            "a column of another type": asking(columns=[{"name": 3}]),
+            "columns that are no list": asking(columns=3),
+            "a threshold by itself": {"threshold": 14},
+            "a threshold of a text": {"threshold": {"least": "14", "of": "count"}},
+            "a threshold of nothing": {"threshold": {"least": 14}},
+            "a program as a text": {"program": "split 3"},
+            "a program without a number": {"program": {"name": "split"}},
+            "a program of another number": {"program": {"name": "split", "number": "3"}},
+            "a path as a text": {"path": "sex"},
+            "a part without a label": {"path": [{"partition": "sex", "key": "f", "rows": 1}]},
+            "a part of other types": {
+                "path": [{"partition": "p", "key": "f", "rows": 1, "columns": 3, "label": "f"}]},
+            "another source by place": {"others": [["x", None, []]]},
+            "another source of another type": {
+                "others": [{"source": 3, "version": None, "path": []}]},
+        }.items()
+    },
+    "an error by place": (
+        says(4, error={**stating("x", 1), "half_widths": [["x", "", "", [1]]]}), UNREAD),
+    "an error of another unit": (says(4, error=stating(3, 1)), UNREAD),
+    "an error without widths": (says(4, error={"scale": [1.0], "confidence": 0.95}), UNREAD),
     "an error longer than any time": (says(4, error=stating("ns", 10**30)), UNREAD),
     "an error of half a nanosecond": (says(4, error=stating("ns", 0.5)), UNREAD),
     "an error beyond all floats": (says(4, error=stating("x", 10**400)), UNREAD),

@@ -599,7 +599,8 @@ def test_a_record_belongs_to_its_answer_and_intervals_hold_a_row() -> None:
     assert (record.errors().tolist(), record.expected) == ([width, 18], "each at most ± 20")
     assert "<th>95 % interval of each label, noise only</th>" in record._repr_html_()
     assert "released if its noisy count is at least 14" in record.mechanism
-    assert "told from 14" in dp.ledger()._entries()[-1].mechanism  # as stored
+    entry = dp.ledger()._entries()[-1]
+    assert (entry.mechanism, entry.threshold) == ("discrete Laplace", (14, "count"))
     refusal(lambda: dp.record(found + 1), error=RecordError)
 
 
