@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from ..ledger import canonical
@@ -25,6 +26,7 @@ from ..rows.expressions import (
     Arithmetic,
     Column,
     Compare,
+    Every,
     Expression,
     InTable,
     IsIn,
@@ -49,9 +51,11 @@ MOST_READ = 4
 
 #: Expressions whose text says all that their parts don't. The text of any other may leave something
 #: out, or be that of another expression, so a digest stands beside it.
-_TELLING = frozenset([And, Arithmetic, Column, Compare, IsIn, IsMissing, Literal, Not, Or])
+_TELLING = frozenset([
+    And, Arithmetic, Column, Compare, Every, IsIn, IsMissing, Literal, Not, Or,
+])  # fmt: skip
 #: Values whose text is that of no other value.
-_PLAIN = frozenset([str, bool, int, float, type(None)])
+_PLAIN = frozenset([str, bool, int, float, np.float64, type(None)])
 
 
 class Later:
