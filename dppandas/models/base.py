@@ -20,7 +20,6 @@ from ..columns.ranges import bounds_of, ranges_of
 from ..errors import LineageError, MissingArgument, QueryError, hide_internals, parameters, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
-from ..ledger.questions import LONGEST
 from ..privacy.accounting.losses import Loss
 from ..release.answers import results
 from ..release.answers.records import Record
@@ -28,6 +27,7 @@ from ..release.answers.shown import in_a_line
 from ..release.blocks import preview, split
 from ..release.context import within
 from ..release.ways import Ways
+from ..release.wording import LONGEST
 from ..rows.expressions import Column
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import SOURCE_ATTR, did_you_mean, some_names

@@ -18,7 +18,8 @@ import pandas as pd
 
 from ..ledger import canonical
 from ..ledger.earlier_questions import VERBS, compound, quantile
-from ..ledger.questions import LONGEST, OF_ROWS, Operand, Verb, digest
+from ..ledger.questions import LONGEST as LONGEST
+from ..ledger.questions import OF_ROWS, Operand, Verb, digest
 from ..ledger.questions import Question as Question
 from ..ledger.statement import part
 from ..rows.expressions import (

@@ -114,7 +114,8 @@ def pairs(people: Any) -> dict[str, tuple[Any, Any]]:
             each["n"].sum(bounds=(0, 3)) for each in of_units
         ),
         "ddof of each row": tuple(
-            people.assign(old=age)[["age", "old"]].var(axis=1, ddof=ddof).sum(bounds=(0, 3)) for ddof in (0, 1)
+            people.assign(old=age)[["age", "old"]].var(axis=1, ddof=n).sum(bounds=(0, 3))
+            for n in (0, 1)
         ),
         "a column called by a number": tuple(odd[name].sum(bounds=(0, 3)) for name in (1, "1")),
         "a column called None": tuple(odd[name].sum(bounds=(0, 3)) for name in (None, "None")),
