@@ -127,15 +127,15 @@ def described(
         more.append(("keys", Later(labels, statistic.cells.keys, statistic.cells.missing_cell)))
     if (ddof := getattr(statistic, "ddof", 1)) != 1:
         more.append(("ddof", ddof))
-    rows = () if where is None else (where,)
+    kept = () if where is None else (where,)
     read = statistic.expressions()
-    if not all(map(_says_all, (*rows, *read))) or not all(isinstance(e, Column) for e in read):
+    if not all(map(_says_all, (*kept, *read))) or not all(isinstance(e, Column) for e in read):
         if words := here().told:
-            more.append(("columns made by", Later(_told, words, (*rows, *read))))
+            more.append(("columns made by", Later(_told, words, (*kept, *read))))
             what = replace(what, columns=_named(what.columns), keys=_named(what.keys))
         else:
-            more += ("digest", Later(unsaid, read)), (OF_ROWS, Later(unsaid, rows))
-        more.append(("public tables", Later(_tables, (*rows, *read))))
+            more += ("digest", Later(unsaid, read)), (OF_ROWS, Later(unsaid, kept))
+        more.append(("public tables", Later(_tables, (*kept, *read))))
     if table.branches != 1:
         more.append(("each row becomes", f"{table.branches} rows"))
     if table.path:
