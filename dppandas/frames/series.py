@@ -318,7 +318,7 @@ class PrivateSeries(Frequencies):
         names = pd.Index(keys.labels, name=self.name)
         layout = Layout(integer=False, index=names, name="proportion")
         cells = Cells((Outside(expression, bound),), keys)
-        what = self._asks("values", (), ("outside", bound))
+        what = self._asks("shares", (), ("outside", bound))
         return self._question(Count(cells, layout, share_of=len(keys)), what)
 
     @hide_internals

@@ -16,6 +16,7 @@ from ..errors import LineageError, QueryError, hide_internals, is_one_of, quoted
 from ..ledger import canonical
 from ..release.private import Private, Table
 from ..release.session import made_tables
+from ..release.wording import unsaid
 from ..rows import expressions, query_string
 from ..rows.accumulators import MOST_BRANCHES
 from ..rows.expressions import Column, Expression
@@ -253,9 +254,11 @@ def _told(frame: Any, asked: Asked) -> str:
         for name, (expression, how) in asked.items()
     )
     rows = "" if frame._where is None else f" of rows where {frame._where}"
-    grown = f", {frame._table.branches} of each row" if frame._table.branches != 1 else ""
+    grown = f", each row as {frame._table.branches} rows" if frame._table.branches != 1 else ""
     before = f" of ({source.told})" if source.told else ""
-    return f"one row for each {Column(source.unit.column)}: {each}{rows}{grown}{before}"
+    read = [e for e in (frame._where, *(e for e, _ in asked.values())) if e is not None]
+    digest = f" ({more})" if (more := unsaid([Column(source.unit.column), *read])) else ""
+    return f"one row for each {Column(source.unit.column)}: {each}{rows}{grown}{digest}{before}"
 
 
 def _name_of(*steps: Any) -> str | None:

@@ -28,11 +28,13 @@ _OF_VERB = {
     "step": " (step {})", "at_most": " (at most {} a row)", "trim": " ({} rows at each end)",
     "distinct": " ({})",
 }  # fmt: skip
-_OF_COLUMNS = {"outside": " outside {}", "bins": " ({})"}
+_OF_COLUMNS = {"outside": " below, inside and above {}", "bins": " ({})"}
 _AT_END = {
     "cells": " ({})", "weights": ", weighted by {}", "weight_bounds": " in {}",
     "norm": " (norm {})",
 }  # fmt: skip
+#: An option that tells apart rows whose text doesn't.
+OF_ROWS = "digest of rows"
 #: Options that details don't list.
 #: Options that are the same for all questions of a key.
 _OF_KEY = {"keys", "columns made by", "public tables", "rows", "part", "of"}
@@ -185,7 +187,8 @@ class Question:
     @property
     def of_any_rows(self) -> str:
         """`whole`, without the rows that it is asked of."""
-        return "; ".join(filter(None, [str(self), self.details]))
+        options = tuple(each for each in self.options if each[0] != OF_ROWS)
+        return "; ".join(filter(None, [str(self), replace(self, options=options).details]))
 
     def about(self, figure: str = "", columns: Sequence[str] | None = None) -> Question:
         """The question about a part of an answer: one figure of several, or some columns."""
@@ -220,7 +223,7 @@ class Question:
         )
         before = (verb.of_formula if is_formal else "") or verb.of
         said = f"{before} {listed(columns)}" if columns else verb.alone
-        said += f" outside {out}" if (out := self.option("outside")) else ""
+        said += f" below, inside and above {out}" if (out := self.option("outside")) else ""
         by = [str(each.name) or each.short for each in self.keys]
         return f"{said} by {listed(by)}" if by else said
 

@@ -75,6 +75,7 @@ VERBS: dict[str, Verb] = {
         ),
         Verb("bounds", "suggested bounds of", "suggested bounds"),
         Verb("values", "share of values of", "share of values"),
+        Verb("shares", "shares of", "shares"),
         Verb("unattributed_histogram", "counts, largest first, of", "counts, largest first"),
         Verb("value_counts", "count of rows by"),
         Verb("proportions", "share of rows by"),

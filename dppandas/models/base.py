@@ -27,12 +27,16 @@ from ..release.answers.shown import in_a_line
 from ..release.blocks import preview, split
 from ..release.context import within
 from ..release.ways import Ways
+from ..release.wording import LONGEST
+from ..rows.expressions import Column
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import SOURCE_ATTR, did_you_mean, some_names
 from .points import Matrix
 
 #: The most rounds.
 MOST_ROUNDS = 1000
+#: So many features are named where it is said what a model learns from.
+MOST_NAMED = 8
 #: What is learnt, by attribute.
 Learnt = dict[str, Any]
 
@@ -226,7 +230,7 @@ class Model(ABC):
         answered = ProgramAnswers()
         said = Ways(self.epsilon, self.rho)
         name = type(self).__name__
-        told = f"{name} from features in [-1, 1] and its earlier releases"
+        told = f"{name}{_of_whom(target)} from {some_names(map(Column, box.names), MOST_NAMED)}"
         with within(told=told), split.program(name, said, lambda: answered.has_begun) as ways:
             self._loss = ways.epsilon, ways.rho
             if (ways.epsilon is None) == (ways.rho is None):
@@ -315,6 +319,14 @@ class Model(ABC):
             classifier_tags=utils.ClassifierTags() if self._kind == "classifier" else None,
             regressor_tags=utils.RegressorTags() if self._kind == "regressor" else None,
         )
+
+
+def _of_whom(target: PrivateSeries | None) -> str:
+    """The target in words; "" without one."""
+    if target is None:
+        return ""
+    said = str(target._expression)
+    return f" of {said if len(said) <= LONGEST or target.name is None else Column(target.name)}"
 
 
 def _checked(X: Any, y: Any, needs_target: bool) -> tuple[PrivateFrame, PrivateSeries | None]:

@@ -100,14 +100,18 @@ def _products(
     residual = residual.clip(-reach, reach)  # changes nothing; computed once for all sums
     there = residual.notna()
     kept = [scaled[name].where(there).clip(-1, 1) for name in scaled.columns]
-    made = {f"slope {i}": x * residual * WEIGHT for i, x in enumerate(kept)}
+    names = [str(name).removesuffix(" in [-1, 1]") for name in scaled.columns]
+    if len({*names}) < len(names) or any(" times " in name for name in names):
+        names = [str(i) for i in range(len(names))]  # one name must not stand for two columns
+    made = {f"slope of {name}": x * residual * WEIGHT for name, x in zip(names, kept, strict=True)}
     ends = dict.fromkeys(made, (-reach * WEIGHT, reach * WEIGHT))
     made["one"], ends["one"] = there * 1.0, (0.0, 1.0)
-    for i, x in enumerate(kept):
-        made[f"mean {i}"], ends[f"mean {i}"] = x, (-1.0, 1.0)
+    for name, x in zip(names, kept, strict=True):
+        made[f"mean of {name}"], ends[f"mean of {name}"] = x, (-1.0, 1.0)
     for i, x in enumerate(kept):
         for j, y in enumerate(kept[i:], i):
-            made[f"{i} times {j}"], ends[f"{i} times {j}"] = x * y, (-1.0 if i < j else 0.0, 1.0)
+            product = f"{names[i]} times {names[j]}"
+            made[product], ends[product] = x * y, (-1.0 if i < j else 0.0, 1.0)
     return scaled.assign(**made)[list(made)], ends
 
 

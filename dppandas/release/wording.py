@@ -6,19 +6,38 @@ Texts are made when a question is shown or charged, so that asking costs little.
 from __future__ import annotations
 
 import itertools
+import keyword
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
+
 from ..ledger import canonical
-from ..ledger.questions import LONGEST, Operand, digest
+from ..ledger.questions import LONGEST as LONGEST
+from ..ledger.questions import OF_ROWS, Operand, digest
 from ..ledger.questions import Question as Question
 from ..ledger.statement import part
 from ..ledger.verbs import VERBS, Verb, compound, know, quantile, quantiles
-from ..rows.expressions import Column, Expression, InTable, Lookup
-from ..rows.facts.keys import Keys
+from ..rows.expressions import (
+    And,
+    Arithmetic,
+    Column,
+    Compare,
+    Every,
+    Expression,
+    InTable,
+    IsIn,
+    IsMissing,
+    Literal,
+    Lookup,
+    Not,
+    Or,
+)
+from ..rows.facts.keys import Keys, some_names
 from ..statistics import Statistic, every
 from ..statistics.base import REGISTRY
 from .context import here
@@ -28,23 +47,38 @@ if TYPE_CHECKING:
 
 #: So many labels are named; of more, the first ones, their number, and a digest of all.
 MOST_LABELS = 20
+#: So many columns are named of those that an expression of a program reads.
+MOST_READ = 4
+
+
+#: Expressions whose text says all that their parts don't. The text of any other may leave something
+#: out, or be that of another expression, so a digest stands beside it.
+_TELLING = frozenset([
+    And, Arithmetic, Column, Compare, Every, IsIn, IsMissing, Literal, Not, Or,
+])  # fmt: skip
+#: Values whose text is that of no other value.
+_PLAIN = frozenset([str, bool, int, float, np.float64, type(None)])
 
 
 class Later:
-    """A text that is made when it is needed."""
+    """A text that is made when it is needed, and once."""
 
     def __init__(self, make: Callable[..., str], *of: Any) -> None:
         self._make, self._of = make, of
 
     def __str__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         return self._make(*self._of)
 
 
 def verb_of(said: str | Verb) -> Verb:
     """A verb by its name. One that has no words is a title as it is."""
-    return (
-        said if isinstance(said, Verb) else VERBS.get(said) or _verb_of_method(said) or Verb(said)
-    )
+    if isinstance(said, Verb):
+        return said
+    return VERBS.get(said) or _verb_of_method(said) or Verb(said)
 
 
 @lru_cache(maxsize=1024)
@@ -102,14 +136,17 @@ def described(
         more.append(("keys", Later(labels, statistic.cells.keys, statistic.cells.missing_cell)))
     if (ddof := getattr(statistic, "ddof", 1)) != 1:
         more.append(("ddof", ddof))
-    read = statistic.expressions() if where is None else (where, *statistic.expressions())
-    if not all(isinstance(each, Column) for each in read):
+    kept = () if where is None else (where,)
+    read = statistic.expressions()
+    if not all(map(_says_all, (*kept, *read))) or not all(isinstance(e, Column) for e in read):
         if words := here().told:
-            more.append(("columns made by", Later(_told, words, read)))
+            more.append(("columns made by", Later(_told, words, (*kept, *read))))
             what = replace(what, columns=_named(what.columns), keys=_named(what.keys))
-        more.append(("public tables", Later(_tables, read)))
+        else:
+            more += ("digest", Later(unsaid, read)), (OF_ROWS, Later(unsaid, kept))
+        more.append(("public tables", Later(_tables, (*kept, *read))))
     if table.branches != 1:
-        more.append(("rows", f"{table.branches} of each row"))
+        more.append(("each row becomes", f"{table.branches} rows"))
     if table.path:
         more.append(("part", Later(part, table.path)))
     if table.source.told:
@@ -124,17 +161,19 @@ def labels(keys: Keys, has_missing: bool = False) -> str:
     """Labels in declared order, those of several columns as a product if they are one."""
     columns = [tuple(dict.fromkeys(keys.column(place))) for place in range(keys.width)]
     is_product = keys.width > 1 and math.prod(map(len, columns)) == len(keys)
+    missing = ", or missing" * has_missing
     if is_product and tuple(itertools.product(*columns)) == keys.labels:
-        return " × ".join(map(_listed, columns))
-    return _listed(keys.labels) + ", or missing" * has_missing
+        return " × ".join(map(_listed, columns)) + missing
+    return _listed(keys.labels) + missing
 
 
 def _listed(given: Sequence[Any]) -> str:
-    """Labels in a row; of many the first ones, their number, and a digest of all."""
+    """Labels in a row; of many the first ones, their number, and a digest of all. The texts of
+    some kinds of labels are those of others, so these have a digest, too."""
     first = ", ".join(map(_label, given[:MOST_LABELS]))
-    if len(given) <= MOST_LABELS:
-        return first
-    return f"{first}, … ({len(given):,} in all, {digest_of(tuple(given))})"
+    if len(given) > MOST_LABELS:
+        return f"{first}, … ({len(given):,} in all, {digest_of(tuple(given))})"
+    return first if all(map(_is_plain, given)) else f"{first} ({digest_of(tuple(given))})"
 
 
 def _label(value: object) -> str:
@@ -142,6 +181,34 @@ def _label(value: object) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(map(_label, value))})"
     return repr(value) if isinstance(value, str) else str(value)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether no other value has its text."""
+    if isinstance(value, tuple):
+        return all(map(_is_plain, value))
+    if isinstance(value, pd.Interval):
+        return _is_plain(value.left) and _is_plain(value.right)
+    return type(value) in _PLAIN or (type(value) is pd.Timestamp and value.tz is None)
+
+
+def _says_all(expression: Expression) -> bool:
+    """Whether no other expression with the same parts has its text."""
+    if type(expression) not in _TELLING:
+        return False
+    if isinstance(expression, Column):
+        name = expression.name
+        return type(name) is str and "`" not in name and not keyword.iskeyword(name)
+    if isinstance(expression, Literal | IsIn):
+        values = expression.labels if isinstance(expression, IsIn) else (expression.value,)
+        return all(type(value) in _PLAIN and value == value for value in values)
+    return True
+
+
+def unsaid(read: Iterable[Expression], *facts: Any) -> str:
+    """A digest of expressions, and of more facts; "" if the texts of the expressions say all."""
+    given = tuple(read)
+    return "" if all(map(_says_all, _parts(given))) else digest_of(*given, *facts)
 
 
 def digest_of(*facts: Any) -> str:
@@ -162,8 +229,17 @@ def _short(operand: Operand) -> Operand:
     if name and (operand.made or len(name) <= LONGEST):
         return Operand(name, bounds=bounds)
     said = name or str(operand.made)
-    said = said if len(said) <= LONGEST else "a column of its own"
+    if len(said) > LONGEST:
+        read = sorted({str(Column(column)) for each in operand[:2] for column in _columns(each)})
+        said = f"a column made of {some_names(read, MOST_READ)}" if read else "a column of its own"
     return Operand(said if name else "", "" if name else said, bounds, True)
+
+
+def _columns(said: Any) -> frozenset[Any]:
+    """What an operand's part reads. A key without a name is a column called as its expression."""
+    if isinstance(said, Column) and isinstance(said.name, Expression):
+        return said.name.columns()
+    return said.columns() if isinstance(said, Expression) else frozenset()
 
 
 def _told(words: str, read: Sequence[Expression]) -> str:

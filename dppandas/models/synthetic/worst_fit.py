@@ -84,7 +84,8 @@ def worst_fit(
     statistic = MarginalError(
         Cells(), layout, cells, expected, tuple(map(int, factors)), tuple(less), STEP
     )
-    said = f"worst of {len(given)} tables of {'; '.join(listed(each) for each in names[:3])}"
+    which = "1 table" if len(given) == 1 else f"{len(given)} tables"
+    said = f"worst of {which} of {'; '.join(listed(each) for each in names[:3])}"
     said += "; …" * (len(names) > 3)
     what = told(said, ("expected counts", Later(digest_of, statistic)))
     request = UnreleasedChoice._of(frame._table, frame._where, statistic, what)

@@ -25,7 +25,20 @@ from .conditionals import Cast, Declared, Mapped, Where, plain_or_missing
 from .elapsed import KINDS, ClipSpan, Measured
 from .formats import TimeText
 from .linear import Across, Dot, Extreme
-from .logic import EVERY, And, Compare, IsIn, IsMissing, Not, Or, Sampled, both, negated, samples
+from .logic import (
+    EVERY,
+    And,
+    Compare,
+    Every,
+    IsIn,
+    IsMissing,
+    Not,
+    Or,
+    Sampled,
+    both,
+    negated,
+    samples,
+)
 from .periods import Calendar, InPeriod, Period
 from .table_lookups import Element, HasElement, InPart, InTable, Lookup, places
 from .text import Joined, TextMap, TextTest, joined
@@ -34,8 +47,8 @@ from .times import DAY, ISO, InZone, Localized, TimePart
 __all__ = [
     "ARITHMETIC", "DAY", "EVERY", "FUNCTIONS", "ISO", "KINDS", "PAIRS", "Across", "And",
     "Arithmetic", "Assumption", "ByBranch", "Calendar", "Cast", "Chunk", "Clip", "ClipSpan",
-    "Column", "Compare", "Cut", "Declared", "Domain", "Dot", "Element", "Expression", "Extreme",
-    "Facts", "Function", "HasElement", "InPart", "InPeriod", "InTable", "InZone", "IsIn",
+    "Column", "Compare", "Cut", "Declared", "Domain", "Dot", "Element", "Every", "Expression",
+    "Extreme", "Facts", "Function", "HasElement", "InPart", "InPeriod", "InTable", "InZone", "IsIn",
     "IsMissing", "Joined", "Literal", "Localized", "Lookup", "Mapped", "Measured", "Negative",
     "Not", "OfTwo", "Or", "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart",
     "TimeText", "Truth", "Where", "agree", "assumptions", "both", "by_branch", "check",

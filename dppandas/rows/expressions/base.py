@@ -72,6 +72,9 @@ class Expression:
     #: Whether its text needs no brackets inside another.
     is_atom: ClassVar[bool] = True
 
+    #: Whether it keeps every row.
+    keeps_all: ClassVar[bool] = False
+
     #: The kinds that its operands may have.
     takes: ClassVar[frozenset[Kind]] = kinds.ANY
 
@@ -338,7 +341,10 @@ class ByBranch(Expression):
         return all(part.is_truth for part in self.branches)
 
     def __str__(self) -> str:
-        return f"({' / '.join(map(str, self.branches))})"
+        if not any(part.keeps_all for part in self.branches):
+            return f"({' / '.join(map(str, self.branches))})"
+        rows = ("all rows" if part.keeps_all else f"those with {part}" for part in self.branches)
+        return f"({', then '.join(rows)})"
 
 
 def by_branch(parts: Sequence[Expression]) -> Expression:

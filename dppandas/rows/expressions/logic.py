@@ -22,6 +22,7 @@ class Every(Truth):
     """True in every row."""
 
     is_atom = False
+    keeps_all = True
 
     def truth(self, chunk: Chunk) -> Mask:
         return np.ones(chunk.rows, dtype=bool)
