@@ -19,7 +19,7 @@ HOUSE = str(Path(dp.__file__).parent)
 INLINED = {"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"}
 #: Drawing, and writing down what a key is made of, are roads of their own.
 LEFT_OUT = ("privacy/sampling/", "ledger/canonical.py", "release/query.py Query.key")
-CALLS, FUNCTIONS, DEPTH = 293, 234, 18
+CALLS, FUNCTIONS, DEPTH = 295, 236, 18
 
 
 @pytest.fixture
