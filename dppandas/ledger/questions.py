@@ -35,9 +35,11 @@ _AT_END = {
 }  # fmt: skip
 #: An option that tells apart rows whose text doesn't.
 OF_ROWS = "digest of rows"
-#: Options that details don't list.
 #: Options that are the same for all questions of a key.
-_OF_KEY = {"keys", "columns made by", "public tables", "rows", "part", "of"}
+_OF_KEY = {
+    "keys", "columns made by", "digest", OF_ROWS, "public tables", "each row becomes", "part", "of",
+}  # fmt: skip
+#: Options that details don't list.
 _BESIDE = {*_BEFORE, *_OF_VERB, *_OF_COLUMNS, *_AT_END, "complete"}
 
 
