@@ -227,9 +227,9 @@ def earlier(count: int) -> str:
 
 #: How many of the newest charges are shown; dp.ledger().to_frame() has the rest.
 SHOWN = 200
-#: How wide a terminal is whose width isn't known, as in a notebook, whose saved outputs must not
-#: depend on it. Half of it is for the question, which has so many characters at least.
-WIDTH, MOST_NARROW = 200, 30
+#: The least that a terminal shows of a question. It has half the width, so that a line has room for
+#: the rest.
+MOST_NARROW = 30
 
 
 def text(ledger: Snapshot, last: int | None = SHOWN, charges: Sequence[Entry] | None = None) -> str:
@@ -262,11 +262,12 @@ def text(ledger: Snapshot, last: int | None = SHOWN, charges: Sequence[Entry] | 
 
 
 def _line(entry: Entry) -> str:
-    """A question as a line of a terminal has it; `to_frame` has all of it."""
-    most = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
+    """A question as a line of a terminal has it; elsewhere, and in `to_frame`, it is whole."""
     said, unanswered = entry.what.text, _unanswered(entry)
-    most = max(MOST_NARROW, most // 2 - len(unanswered))
-    return (said if len(said) <= most else f"{said[: most - 1]}…") + unanswered
+    if sys.stdout.isatty():
+        most = max(MOST_NARROW, shutil.get_terminal_size().columns // 2 - len(unanswered))
+        said = said if len(said) <= most else f"{said[: most - 1]}…"
+    return said + unanswered
 
 
 def _row(ledger: Snapshot, entry: Entry, replays: dict[int, str]) -> tuple[str, ...]:

@@ -304,7 +304,9 @@ class TestLedger:
             "count", "value_counts of age (2 keys) where age > 20",
             "idxmax of sum of True of age, income, id",
         ]  # fmt: skip
-        assert frame["details"].tolist() == ["", "keys 30, 40", ""]
+        kinds = frame["details"][3]  # which the text leaves out
+        assert frame["details"].tolist() == ["", "keys 30, 40", kinds]
+        assert re.fullmatch("digest [0-9a-f]{10}", kinds)
         assert frame["epsilon"].tolist() == [0.1, 1 / 3, 1.0]
         assert frame["mechanism"].tolist() == ["discrete Laplace"] * 2 + ["permute-and-flip"]
         assert frame["scale"].tolist() == ["10", "3", "1"]

@@ -73,8 +73,11 @@ class Entry(NamedTuple):
 
     @property
     def mechanism_in_words(self) -> str:
-        """The mechanism, with what it takes to be released."""
-        return f"{self.mechanism}, {self.threshold}" if self.threshold else self.mechanism
+        """The mechanism, with what it takes to be released, which its first part decides."""
+        if not self.threshold:
+            return self.mechanism
+        first, then, rest = self.mechanism.partition(", then ")
+        return f"{first}, {self.threshold}{then}{rest}"
 
     @property
     def epsilon(self) -> Epsilon:
