@@ -176,9 +176,11 @@ def public_names(kind: str) -> list[str]:
 
 
 def methods(kind: object) -> list[str]:
-    """What a class or one of its bases here defines, and nobody else's."""
+    """What a class or one of its bases here defines, and nobody else's. Parts of times are named in
+    the text of their class."""
     own = [base for base in getattr(kind, "__mro__", ()) if base.__module__.startswith("dppandas")]
-    return sorted({name for base in own for name in vars(base) if not name.startswith("_")})
+    named = {name: what for base in own for name, what in vars(base).items() if name[0] != "_"}
+    return sorted(name for name, what in named.items() if type(what).__name__ != "_Part")
 
 
 def of_function(name: str) -> str:

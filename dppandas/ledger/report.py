@@ -189,8 +189,8 @@ def _spent(said: Statement) -> Iterator[str]:
     if said.replays:
         again = "answer was" if said.replays == 1 else "answers were"
         yield _p(
-            f"Besides, {said.replays} {again} made again of noisy sums that had been released, for the "
-            "same question or for another of the same sums, such as a variance and its square root. "
+            f"Besides, {said.replays} {again} repeated for the same question about the same data, "
+            "or for one that the same noisy sums answer, such as a variance after a deviation. "
             "That reveals nothing new, costs nothing and is not counted."
         )
 
