@@ -22,6 +22,7 @@ import dppandas as dp
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import MemoryStore, Store
 from dppandas.privacy.sampling import samplers
+from dppandas.release.accuracy import expected
 from dppandas.release.session import identities
 
 #: What runs where its engine is installed: `make test-dask` and `make test-spark`.
@@ -152,6 +153,25 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     """Each kind of store, empty."""
     is_file = request.param == "file"
     return SqliteStore(tmp_path / "a.ledger", limit(2)) if is_file else MemoryStore()
+
+
+class Unstated(BaseException):
+    """An error that can't be stated. A release passes over exceptions, which must not cost an
+    answer, and this isn't one."""
+
+
+@pytest.fixture(autouse=True)
+def every_error_is_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What fails while an answer's error is stated fails the test."""
+    state = expected.answered_error
+
+    def strictly(*given: Any) -> Any:
+        try:
+            return state(*given)
+        except Exception as problem:
+            raise Unstated from problem
+
+    monkeypatch.setattr(expected, "answered_error", strictly)
 
 
 @pytest.fixture(scope="session")

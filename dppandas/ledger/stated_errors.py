@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ..rows.facts.spans import FURTHEST
-from ..rows.figures import LISTED, by_name, spread
+from ..rows.figures import errors_in_words, spread
 from ..rows.values import canonical
 from ..rows.values.objects import value_of
 from .verbs import text_of
@@ -49,25 +49,11 @@ class StatedError:
 
     def __str__(self) -> str:
         """In words: "± 30", "± 12 to 30", "age ± 2, income ± 221"."""
-        figures = len({each.figure for each in self.widths})
-        if figures > 1:
-            return self._described(figures)
-        said = [each.words for each in self.widths]
+        figures = list(dict.fromkeys(each.figure for each in self.widths))
+        names = [each.column for each in self.widths[:: len(figures)]]
         ranks = "ranks" if self.widths[0].unit == "ranks" else ""
-        words = by_name([each.column for each in self.widths], said, ranks) if all(said) else ""
-        return f"each {words}" if self.is_each and words else words
-
-    def _described(self, figures: int) -> str:
-        """The errors of count, mean and deviation for each column."""
-        columns = [self.widths[at : at + figures] for at in range(0, len(self.widths), figures)]
-        names, said = [of[0].column for of in columns], [
-            ", ".join(f"{each.figure} {each.words}" for each in of if each.words) for of in columns
-        ]  # fmt: skip
-        if len(names) == 1:
-            return said[0]
-        more = f"; … ({len(names)} columns)" if len(names) > LISTED else ""
-        pairs = zip(names[:LISTED], said[:LISTED], strict=True)
-        return "; ".join(f"{name}: {each}" for name, each in pairs) + more
+        said = [each.words for each in self.widths]
+        return errors_in_words(names, figures, said, ranks, self.is_each)
 
     def to_json(self) -> dict[str, Any]:
         """In the types of JSON, for `from_json`."""

@@ -48,3 +48,27 @@ def by_name(names: Sequence[Any], said: Sequence[str], of: str = "") -> str:
     more = f", … ({len(said)} columns)" if len(said) > LISTED else ""
     pairs = zip(map(str, names[:LISTED]), said[:LISTED], strict=True)
     return ", ".join(f"{name} {each}{of}" for name, each in pairs) + more
+
+
+def errors_in_words(
+    names: Sequence[Any], figures: Sequence[str], said: Sequence[str], of: str = "",
+    is_each: bool = False,
+) -> str:  # fmt: skip
+    """The errors of an answer, given the range of each figure of each column: "± 30",
+    "age ± 2, income ± 221", "count ± 5, mean ± 2"; "" if one without a figure isn't known."""
+    if len(figures) > 1:
+        return _by_figure(names, figures, said)
+    words = by_name(names, said, of) if all(said) else ""
+    return f"each {words}" if is_each and words else words
+
+
+def _by_figure(names: Sequence[Any], figures: Sequence[str], said: Sequence[str]) -> str:
+    width, columns = len(figures), []
+    for at in range(0, len(said), width):
+        words = zip(figures, said[at : at + width], strict=True)
+        columns.append(", ".join(f"{figure} {each}" for figure, each in words if each))
+    if len(names) == 1:
+        return columns[0]
+    more = f"; … ({len(names)} columns)" if len(names) > LISTED else ""
+    pairs = zip(names[:LISTED], columns[:LISTED], strict=True)
+    return "; ".join(f"{name}: {each}" for name, each in pairs) + more

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ..errors import MissingArgument, QueryError, RecordError
 from ..rows.facts.kinds import Schema
-from .layout import Interval, by_name, format_number, spread
+from .layout import Interval, by_name, errors_in_words, format_number, spread
 
 #: How many rows there are at most: in all, or for each cell and column; None where unknown.
 RowLimit = Sequence[float] | float | None
@@ -218,11 +218,14 @@ class ErrorModel:
 
     def in_words(self, errors: Sequence[float]) -> str:
         """The errors of all numbers in words; "" if there are none."""
-        names = self.asked_columns
-        pairs = list(zip(errors, self.typed_errors(errors), strict=True))
-        ranges = [spread(pairs[i :: len(names)]) for i in range(len(names))]
-        said = by_name(names, ranges, "ranks" if self.in_ranks else "") if all(ranges) else ""
-        return f"each {said}" if self.each and said else said
+        names, figures = self.asked_columns, self.figures
+        pairs, width = list(zip(errors, self.typed_errors(errors), strict=True)), len(names)
+        said = [
+            spread(pairs[column + row * width :: width * len(figures)])
+            for column in range(width)
+            for row in range(len(figures))
+        ]
+        return errors_in_words(names, figures, said, "ranks" if self.in_ranks else "", self.each)
 
     def in_short(self, error: float) -> str:
         """An error for people: a duration for columns of times."""

@@ -16,8 +16,8 @@ from ..rows import expressions
 from ..rows.expressions import Chunk, Expression
 from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Ruler
-from ..rows.figures import LISTED as LISTED
 from ..rows.figures import by_name as by_name
+from ..rows.figures import errors_in_words as errors_in_words
 from ..rows.figures import format_number as format_number
 from ..rows.figures import format_value as format_value
 from ..rows.figures import spread as spread

@@ -53,6 +53,7 @@ def test_errors_of_times_are_kept_however_long(store: str | None, tmp_path: Path
     assert len(numbers) > 60
     assert any("days" in str(error) for error in numbers)
     read = [StatedError.from_json(error.to_json()) for error in numbers]
+    assert read == numbers
     assert list(map(str, read)) == list(map(str, numbers))
     assert len(dp.ledger().to_frame()) == len(entries)
 

@@ -18,7 +18,7 @@ from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
 from ..base import Floats, Partial, count_by, sum_by
-from ..layout import LISTED, Interval, spread
+from ..layout import Interval
 from ..methods import EVERYWHERE, Method
 from .means import _around, _half_up, _mean, box
 from .sums import ByColumnErrors, Clipped, T, on_grid
@@ -204,21 +204,6 @@ class MomentsErrors(VarianceErrors):
     def possible(self, entry: int) -> Interval | None:
         bounds = self.of.bounds[entry % len(self.of.bounds)]
         return (bounds.lower, bounds.upper) if self.of.says(entry) == "value" else (0, math.inf)
-
-    def in_words(self, errors: Sequence[float]) -> str:
-        """The errors of count, mean and deviation for each column."""
-        names = self.asked_columns
-        pairs = list(zip(errors, self.typed_errors(errors), strict=True))
-        width, said = len(names), []
-        for column in range(width):
-            three = (spread(pairs[column + row * width :: 3 * width]) for row in range(3))
-            words = zip(self.figures, three, strict=True)
-            said.append(", ".join(f"{word} {each}" for word, each in words if each))
-        if width == 1:
-            return said[0]
-        more = f"; … ({width} columns)" if width > LISTED else ""
-        pairs_of = zip(names[:LISTED], said[:LISTED], strict=True)
-        return "; ".join(f"{name}: {each}" for name, each in pairs_of) + more
 
 
 @dataclass(frozen=True)
