@@ -203,7 +203,7 @@ class WhatIf:
 
         self._ledger, self._report = ledger, tell
         self._offers: dict[str, dict[str, Query]] = {}
-        self._is_moved, self._is_filling = False, False
+        self._is_moved, self._is_filling, self._is_solving = False, False, False
         self._question, self._source = ipywidgets.Dropdown(), ipywidgets.Dropdown()
         self._loss, self._error = ipywidgets.Text(), ipywidgets.Text(continuous_update=False)
         self._rows = ipywidgets.BoundedFloatText(min=1, max=1e12, value=1000)
@@ -233,9 +233,10 @@ class WhatIf:
         self._less.on_click(lambda _: self._step(-1))
         self._more.on_click(lambda _: self._step(1))
         self._source.observe(self._chosen, "value")
+        self._loss.observe(self._moved, "value")
+        for each in (self._question, self._rows):
+            each.observe(self._changed, "value")
         self._error.observe(self._solve, "value")
-        for each in (self._question, self._loss, self._rows):
-            each.observe(self._moved, "value")
 
     def _usual(self) -> str:
         """A twentieth of the budget, or about."""
@@ -279,22 +280,35 @@ class WhatIf:
     def _chosen(self, change: Any) -> None:
         if not self._is_filling:
             self._fill()
-            self._moved()
+            self._changed()
 
-    def _moved(self, change: Any = None) -> None:
+    def _changed(self, change: Any = None) -> None:
+        """Another question, or about another number of rows: an error that is needed still is."""
         if not self._is_filling:
             self._is_moved = True
             self._tell()
+            self._solve()
 
-    def _solve(self, change: Any) -> None:
+    def _moved(self, change: Any) -> None:
+        """Another ε. One that a person gives takes the place of an error that is needed."""
+        self._is_moved = True
+        if not self._is_solving:
+            self._error.value = ""
+        self._tell()
+
+    def _solve(self, change: Any = None) -> None:
         """Find the ε for an error."""
         query, error = self._query, self._error.value.strip().removeprefix("±").strip()
         if query is None or not error:
             return
         try:
-            self._loss.value = needed(query, error.replace(",", ""), self._rows.value)
+            found = needed(query, error.replace(",", ""), self._rows.value)
         except DPError as refusal:
             self._say(Forecast(escape(str(refusal))))
+            return
+        self._is_solving = True
+        self._loss.value = found
+        self._is_solving = False
 
     def _tell(self) -> None:
         query = self._query

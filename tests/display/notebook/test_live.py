@@ -642,6 +642,28 @@ def test_an_error_finds_its_epsilon() -> None:
     assert what_if._loss.value != "1"
 
 
+def test_an_error_that_is_needed_still_is_of_another_question() -> None:
+    """Front ends send what is chosen and what is typed one by one, in an order of their own."""
+    dp.session(epsilon=20)
+    people(version="1")
+    what_if = View(dp.ledger())._what_if
+    what_if._error.value = "20"
+    of_count = what_if._loss.value
+    what_if._question.value = "mean of a in (0, 100)"
+    assert what_if._loss.value != of_count
+    assert "over 1,000 rows" in what_if._answer.value
+    of_mean = what_if._loss.value
+    what_if._rows.value = 10
+    assert what_if._loss.value != of_mean
+    assert "over 10 rows" in what_if._answer.value
+    what_if._question.value = "count"
+    assert (what_if._error.value, what_if._loss.value) == ("20", of_count)
+    what_if._loss.value = "1"
+    assert what_if._error.value == "", "a loss that is given takes the place of an error"
+    what_if._question.value = "mean of a in (0, 100)"
+    assert what_if._loss.value == "1"
+
+
 def test_an_error_finds_its_rho() -> None:
     dp.session(rho=1, delta=1e-6)
     p = people(version="1")
