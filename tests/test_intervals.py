@@ -58,6 +58,7 @@ PASSED_ON = {
     "display.plots.scales.Scale": "of the record that is drawn",
     "local.estimates.EstimatedSeries": "of Estimated",
     "local.estimates.EstimatedFloat": "of Estimated",
+    "privacy.mechanisms.noise.Within": "no noise, but a premise",
     "release.answers.record_bundle.RecordBundle": "of its records",
     "release.answers.results._Released": "of its record",
     "statistics.error_model.ErrorModel": "the least and the most of intervals",

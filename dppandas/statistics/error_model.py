@@ -79,6 +79,11 @@ class ErrorModel:
 
     # before the release
 
+    def half_width(self, law: Any, confidence: float) -> int:
+        """The half-width of noise that errors before a release follow from."""
+        found: int = law.half_width(confidence, self.of.size)
+        return found
+
     def possible(self, entry: int) -> Interval | None:
         """The range that public facts allow a number: (0, ∞) if it can't be negative. None where
         any interval, however wide, tells something."""
@@ -111,7 +116,7 @@ class ErrorModel:
         """The largest error of a number by public facts; for a ratio, taken over `rows` rows."""
         if self.no_interval or not hasattr(law, "half_width"):
             raise QueryError(f"public facts don't decide this error. {self.no_interval}".strip())
-        half_width = law.half_width(confidence, self.of.size)
+        half_width = self.half_width(law, confidence)
         error, ratio = self.error(half_width), self.per_row(half_width)
         if self.of.layout.is_mixed:
             raise QueryError("numbers and times have no error in common. Ask for each by itself.")
@@ -140,7 +145,7 @@ class ErrorModel:
 
     def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
         """How far each number may be off; with this confidence all hold simultaneously."""
-        known = self.errors_by_column(law.half_width(confidence, self.of.size))
+        known = self.errors_by_column(self.half_width(law, confidence))
         values = self.of.estimate(noisy)
         if known is not None and not self.of.layout.is_mixed:
             return [known[i % len(known)] for i in range(len(values))]
@@ -180,7 +185,7 @@ class ErrorModel:
 
     def expected_at(self, law: Any, confidence: float) -> str:
         """The error in words before the release, as far as public facts decide it."""
-        return self.expected(law.half_width(confidence, self.of.size))
+        return self.expected(self.half_width(law, confidence))
 
     def expected_over(self, law: Any, confidence: float, rows: float) -> str:
         """`expected_at`, if each number is taken over about this many rows: to first order for
@@ -188,7 +193,7 @@ class ErrorModel:
         said = self.expected_at(law, confidence)
         if self.no_interval or not hasattr(law, "half_width"):
             return said
-        ratios = self.ratios_by_column(law.half_width(confidence, self.of.size))
+        ratios = self.ratios_by_column(self.half_width(law, confidence))
         if ratios is not None and not self.of.layout.is_mixed:
             each = [f"≈ {self.in_short(ratio / rows)}" for ratio in ratios]
             return f"{by_name(self.asked_columns, each)} {at(rows)}"

@@ -30,6 +30,12 @@ Interval = tuple[float, float]
 UNNAMED = "size"
 
 
+def around(answers: Sequence[float], intervals: Sequence[Interval]) -> list[Interval]:
+    """Intervals widened to hold their answers, which are clipped where sums are far below 0."""
+    pairs = zip(answers, intervals, strict=True)
+    return [(min(low, answer), max(high, answer)) for answer, (low, high) in pairs]
+
+
 @dataclass(frozen=True)
 class Cells(RecordPart):
     """Disjoint public cells of rows: one for each key, or a single one for all rows.

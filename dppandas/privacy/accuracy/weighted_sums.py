@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..mechanisms.noise import DiscreteGaussian, DiscreteLaplace
+from ..mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Within
 from .combined import CombinedNoise
 
 Floats = npt.NDArray[np.float64]
@@ -32,13 +32,6 @@ OF_LARGEST: Floats = np.array([0.5, 0.6, 0.7, 0.8, 0.87, 0.93, 0.97])
 OF_NORMAL: Floats = np.array([0.6, 0.7, 0.8, 0.88, 0.95, 1.03])
 #: Where characteristic functions are evaluated, in 1/(standard deviations).
 FREQUENCIES: Floats = np.arange(25) / 4
-
-
-@dataclass(frozen=True)
-class Within:
-    """Noises that certainly lie within ± half_width."""
-
-    half_width: int
 
 
 @dataclass(frozen=True)
@@ -76,7 +69,7 @@ def half_widths_of_weighted(law: Any, corners: Floats, terms: int, risk: float) 
     between the cell's corners. The axes of ``corners`` are cells, corners and k."""
     totals: Floats = terms * np.abs(corners).sum(axis=2).max(axis=1)
     if isinstance(law, Within):
-        return totals * law.half_width * ABOVE
+        return totals * law.most * ABOVE
     if isinstance(law, CombinedNoise):
         risk = law.risk(risk)
     parts = _noise_terms(law)

@@ -212,6 +212,19 @@ def _gaussian_half_width(sigma2: Fraction, confidence: float, entries: int) -> i
     return conversions.least_from(low, enough)
 
 
+@dataclass(frozen=True)
+class Within:
+    """Noises that certainly lie within ± most, to ask what follows from that."""
+
+    most: int
+
+    def half_width(self, confidence: float, entries: int = 1) -> int:
+        return self.most
+
+    def half_width_of_sum(self, risk: float, terms: int) -> int:
+        return terms * self.most
+
+
 def additive(asked: LossRequest, sensitivity: Sensitivity, alone: bool) -> Mechanism:
     """The least noise of the kind asked for; ``alone`` where the answer is a single number."""
     if asked.noise == "laplace":

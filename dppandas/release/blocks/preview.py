@@ -251,7 +251,7 @@ def preview(*, expected_rows: float | None = None) -> Preview:
         knowledge. Then the plan shows an error for all that has one: to first order for means and
         variances; for deviations, shares of keys, covariances and correlations, which depend on the
         answer, that of rows spread evenly over keys and between bounds. Without it such an error
-        is "≈ 363.9/n", or missing. It changes no loss.
+        is "≈ 296.6/n", or missing. It changes no loss.
 
     A preview is for code of this thread (or async task); other threads release as ever. The outer
     of two nested previews lists nothing of the inner one. If questions are made from answers, two
@@ -271,11 +271,11 @@ def preview(*, expected_rows: float | None = None) -> Preview:
     >>> plan.total, plan.fits, str(plan.missing), session.spent
     (1.147, False, 'ε = 0.147', 0)
     >>> plan.to_frame()["error"].tolist()
-    ['± 20', '≈ 363.9/n']
+    ['± 20', '≈ 296.6/n']
     >>> with dp.preview(expected_rows=300) as plan:
     ...     mean = people["age"].mean(bounds=(0, 99), epsilon=1)
     >>> plan.to_frame()["error"].tolist()
-    ['≈ 1.213 at n = 300']
+    ['≈ 0.9886 at n = 300']
     >>> dp.reset()
     """
     return Preview(rows=expected.parse_rows(expected_rows))

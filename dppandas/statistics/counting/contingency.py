@@ -15,11 +15,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...privacy.accuracy.ratios import Terms
+from ...privacy.mechanisms.noise import Within
 from ...rows.facts.kinds import Schema
 from ..base import RowPass
 from ..layout import Interval, format_number
 from ..methods import COLUMN, FRAME, Method
-from .counts import Count, CountErrors, clamped, rounded, share_interval
+from .counts import Count, CountErrors, clamped, rounded, share_ranges
 
 Whole = npt.NDArray[np.object_]  # of Python's integers
 
@@ -28,14 +30,17 @@ class ContingencyErrors(CountErrors):
     of: Contingency
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        if not self.of.share:
-            wide = [terms * half_width for terms in self._terms()]
-            return self._around(noisy, wide)
-        low = self.of._table([max(0, value - half_width) for value in noisy])
-        high = self.of._table([max(0, value + half_width) for value in noisy])
-        all_low, all_high = (self.of._visible(self.of._whole(end)) for end in (low, high))
-        ends = zip(self.of._visible(low), self.of._visible(high), all_low, all_high, strict=True)
-        return [share_interval(*each) for each in ends]
+        if self.of.share:
+            return self._shares(noisy, Within(half_width), 1.0)
+        return self._around(noisy, [terms * half_width for terms in self._terms()])
+
+    def _shares(self, noisy: Sequence[int], law: Any, risk: float) -> list[Interval]:
+        """An interval for each share, of which all share the risk."""
+        one, table = (self.of._table(x) for x in ([1] * len(self.of.cells), noisy))
+        own, whole = (self.of._visible(x) for x in (one, self.of._whole(one)))
+        terms = [Terms(n, of - n) for n, of in zip(own, whole, strict=True)]
+        parts, wholes = self.of._visible(table), self.of._visible(self.of._whole(table))
+        return share_ranges(parts, wholes, terms, self.of.estimate(noisy), law, risk / len(terms))
 
     def _around(self, noisy: Sequence[int], wide: Sequence[int]) -> list[Interval]:
         values = self.of._visible(self.of._table(noisy))  # a count is never below 0
@@ -64,7 +69,7 @@ class ContingencyErrors(CountErrors):
 
     def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
         if self.of.share:
-            return super().intervals_at(noisy, law, confidence)
+            return self._shares(noisy, law, 1 - confidence)
         return self._around(noisy, self._wide(law, confidence))
 
     def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:

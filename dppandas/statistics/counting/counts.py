@@ -10,17 +10,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...privacy.accuracy import ratios
+from ...privacy.accuracy.ratios import Terms
+from ...privacy.mechanisms.noise import Within
 from ...rows.expressions import EVERY, Chunk, Column, Expression
 from ...rows.facts.kinds import Schema
 from ...rows.values import hashing
 from ...rows.values.vectors import Mask
 from ..base import Partial, Statistic, count_by
 from ..error_model import ErrorModel
-from ..layout import Interval
+from ..layout import Interval, around
 from ..methods import COLUMN, EVERYWHERE, FRAME, GROUPS, Method
 
 #: Shares are rounded to this public grid.
-SHARE_STEP = Fraction(1, 2**30)
+SHARE_STEP = 2.0**-30
 
 _LAST = np.uint64(2**64 - 1)
 _LARGEST_INT = 2**63 - 1
@@ -33,7 +36,12 @@ class CountErrors(ErrorModel):
         w = half_width
         if not self.of.share_of:  # a count is never below 0
             return [(max(0, value - w), max(0, value + w)) for value in noisy]
-        return share_intervals(noisy, w, self.of.share_of)
+        return share_intervals(noisy, self.of.share_of, Within(w), 0.0)
+
+    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
+        if not self.of.share_of:
+            return super().intervals_at(noisy, law, confidence)
+        return share_intervals(noisy, self.of.share_of, law, confidence)
 
     def rows_at_most(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float] | None:
         if self.of.share_of or self.of.at_most is not None:
@@ -132,39 +140,46 @@ class Count(Statistic):
         return not self.share_of
 
 
-def _blocks(noisy: Sequence[int], block: int, shift: int = 0) -> list[list[int]]:
-    """Consecutive entries plus a shift, in blocks; negative ones count as 0."""
-    counts = [max(0, value + shift) for value in noisy]
-    return [counts[start : start + block] for start in range(0, len(counts), block)]
+def _wholes(counts: Sequence[int], block: int) -> list[int]:
+    """For each entry the sum of its block of consecutive entries."""
+    sums = [sum(counts[start : start + block]) for start in range(0, len(counts), block)]
+    return [sums[i // block] for i in range(len(counts))]
 
 
 def shares(noisy: Sequence[int], block: int) -> list[float]:
-    """Each entry's share of its block of consecutive entries."""
-    pairs = [(own, sum(counts)) for counts in _blocks(noisy, block) for own in counts]
+    """Each entry's share of its block of consecutive entries; negative ones count as 0."""
+    counts = [max(0, value) for value in noisy]
+    pairs = zip(counts, _wholes(counts, block), strict=True)
     return [rounded(Fraction(own, whole)) if whole else math.nan for own, whole in pairs]
 
 
-def share_intervals(noisy: Sequence[int], half_width: int, block: int) -> list[Interval]:
-    """An interval for each share that holds if every noise lies within ±half_width."""
-    pairs = zip(_blocks(noisy, block, -half_width), _blocks(noisy, block, half_width), strict=True)
-    return [
-        share_interval(*ends, sum(lows), sum(highs))
-        for lows, highs in pairs
-        for ends in zip(lows, highs, strict=True)
-    ]
+def share_intervals(
+    noisy: Sequence[int], block: int, law: Any, confidence: float
+) -> list[Interval]:
+    """An interval for each entry's share of its block; all hold simultaneously."""
+    # one of two shares is as far off as the other
+    risk = (1 - confidence) / (len(noisy) // 2 if block == 2 else len(noisy))
+    wholes, terms = _wholes(noisy, block), [Terms(1, block - 1)] * len(noisy)
+    return share_ranges(noisy, wholes, terms, shares(noisy, block), law, risk)
 
 
-def share_interval(low: int, high: int, all_low: int, all_high: int) -> Interval:
-    """The range of a part's share: the least part with the most of the rest, and the reverse."""
-    rest_low, rest_high = all_low - low, all_high - high
-    lowest = Fraction(low, low + rest_high) if low else Fraction(0)
-    highest = Fraction(high, high + rest_low) if high and rest_low else Fraction(1)
-    return rounded(lowest), rounded(highest)
+def share_ranges(
+    parts: Sequence[int], wholes: Sequence[int], terms: Sequence[Terms], answers: Sequence[float],
+    law: Any, risk: float,
+) -> list[Interval]:  # fmt: skip
+    """An interval around each answer, for the share of a part in a whole. Each has this risk."""
+    found = np.empty((2, len(parts)))
+    for kind in {*terms}:
+        at = [i for i, each in enumerate(terms) if each == kind]
+        rests = [wholes[i] - parts[i] for i in at]
+        found[:, at] = ratios.shares([parts[i] for i in at], rests, law, risk, kind)
+    low, high = (np.rint(found / SHARE_STEP) * SHARE_STEP).tolist()
+    return around(answers, list(zip(low, high, strict=True)))
 
 
 def rounded(share: Fraction) -> float:
     """A share rounded to the public grid."""
-    return float(round(share / SHARE_STEP) * SHARE_STEP)
+    return round(share / Fraction(SHARE_STEP)) * SHARE_STEP
 
 
 def clamped(noisy: Sequence[int]) -> list[float]:

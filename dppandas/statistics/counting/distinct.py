@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import InternalError
+from ...privacy.mechanisms.noise import Within
 from ...rows.expressions import EVERY, Chunk, Expression
 from ...rows.facts import kinds
 from ...rows.values.vectors import Mask, as_numbers
@@ -86,7 +87,10 @@ class TruncationErrors(ErrorModel):
         return [math.ceil(rows / 2)] * 2
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        return share_intervals(noisy, half_width, 2)
+        return share_intervals(noisy, 2, Within(half_width), 0.0)
+
+    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
+        return share_intervals(noisy, 2, law, confidence)
 
 
 @dataclass(frozen=True)

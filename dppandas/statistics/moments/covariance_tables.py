@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ...privacy.accuracy.weighted_sums import Within
+from ...privacy.mechanisms.noise import Within
 from ...rows.expressions import Chunk, Expression
 from ...rows.facts import kinds
 from ...rows.facts.bounds import Bounds, Grid

@@ -6,18 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ...privacy.accuracy.ratios import shares
+from ...privacy.mechanisms.noise import Within
 from ...rows.expressions import EVERY, Chunk, Expression
 from ...rows.facts import kinds
 from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
 from ..base import Partial, count_by, sum_by
-from ..layout import Interval
+from ..layout import Interval, around
 from ..methods import EVERYWHERE, Method
 from .sums import TRUTHS, ByColumnErrors, Clipped, _are_truths, on_grid, sum_on_grid
 
@@ -33,15 +35,23 @@ class MeanErrors(ByColumnErrors):
             ("share",) if is_share and _are_truths(self.of.operands, schema) else self.measured_in
         )
 
+    def half_width(self, law: Any, confidence: float) -> int:
+        """Of a mean's two noises no more than one counts: it is worst at an end of the bounds."""
+        found: int = law.half_width(confidence, self.of.size // 2)
+        return found
+
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        """The extremes of S₊/(S₊+S₋) over the box of sums."""
-        intervals = []
-        for above, below, bounds in self.of._sums(noisy):
-            (a, c), (b, d) = box((above, below), half_width)
-            low = _mean(a, d, bounds) if a + d else bounds.lower
-            high = _mean(b, c, bounds) if b + c else bounds.upper
-            intervals.append((low, high))
-        return intervals
+        return self._intervals(noisy, Within(half_width), 1.0)
+
+    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
+        return self._intervals(noisy, law, 2 * (1 - confidence) / len(noisy))
+
+    def _intervals(self, noisy: Sequence[int], law: Any, risk: float) -> list[Interval]:
+        """The possible shares of S₊ in S₊ + S₋, each with this risk."""
+        above, below, bounds = zip(*self.of._sums(noisy), strict=True)
+        found = shares(above, below, law, risk)
+        ends = (map(_mean_at, end.tolist(), bounds) for end in found)
+        return around(self.of.estimate(noisy), list(zip(*ends, strict=True)))
 
     def evenly(self, rows: float) -> list[int]:
         half = [round(Fraction(rows) * grid.high / 2) for grid in self.of.grids]
@@ -159,12 +169,6 @@ class WeightedMean(Mean):
         return out.reshape(-1)
 
 
-def _around(answers: Sequence[float], intervals: Sequence[Interval]) -> list[Interval]:
-    """Intervals widened to hold their answers, which are clipped where sums are far below 0."""
-    pairs = zip(answers, intervals, strict=True)
-    return [(min(low, answer), max(high, answer)) for answer, (low, high) in pairs]
-
-
 def box(sums: Sequence[int], half_width: int) -> tuple[list[int], list[int]]:
     """The least and the most that sums, none negative, can be within ±half_width."""
     low, high = ([max(value + w, 0) for value in sums] for w in (-half_width, half_width))
@@ -176,6 +180,12 @@ def _half_up(numerator: npt.NDArray[np.int64], denominator: int) -> npt.NDArray[
     found += denominator
     found //= 2 * denominator
     return found
+
+
+def _mean_at(share: float, bounds: Bounds) -> float:
+    """L + (U-L)·share on a grid."""
+    part, whole = share.as_integer_ratio()
+    return _mean(part, whole - part, bounds)
 
 
 def _mean(above: int, below: int, bounds: Bounds) -> float:

@@ -18,9 +18,9 @@ from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
 from ..base import Floats, Partial, count_by, sum_by
-from ..layout import Interval
+from ..layout import Interval, around
 from ..methods import EVERYWHERE, Method
-from .means import _around, _half_up, _mean, box
+from .means import _half_up, _mean, box
 from .sums import ByColumnErrors, Clipped, T, on_grid
 
 #: For ranges without an upper end.
@@ -59,7 +59,7 @@ class VarianceErrors(ByColumnErrors):
             lower = self._shown(least, high[0] + high[1] + high[2]).low
             upper = self._shown(most, low[0] + low[1] + low[2]).high
         ends = lower.reshape(-1).tolist(), upper.reshape(-1).tolist()
-        return _around(Variance.estimate(self.of, noisy), list(zip(*ends, strict=True)))
+        return around(Variance.estimate(self.of, noisy), list(zip(*ends, strict=True)))
 
     def _shown(self, share: Floats, whole: FloatEnclosures | None = None) -> FloatEnclosures:
         """Shares of (U-L)² on the grid, or their roots: as variances or deviations of ``whole`` / T
@@ -189,7 +189,7 @@ class MomentsErrors(VarianceErrors):
             known = sum(high) > 0
             means.append((min(least), max(most)) if known else (bounds.lower, bounds.upper))
         found = self.of._by_cell(counts, means, super().intervals(noisy, half_width))
-        return _around(self.of.estimate(noisy), found)
+        return around(self.of.estimate(noisy), found)
 
     def rows_at_most(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float] | None:
         intervals, columns = self.intervals_at(noisy, law, confidence), len(self.of.operands)

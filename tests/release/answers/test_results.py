@@ -523,10 +523,10 @@ def test_errors_are_known_before_a_release_and_cost_nothing() -> None:
         assert expected == np.max(dp.record(unreleased.release(epsilon=1)).errors(0.9))
     charged = len(dp.ledger()._entries())
     mean = p["x"].mean(bounds=(0, 10))
-    # noise of ± w in both sums moves a mean of n values by at most (U - L) w / (n T), about
+    # noise of ± w in one sum moves a mean of n values by at most (U - L) w / (n T), about
     few, many = (mean.expected_error(epsilon=1, expected_rows=n) for n in (100, 10_000))
     assert few == pytest.approx(100 * many)
-    assert many == pytest.approx(10 * 3.69 / 10_000, rel=0.01)  # w/T = ln(2/(1 - √0.95))/ε
+    assert many == pytest.approx(10 * math.log(20) / 10_000, rel=0.01)  # w/T = ln(1/0.05)/ε
     for refused, words in (
         (lambda: mean.expected_error(epsilon=1), "expected_rows= is needed"),
         (lambda: mean.expected_error(epsilon=1, expected_rows=0), "above 0"),

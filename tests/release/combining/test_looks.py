@@ -168,7 +168,7 @@ def test_a_mean_is_planned_by_what_is_known_and_looked_at_until_it_suffices() ->
 
 
 def test_losses_double_and_it_ends_after_the_last_look() -> None:
-    known = hopeful(dp.record(people()["a"].mean(epsilon=0.1))).refine(until=0.001, looks=4)
+    known = hopeful(dp.record(people()["a"].mean(epsilon=0.1))).refine(until=0.0005, looks=4)
     first = losses()[1]
     assert losses()[1:] == [first, first, 2 * first, 4 * first]
     record = dp.record(known)
@@ -353,9 +353,9 @@ def test_who_is_overtaken_keeps_what_was_bought(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(looks, "release", raced)
     with pytest.raises(dp.BudgetExceeded, match=r"ε = 0 is left.*paid for stay[^N]*$"):
-        m.refine(until=0.001)
+        m.refine(until=0.0005)
     assert (spent(), len(losses())) == (20, 3)
-    refusal(lambda: m.refine(until=0.001), "Nothing was computed or charged", dp.BudgetExceeded)
+    refusal(lambda: m.refine(until=0.0005), "Nothing was computed or charged", dp.BudgetExceeded)
     assert len(losses()) == 3
 
 
@@ -411,7 +411,7 @@ REFUSED: list[tuple[Callable[[Any, Any], Any], str]] = [
     (lambda n, m: n.refine(until=2, fresh="yes"), "True or False"),
     (lambda n, m: n.refine(until=2, look=2), "unexpected keyword"),
     (lambda n, m: m.refine(until=1e-9), "until=1e-09 is less than any epsilon= allows"),
-    (lambda n, m: m.refine(until=0.0015, looks=12), "above 64 nothing is protected"),
+    (lambda n, m: m.refine(until=0.00055, looks=12), "above 64 nothing is protected"),
     (lambda n, m: people()["a"].median(epsilon=1).refine(until=1), "not noise added"),
     (lambda n, m: table().dp.count(epsilon=1).refine(until=2), "asserted"),
 ]

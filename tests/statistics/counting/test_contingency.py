@@ -19,6 +19,8 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.errors import LineageError, MissingArgument, QueryError
+from dppandas.privacy.accuracy import ratios
+from dppandas.privacy.accuracy.ratios import Terms
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from dppandas.rows.expressions import table_lookups
 from dppandas.statistics.counting.contingency import descending
@@ -438,3 +440,20 @@ def test_which_likes_count_is_spread_over_all() -> None:
     found = integers(asked, asked._table.engine)
     assert sum(found) == 900
     assert 20 <= min(found) <= max(found) <= 160
+
+
+@pytest.mark.parametrize("share", ["all", "index", "columns"])
+def test_shares_hold_together(share: str) -> None:
+    """Each has its part of the risk, and the noise of as many cells as it and its rest have."""
+    dp.session(epsilon=1)
+    df = pd.DataFrame({"a": [0, 1], "b": [0, 1]}).dp
+    keys = {"a": [0, 1], "b": [0, 1, 2]}
+    asked = df.crosstab("a", "b", keys=keys, normalize=share, margins=True)._statistic
+    noisy, law = [300, 200, 100, 0, 50, 350], DiscreteLaplace(Fraction(2))
+    ends = asked.errors.intervals_at(noisy, law, 0.95)
+    of = {"all": (1000, 6), "index": (600, 3), "columns": (300, 2)}[share]
+    low, high = ratios.shares([300], [of[0] - 300], law, 0.05 / len(ends), Terms(1, of[1] - 1))
+    assert ends[0] == pytest.approx((low[0], high[0]), abs=1e-6)
+    last = {"all": 1.0, "index": 0.45, "columns": 0.4}[share]
+    assert ends[-1][0] <= last <= ends[-1][1]
+    assert (ends[-1] == (1, 1)) == (share == "all"), "a whole is all of itself"
