@@ -13,32 +13,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from statistics import NormalDist
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ..mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Within
+from ..mechanisms.noise import DiscreteGaussian, DiscreteLaplace
+from . import searches, weighted_tails
 from .combined import CombinedNoise
+from .searches import Places
+from .weighted_tails import ABOVE, Floats, Truths, WeightedTail
 
-Floats = npt.NDArray[np.float64]
-Truths = npt.NDArray[np.bool_]
-
-#: How often a range is cut into pieces at most. Pieces narrower than this share of it aren't cut.
-ROUNDS, NARROW = 16, 2.0**-11
-#: Noise of this scale or more is treated as continuous where the tail of a continuous sum is known,
-#: and noise of more than the second scale as if it were on a coarser lattice.
-CONTINUOUS, LATTICE = 32, 256
+#: Noise of more than this scale is treated as if it were on a coarser lattice.
+LATTICE = 256
 #: How many points the law of a sum has at most, at least, and times the number of shares.
 POINTS, FEWEST, OF_ALL = 2**10, 2**6, 2**17
 #: What may lie beyond a lattice, as a share of the risk; and the least risk that rounding spares.
 BEYOND, LEAST_RISK = 1e-6, 1e-8
 #: More than rounding adds to sums of probabilities, to the largest of a law (for each noise in a
-#: sum), to products, and to differences of large numbers.
-ADDED, TRANSFORMED, ABOVE, ROUNDED = 1e-13, 2.0**-46, 1 + 1e-8, 2.0**-48
-#: Scales nearer to each other than this are moved apart.
-APART = 1 + 1e-4
+#: sum), and to differences of large numbers.
+ADDED, TRANSFORMED, ROUNDED = 1e-13, 2.0**-46, 2.0**-48
 
 
 class Terms(NamedTuple):
@@ -54,7 +48,10 @@ PAIR = Terms()
 class Tail(Protocol):
     """Bounds of the law of |(1-u)·X - u·Y|."""
 
-    pieces: int  # into which a range is cut
+    @property
+    def pieces(self) -> int:
+        """Into how many a range is cut at a time."""
+        ...
 
     def is_beyond(self, low: Floats, high: Floats, least: Floats) -> Truths:
         """Whether a value of ``least`` or more has at most the risk for each u of a piece from
@@ -78,45 +75,18 @@ def shares(
     first, last = (np.clip((part + sign * reach) / whole, 0.0, 1.0) for sign in (-1, 1))
     if wide:
         tail = _tail(law, risk, terms, min(POINTS, max(FEWEST, OF_ALL // max(count, 1))))
-        found, is_seen = _outermost(
-            tail, np.tile(part, 2), np.tile(rest, 2), np.append(first, last), np.append(last, first)
-        )
-        is_any, ends = is_seen[:count] & is_seen[count:], (found[:count], found[count:])
-        # noise beyond all that it does with this risk: no share is possible, and any may be shown
-        hidden, is_low = np.minimum(wide / whole, 1.0), part <= 0
-        first = np.where(is_any, np.minimum(*ends), np.where(is_low, 0.0, 1.0 - hidden))
-        last = np.where(is_any, np.maximum(*ends), np.where(is_low, hidden, 1.0))
+
+        def excludes(places: Places, low: Floats, high: Floats) -> Truths:
+            above, below = part[places, None], rest[places, None]
+            one, other = (above * (1 - u) - below * u for u in (low, high))
+            least = np.minimum(np.abs(one), np.abs(other))
+            least -= (np.abs(above) + np.abs(below)) * ROUNDED
+            least[(one < 0) != (other < 0)] = 0.0
+            return tail.is_beyond(low, high, least)
+
+        hidden = np.minimum(wide / whole, 1.0)
+        first, last = searches.ends(excludes, first, last, hidden, tail.pieces)
     return np.where(is_known, first, 0.0), np.where(is_known, last, 1.0)
-
-
-def _outermost(
-    tail: Tail, part: Floats, rest: Floats, first: Floats, last: Floats
-) -> tuple[Floats, Truths]:
-    """For each share a number between ``first`` and its possible value nearest to there; and
-    whether any between ``first`` and ``last`` may be possible."""
-    at, piece, is_any = first.copy(), last - first, np.ones(len(first), dtype=bool)
-    narrow, steps = np.abs(piece) * NARROW, np.arange(tail.pieces + 1) / tail.pieces
-    allowed = (np.abs(part) + np.abs(rest)) * ROUNDED
-    bottom, top = np.minimum(first, last), np.maximum(first, last)
-    left = np.arange(len(first))
-    for _ in range(ROUNDS):
-        edges = at[left, None] + piece[left, None] * steps
-        edges = np.clip(edges, bottom[left, None], top[left, None])
-        seen = part[left, None] * (1 - edges) - rest[left, None] * edges
-        sizes, is_below = np.abs(seen), seen < 0
-        least = np.minimum(sizes[:, :-1], sizes[:, 1:]) - allowed[left, None]
-        least[is_below[:, :-1] != is_below[:, 1:]] = 0.0
-        pieces = edges[:, :-1], edges[:, 1:]
-        kept = ~tail.is_beyond(np.minimum(*pieces), np.maximum(*pieces), least)
-        is_any[left], place = kept.any(axis=1), kept.argmax(axis=1)
-        place[~is_any[left]] = tail.pieces
-        at[left] = edges[np.arange(len(left)), place]
-        piece[left] *= np.where(is_any[left], 1 / tail.pieces, 4)
-        is_open = np.where(is_any, np.abs(piece) > narrow, at != last)
-        left = left[is_open[left]]
-        if not len(left):
-            break
-    return at, is_any | (at != last)
 
 
 def _half_width(law: Any, terms: int, risk: float) -> float:
@@ -129,78 +99,29 @@ def _half_width(law: Any, terms: int, risk: float) -> float:
 def _tail(law: Any, risk: float, terms: Terms, points: int) -> Tail:
     """Of the bounds for a law the tightest that is quick."""
     if isinstance(law, CombinedNoise) and sum(weight > 0 for weight in law.weights) == 1:
-        heaviest = law.laws[law.weights.index(max(law.weights))]
-        return _tail(heaviest, law.risk(risk), terms, points)
-    is_laplace = isinstance(law, DiscreteLaplace)
-    if is_laplace and terms == (1, 1) and law.scale >= CONTINUOUS:
-        return LaplacePair(float(law.scale), risk)
-    if isinstance(law, DiscreteGaussian) and law.sigma2 >= CONTINUOUS**2:
-        return Normal(math.sqrt(law.sigma2), risk, terms)
+        return _tail(weighted_tails.heaviest(law), law.risk(risk), terms, points)
+    sums = weighted_tails.tail_of(law, risk, terms)
+    if sums is not None and not isinstance(sums, weighted_tails.Other):
+        return Sums(sums)
     if isinstance(law, DiscreteLaplace | DiscreteGaussian) and risk >= LEAST_RISK:
         return Lattice(risk, *(Points.of(law, n, risk, points) for n in terms))
-    if terms == (1, 1) and not isinstance(law, Within):
-        return Weighted(law, risk)
+    if sums is not None:
+        return Sums(sums)
     return Apart(*(_half_width(law, n, risk / 2) for n in terms))
 
 
 @dataclass(frozen=True)
-class LaplacePair:
-    """Two discrete Laplace noises, by the tail of continuous ones: for scales α, β it is
-    P[|αX - βY| > x] = (α²·exp(-x/α) - β²·exp(-x/β))/(α² - β²), which grows in α and in β."""
+class Sums:
+    """Noises of a part and of the rest with a bound on their weighted sums."""
 
-    scale: float
-    risk: float
-    pieces = 64
+    sums: WeightedTail
 
-    def is_beyond(self, low: Floats, high: Floats, least: Floats) -> Truths:
-        x = np.maximum(least / self.scale - (1 - low + high) / (2 * self.scale), 0.0)
-        larger, smaller = np.maximum(1 - low, high), np.minimum(1 - low, high)
-        larger, smaller = np.maximum(larger, smaller * APART), np.maximum(smaller, 1e-100)
-        one, other = larger * larger, smaller * smaller
-        with np.errstate(under="ignore", over="ignore"):
-            tail = (one * np.exp(-x / larger) - other * np.exp(-x / smaller)) / (one - other)
-        found: Truths = tail * math.exp(2 / (4 * self.scale)) * ABOVE <= self.risk
-        return found
-
-
-@dataclass(frozen=True)
-class Normal:
-    """Discrete Gaussian noises, by the tail of the normal law."""
-
-    sigma: float
-    risk: float
-    terms: Terms
-    pieces = 64
+    @property
+    def pieces(self) -> int:
+        return self.sums.pieces
 
     def is_beyond(self, low: Floats, high: Floats, least: Floats) -> Truths:
-        part, rest = self.terms
-        left = self.risk * math.exp(-(part + rest) / (24 * self.sigma**2))
-        if left < 1e-250:
-            return np.zeros(least.shape, dtype=bool)
-        z = -NormalDist().inv_cdf(left / 2) * ABOVE
-        one, other = 1 - low, high
-        deviation = self.sigma * np.sqrt(part * one**2 + rest * other**2)
-        found: Truths = least > z * deviation + (part * one + rest * other) / 2
-        return found
-
-
-@dataclass(frozen=True)
-class Weighted:
-    """Two noises of any law that `half_widths_of_weighted` bounds."""
-
-    law: Any
-    risk: float
-    pieces = 16
-
-    def is_beyond(self, low: Floats, high: Floats, least: Floats) -> Truths:
-        from .weighted_sums import half_widths_of_weighted  # few need it
-
-        corners = np.stack([np.stack([1 - u, -u], axis=-1) for u in (low, high)], axis=-2)
-        flat = corners.reshape(-1, 2, 2)
-        found: Truths = least > half_widths_of_weighted(self.law, flat, 1, self.risk).reshape(
-            least.shape
-        )
-        return found
+        return self.sums.is_beyond((1 - low, high), least)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from ..layout import Interval, around
 from ..methods import COLUMN, EVERYWHERE, FRAME, GROUPS, Method
 
 #: Shares are rounded to this public grid.
-SHARE_STEP = 2.0**-30
+SHARE_STEP = Fraction(1, 2**30)
 
 _LAST = np.uint64(2**64 - 1)
 _LARGEST_INT = 2**63 - 1
@@ -173,13 +173,14 @@ def share_ranges(
         at = [i for i, each in enumerate(terms) if each == kind]
         rests = [wholes[i] - parts[i] for i in at]
         found[:, at] = ratios.shares([parts[i] for i in at], rests, law, risk, kind)
-    low, high = (np.rint(found / SHARE_STEP) * SHARE_STEP).tolist()
+    step = float(SHARE_STEP)
+    low, high = (np.rint(found / step) * step).tolist()
     return around(answers, list(zip(low, high, strict=True)))
 
 
 def rounded(share: Fraction) -> float:
     """A share rounded to the public grid."""
-    return round(share / Fraction(SHARE_STEP)) * SHARE_STEP
+    return float(round(share / SHARE_STEP) * SHARE_STEP)
 
 
 def clamped(noisy: Sequence[int]) -> list[float]:

@@ -169,12 +169,6 @@ class WeightedMean(Mean):
         return out.reshape(-1)
 
 
-def box(sums: Sequence[int], half_width: int) -> tuple[list[int], list[int]]:
-    """The least and the most that sums, none negative, can be within ±half_width."""
-    low, high = ([max(value + w, 0) for value in sums] for w in (-half_width, half_width))
-    return low, high
-
-
 def _half_up(numerator: npt.NDArray[np.int64], denominator: int) -> npt.NDArray[np.int64]:
     found = 2 * numerator
     found += denominator

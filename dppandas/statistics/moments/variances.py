@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,19 +12,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...privacy.accuracy.float_enclosures import FloatEnclosures
+from ...privacy.accuracy.three_sums import ThreeSums
+from ...privacy.mechanisms.noise import Within
 from ...rows.expressions import Chunk
 from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
-from ..base import Floats, Partial, count_by, sum_by
+from ..base import Partial, count_by, sum_by
 from ..layout import Interval, around
 from ..methods import EVERYWHERE, Method
-from .means import _half_up, _mean, box
+from .means import _half_up, _mean, _mean_at
 from .sums import ByColumnErrors, Clipped, T, on_grid
-
-#: For ranges without an upper end.
-INFINITY = np.array([math.inf])
 
 
 class VarianceErrors(ByColumnErrors):
@@ -41,41 +39,31 @@ class VarianceErrors(ByColumnErrors):
     def possible(self, entry: int) -> Interval | None:
         return 0, math.inf
 
-    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        """The extremes over the box of sums, in floats that are rounded outwards: where these round
-        to other steps than the extremes themselves, an interval is a step wider."""
-        third = len(noisy) // 3
-        parts = [box(noisy[i * third : (i + 1) * third], half_width) for i in range(3)]
-        low, high = (
-            [FloatEnclosures.of(part[end]).reshape(-1, len(self.of.operands)) for part in parts]
-            for end in (0, 1)
-        )
-        if self.of.of_mean:
-            row = FloatEnclosures.of([grid.high or 1 for grid in self.of.grids])
-            least, most = _spreads_of_mean(low, high, row, self.of.ddof)
-            lower, upper = self._shown(least).low, self._shown(most).high
-        else:
-            least, most = _spreads(low, high)
-            lower = self._shown(least, high[0] + high[1] + high[2]).low
-            upper = self._shown(most, low[0] + low[1] + low[2]).high
-        ends = lower.reshape(-1).tolist(), upper.reshape(-1).tolist()
-        return around(Variance.estimate(self.of, noisy), list(zip(*ends, strict=True)))
+    def half_width(self, law: Any, confidence: float) -> int:
+        """Of the noises of one variance no more than one counts: it is worst at a bound."""
+        found: int = law.half_width(confidence, self.of.size // 3)
+        return found
 
-    def _shown(self, share: Floats, whole: FloatEnclosures | None = None) -> FloatEnclosures:
-        """Shares of (U-L)² on the grid, or their roots: as variances or deviations of ``whole`` / T
-        values, if these are given."""
-        found, exact = FloatEnclosures(share, share), FloatEnclosures.of
-        if self.of.ddof and whole is not None:
-            free = whole / exact([grid.high or 1 for grid in self.of.grids]) - exact([self.of.ddof])
-            free = free.clip(exact([1]), FloatEnclosures(INFINITY, INFINITY))
-            found = found * (exact([1]) + exact([self.of.ddof]) / free)
-        found = found * exact([square for square, _ in self.of._steps])
-        if self.of.root:
-            found = found.sqrt()
-        rounded = np.floor if self.of.root else np.rint
-        low, high = (np.maximum(rounded(end), 0.0) + 0.0 for end in (found.low, found.high))
-        powers = np.array([k for _, k in self.of._steps], dtype=np.intc)
-        return FloatEnclosures(np.ldexp(low, powers), np.ldexp(high, powers))
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        return self._intervals(noisy, Within(half_width), 1.0)
+
+    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
+        return self._intervals(noisy, law, 3 * (1 - confidence) / len(noisy))
+
+    def _intervals(self, noisy: Sequence[int], law: Any, risk: float) -> list[Interval]:
+        """What the sums show with this risk for each number."""
+        found = self._spreads(self.of.three_sums(noisy, law), risk)
+        return around(self.of.estimate(noisy), found)
+
+    def _spreads(self, sums: ThreeSums, risk: float) -> list[Interval]:
+        """In steps of the public grid, rounded outwards."""
+        of = self.of
+        low, high = (sums.variances_of_means if of.of_mean else sums.variances)(risk, of.ddof)
+        rows = zip(low.tolist(), high.tolist(), itertools.cycle(of._steps), strict=False)
+        return [
+            (of._shown(least, step, math.floor), of._shown(most, step, math.ceil))
+            for least, most, step in rows
+        ]
 
     def evenly(self, rows: float) -> list[int]:
         """The means of (1-u)², 2u(1-u) and u² are a third, if u is spread evenly over [0, 1]."""
@@ -137,6 +125,13 @@ class Variance(Clipped):
             out[:, :, column] = count * grid.high - 2 * t + b2, 2 * (t - b2), b2
         return out.reshape(-1)
 
+    def three_sums(self, noisy: Sequence[int], law: Any) -> ThreeSums:
+        """The sums of each number, with their noise."""
+        third = len(noisy) // 3
+        three = noisy[:third], noisy[third : 2 * third], noisy[2 * third :]
+        columns = len(self.grids)
+        return ThreeSums(three, [self.grids[i % columns].high for i in range(third)], law)
+
     def _sums(self, noisy: Sequence[int]) -> list[tuple[tuple[int, int, int], Bounds, Grid]]:
         third, pairs = len(noisy) // 3, itertools.cycle(zip(self.bounds, self.grids, strict=True))
         three = zip(noisy[:third], noisy[third : 2 * third], noisy[2 * third :], strict=True)
@@ -154,6 +149,13 @@ class Variance(Clipped):
                 k += math.frexp(float(width))[1]
             found.append((width**2 / Fraction(2) ** (2 * k if self.root else k), k))
         return found
+
+    def _shown(
+        self, share: float, step: tuple[Fraction, int], whole: Callable[[float], int]
+    ) -> float:
+        """A share of (U-L)², or its root, on the grid."""
+        value = share * float(step[0])
+        return math.ldexp(whole(math.sqrt(value) if self.root else value), step[1])
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         answers = []
@@ -176,19 +178,21 @@ class MomentsErrors(VarianceErrors):
     of: Moments
     figures: ClassVar = ("count", "mean", "std")
 
-    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
-        counts: list[Interval] = []
-        means: list[Interval] = []
-        for sums, bounds, grid in self.of._sums(noisy):
-            low, high = box(sums, half_width)
-            ends = Fraction(sum(low), grid.high), Fraction(sum(high), grid.high)
-            counts.append((float(math.ceil(ends[0])), float(math.floor(ends[1]))))
-            # Mass lies at 0, ½ and 1. Mass at ½ draws the mean towards ½.
-            least = [_mean(2 * low[2] + b, 2 * high[0] + b, bounds) for b in (low[1], high[1])]
-            most = [_mean(2 * high[2] + b, 2 * low[0] + b, bounds) for b in (low[1], high[1])]
-            known = sum(high) > 0
-            means.append((min(least), max(most)) if known else (bounds.lower, bounds.upper))
-        found = self.of._by_cell(counts, means, super().intervals(noisy, half_width))
+    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
+        return self._intervals(noisy, law, (1 - confidence) / len(noisy))
+
+    def _intervals(self, noisy: Sequence[int], law: Any, risk: float) -> list[Interval]:
+        sums, bounds = (
+            self.of.three_sums(noisy, law),
+            self.of.bounds * (len(noisy) // (3 * len(self.of.bounds))),
+        )
+        counts, means = ([end.tolist() for end in each(risk)] for each in (sums.rows, sums.means))
+        rows = [
+            (float(math.ceil(low)), float(math.floor(high)))
+            for low, high in zip(*counts, strict=True)
+        ]
+        ends = [map(_mean_at, end, bounds) for end in means]
+        found = self.of._by_cell(rows, list(zip(*ends, strict=True)), self._spreads(sums, risk))
         return around(self.of.estimate(noisy), found)
 
     def rows_at_most(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float] | None:
@@ -222,7 +226,7 @@ class Moments(Variance):
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         counts, means = [], []
         for sums, bounds, grid in self._sums(noisy):
-            (b0, b1, b2), _ = box(sums, 0)
+            b0, b1, b2 = (max(value, 0) for value in sums)
             counts.append(float(max(round(Fraction(sum(sums), grid.high)), 0)))
             means.append(_mean(2 * b2 + b1, 2 * b0 + b1, bounds))
         return self._by_cell(counts, means, super().estimate(noisy))
@@ -241,82 +245,3 @@ def _half_even(numerator: int, denominator: int) -> int:
     """The nearest whole number to a fraction, or of two the even one."""
     steps, left = divmod(numerator, denominator)
     return steps + (2 * left > denominator or (2 * left == denominator and steps % 2 == 1))
-
-
-def _spread(b0: FloatEnclosures, b1: FloatEnclosures, b2: FloatEnclosures) -> FloatEnclosures:
-    """The variance as a share of (U-L)², 0 to 1/4."""
-    whole = b0 + b1 + b2
-    half = b1 / (whole + whole)
-    return b0 / whole * (b2 / whole) - half * half
-
-
-def _spreads(
-    low: Sequence[FloatEnclosures], high: Sequence[FloatEnclosures]
-) -> tuple[Floats, Floats]:
-    """No more than the least and no less than the most of `_spread` over boxes, clipped to what a
-    variance can be.
-
-    It falls in b1. In b0 alone it first rises and then falls, with its top at b1 + b2 + b1²/(2·b2),
-    and likewise in b2. So it is least at a corner, and most at a corner or at the top of an edge;
-    or it is 1/4 inside, where b1 can be 0 and b0 can equal b2.
-    """
-    b1 = low[1]
-    corners = [(a, c) for a in (low[0], high[0]) for c in (low[2], high[2])]
-    least, most = np.full_like(b1.low, math.inf), np.zeros_like(b1.low)
-    for a, c in corners:
-        there = a.high + c.high > 0  # elsewhere it is at most 0, or all is 0
-        least = np.minimum(least, np.where(there, _spread(a, high[1], c).low, 0.0))
-        most = np.maximum(most, np.where(there, _spread(a, b1, c).high, 0.0))
-    for side, other in ((0, 2), (2, 0)):
-        for fixed in (low[other], high[other]):
-            top = b1 + fixed + b1 * (b1 / (fixed + fixed))
-            found = _spread(top.clip(low[side], high[side]), b1, fixed)
-            most = np.maximum(most, np.where(fixed.low > 0, found.high, 0.0))
-    ends = np.maximum(low[0].low, low[2].low), np.minimum(high[0].high, high[2].high)
-    is_any = (b1.low <= 0) & (np.maximum(ends[0], 1.0) <= ends[1])
-    is_any |= (b1.low <= 0) & (high[0].high <= 0) & (high[2].high <= 0)  # perhaps nothing is there
-    most = np.where(is_any, 0.25, np.clip(most, 0.0, 0.25))
-    return np.clip(least, 0.0, most), most
-
-
-def _spreads_of_mean(
-    low: Sequence[FloatEnclosures], high: Sequence[FloatEnclosures], row: FloatEnclosures, ddof: int
-) -> tuple[Floats, Floats]:
-    """`_spreads` of `_spread` divided by the number of values less ddof, which is no less than 1.
-
-    This falls in b1, too. In b0 alone, or in b2, it first rises and then falls: its top is that of
-    `_spread` where there are so few values, else a root of a quadratic equation, or where there are
-    ddof + 1 values. Inside, b0 and b2 are equal (proof: docs/proofs/variances.md).
-    """
-    exact, b1 = FloatEnclosures.of, low[1]
-    infinite, freedom, few = FloatEnclosures(INFINITY, INFINITY), exact([ddof]), exact([ddof + 1])
-
-    def value(b0: FloatEnclosures, b1: FloatEnclosures, b2: FloatEnclosures) -> FloatEnclosures:
-        free = ((b0 + b1 + b2) / row - freedom).clip(exact([1]), infinite)
-        return _spread(b0, b1, b2) / free
-
-    most = np.zeros_like(b1.low)
-    for side, other in ((0, 2), (2, 0)):
-        for fixed in (low[other], high[other]):
-            base = fixed * (b1 + fixed) + b1 * b1 / exact([4])
-            linear, gone = exact([3]) * base + fixed * row * freedom, fixed * row * freedom * base
-            root = (linear * linear - exact([16]) * gone).sqrt()
-            plain = b1 + fixed + (b1 + fixed) + b1 * (b1 / (fixed + fixed))
-            for whole in (plain, (linear + root) / (exact([4]) * fixed), few * row):
-                top = (whole - b1 - fixed).clip(low[side], high[side])
-                most = np.maximum(most, np.where(fixed.low > 0, value(top, b1, fixed).high, 0.0))
-    first, last = low[0].clip(low[2], infinite), high[0].clip(exact([0]), high[2])
-    root = (exact([4]) * b1 * b1 - exact([2]) * b1 * freedom * row).sqrt()
-    for whole in (b1 + b1 + root, few * row):
-        half = ((whole - b1) / exact([2])).clip(first, last)
-        is_inside = (first.low <= last.high) & (half.low > 0)
-        most = np.maximum(most, np.where(is_inside, value(half, b1, half).high, 0.0))
-    # perhaps nothing is there
-    is_any = (b1.low <= 0) & (high[0].high <= 0) & (high[2].high <= 0)
-    most = np.where(is_any, 0.25, np.clip(most, 0.0, 0.25))
-    least = np.full_like(b1.low, math.inf)
-    for b0 in (low[0], high[0]):
-        for b2 in (low[2], high[2]):
-            found = value(b0, high[1], b2).low
-            least = np.minimum(least, np.where(b0.high + b2.high > 0, found, 0.0))
-    return np.clip(least, 0.0, most), most

@@ -90,7 +90,7 @@ def test_what_can_not_be_refined_is_not_said_to_be(ask: Any, survey: Any) -> Non
 
 
 def test_looks_that_answers_decided_are_not_combined(survey: Any) -> None:
-    survey["age"].mean(epsilon="0.25").refine(until=2.3, looks=3)
+    survey["age"].mean(epsilon="0.1").refine(until=3.5, looks=3)
     assert "dp.combine" not in said(lambda: survey.count(epsilon=3))
 
 

@@ -44,7 +44,8 @@ def test_every_question_shows_an_error_and_costs_the_same(monkeypatch: pytest.Mo
 
 
 def test_the_error_is_the_one_that_the_answer_then_has() -> None:
-    """Rows spread evenly: the answer's own error is near the one that was told."""
+    """Rows spread evenly: the answer's own error is near the one that was told. That of a variance
+    is told for values that are all alike, where it is largest."""
     n = 12_000
     rows = pd.DataFrame({
         "value": np.linspace(0, 100, n), "other": np.linspace(0, 1, n)[np.arange(n) * 7919 % n],
@@ -67,7 +68,7 @@ def test_the_error_is_the_one_that_the_answer_then_has() -> None:
             most = float(told.removeprefix("≈ ").split(" at ")[0].split(" to ")[-1])
             answer = ask()
             error = np.max(np.asarray(dp.record(answer).errors(), dtype=float))
-            assert most / 2 < error < 2 * most
+            assert most / (3 if name == "var" else 2) < error < 2 * most
 
 
 def test_the_words_name_the_number() -> None:
