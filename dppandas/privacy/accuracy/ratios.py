@@ -22,14 +22,15 @@ from ..mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from . import searches, weighted_tails
 from .combined import CombinedNoise
 from .searches import Places
-from .weighted_tails import ABOVE, Floats, Truths, WeightedTail
+from .weighted_tails import ABOVE, Floats, Truths, WeightedTail, half_width
 
 #: Noise of more than this scale is treated as if it were on a coarser lattice.
 LATTICE = 256
 #: How many points the law of a sum has at most, at least, and times the number of shares.
 POINTS, FEWEST, OF_ALL = 2**10, 2**6, 2**17
-#: What may lie beyond a lattice, as a share of the risk; and the least risk that rounding spares.
-BEYOND, LEAST_RISK = 1e-6, 1e-8
+#: What may lie beyond a lattice, as a share of the risk; the least risk that rounding spares; and
+#: the most that the law of another lattice may be larger, as a logarithm.
+BEYOND, LEAST_RISK, MOST_EXCESS = 1e-6, 1e-8, 0.25
 #: More than rounding adds to sums of probabilities, to the largest of a law (for each noise in a
 #: sum), and to differences of large numbers.
 ADDED, TRANSFORMED, ROUNDED = 1e-13, 2.0**-46, 2.0**-48
@@ -66,8 +67,8 @@ def shares(
     sums. Each interval fails with at most this risk."""
     part, rest = (np.array(sums, dtype=np.float64) for sums in (parts, rests))
     if not terms.rest:  # the whole of itself, if there is any
-        return np.where(part > _half_width(law, terms.part, risk), 1.0, 0.0), np.ones(len(part))
-    wide, count = max(_half_width(law, each, risk / 2) for each in terms), len(part)
+        return np.where(part > half_width(law, risk, terms.part), 1.0, 0.0), np.ones(len(part))
+    wide, count = max(half_width(law, risk / 2, each) for each in terms), len(part)
     # |(1-u)·X - u·Y| is at most the larger of |X| and |Y|
     reach = wide * ABOVE + (np.abs(part) + np.abs(rest)) * ROUNDED
     is_known = part + rest > 0
@@ -89,12 +90,6 @@ def shares(
     return np.where(is_known, first, 0.0), np.where(is_known, last, 1.0)
 
 
-def _half_width(law: Any, terms: int, risk: float) -> float:
-    """A w with P[|sum of noises| > w] ≤ risk."""
-    found = law.half_width(1 - risk) if terms == 1 else law.half_width_of_sum(risk, terms)
-    return float(found)
-
-
 @lru_cache(maxsize=64)
 def _tail(law: Any, risk: float, terms: Terms, points: int) -> Tail:
     """Of the bounds for a law the tightest that is quick."""
@@ -103,11 +98,12 @@ def _tail(law: Any, risk: float, terms: Terms, points: int) -> Tail:
     sums = weighted_tails.tail_of(law, risk, terms)
     if sums is not None and not isinstance(sums, weighted_tails.Other):
         return Sums(sums)
-    if isinstance(law, DiscreteLaplace | DiscreteGaussian) and risk >= LEAST_RISK:
+    is_plain = isinstance(law, DiscreteLaplace | DiscreteGaussian)
+    if is_plain and risk >= LEAST_RISK and _excess(law, sum(terms)) <= MOST_EXCESS:
         return Lattice(risk, *(Points.of(law, n, risk, points) for n in terms))
     if sums is not None:
         return Sums(sums)
-    return Apart(*(_half_width(law, n, risk / 2) for n in terms))
+    return Apart(*(half_width(law, risk / 2, n) for n in terms))
 
 
 @dataclass(frozen=True)
@@ -152,13 +148,12 @@ class Points:
 
     @classmethod
     def of(cls, law: Any, terms: int, risk: float, points: int) -> Points:
-        scale, step, off, excess = float(law.scale), 1.0, 0.0, 0.0
-        if scale > LATTICE:  # continuous noise of this scale is a multiple of that of another
+        scale, step, off, excess = float(law.scale), 1.0, 0.0, _excess(law, terms)
+        if excess:  # continuous noise of this scale is a multiple of that of another
             step, off = scale / LATTICE, terms * (0.5 + scale / LATTICE / 2)
-            excess = terms * (1 / (4 * scale) + 1 / (8 * LATTICE**2))
             law = DiscreteLaplace(Fraction(LATTICE))
         beyond = BEYOND * risk / terms
-        reach = math.ceil(_half_width(law, terms, beyond)) + 1
+        reach = math.ceil(half_width(law, beyond, terms)) + 1
         size = 2 * reach + 1
         one: Floats = _chances(law, np.arange(-reach, reach + 1))
         if terms > 1:  # what goes around lies beyond, and only adds to the others
@@ -173,6 +168,12 @@ class Points:
             np.arange(len(one), dtype=np.float64) * together + (together - 1) / 2 - reach
         ) * step
         return cls(values, one, off, excess)
+
+
+def _excess(law: Any, terms: int) -> float:
+    """The logarithm of how much more probable another lattice may make what sums of noises are."""
+    scale = float(law.scale)
+    return terms * (1 / (4 * scale) + 1 / (8 * LATTICE**2)) if scale > LATTICE else 0.0
 
 
 def _chances(law: Any, places: npt.NDArray[np.int64]) -> Floats:
@@ -210,7 +211,8 @@ class Lattice:
         x, chances = self.part.values, self.part.chances
         below, above = np.full((*low.shape, len(y)), -math.inf), np.full((), math.inf)
         for u in (low[..., None], high[..., None]):
-            by = np.maximum(1 - u, 1e-100)  # which at u = 1 makes the ends infinite but for a word
+            # at u = 1 all X are beyond or none; as m was lowered, no y is equal to it
+            by = np.maximum(1 - u, 1e-100)
             np.maximum(below, (u * y - m) / by, out=below)
             above = np.minimum(above, (u * y + m) / by)
         step, last = x[1] - x[0], len(x) - 1

@@ -38,6 +38,7 @@ def ends(
     count = len(first)
     pieces = min(pieces, MANY) if count > FEW else pieces
 
+    # each number stands twice: what is nearest to either end is looked for
     def both(places: Places, low: Floats, high: Floats) -> Truths:
         return excludes(places % max(count, 1), low, high)
 

@@ -20,7 +20,7 @@ import numpy as np
 from ...errors import InternalError
 from . import searches
 from .searches import Places
-from .weighted_tails import ABOVE, Floats, Truths, WeightedTail, tail_of
+from .weighted_tails import ABOVE, Floats, Truths, WeightedTail, half_width, tail_of
 
 Range = tuple[Floats, Floats]
 
@@ -47,7 +47,7 @@ def _tail(law: Any, risk: float) -> WeightedTail:
 def _of_all(law: Any, risk: float) -> float:
     """A bound on the sum of all three noises."""
     tail, one = _tail(law, risk), np.ones(1)
-    low, high = 0.0, 3 * float(law.half_width(1 - risk / 3)) * ABOVE
+    low, high = 0.0, 3 * half_width(law, risk / 3) * ABOVE
     for _ in range(HALVED):
         middle = (low + high) / 2
         is_enough = tail.is_beyond((one, one, one), np.array([middle]))[0]
@@ -84,7 +84,7 @@ class ThreeSums:
 
     def _reach(self, weights: Sequence[Floats], risk: float) -> Floats:
         """For each set a bound on the combination of noises with weights of at most these sizes."""
-        tail, wide = _tail(self.law, risk), float(self.law.half_width(1 - risk / 3)) * ABOVE
+        tail, wide = _tail(self.law, risk), half_width(self.law, risk / 3) * ABOVE
         reach = wide * sum(weights[1:], weights[0])
         for _ in range(TRIED):
             is_enough = tail.is_beyond(weights, reach * SHORTER)
@@ -169,10 +169,15 @@ class Spread:
         return 0.25 * self.rows[0] / (self.rows[0] - self.ddof)
 
     @cached_property
+    def _off(self) -> Floats:
+        """What rounding adds: of each value's square to a step, and of floats."""
+        return self.rows[1] / 2 + self.of._off
+
+    @cached_property
     def _wide(self) -> Floats:
         """A bound on the combination of noises, for all possible weights."""
-        share = self._shares(np.zeros_like(self.most), self.most, slice(None))
-        return self.of._reach(_sizes(*self.means, *share), self.risk / 2) + self.of._off
+        share = self._taken_off(np.zeros_like(self.most), self.most, slice(None))
+        return self.of._reach(_sizes(*self.means, *share), self.risk / 2) + self._off
 
     @cached_property
     def _slopes(self) -> Range:
@@ -180,7 +185,7 @@ class Spread:
         slope = self.of._whole - self.ddof * self.of._row
         return slope, slope
 
-    def _shares(self, low: Floats, high: Floats, places: Any) -> Range:
+    def _taken_off(self, low: Floats, high: Floats, places: Any) -> Range:
         """What is taken off each weight."""
         return low, high
 
@@ -199,9 +204,9 @@ class Spread:
         falls = np.maximum.reduce(products), np.minimum.reduce(products)
         squares = (end[places, None] for end in self._squares)
         p, q = (end[places, None] for end in self.means)
-        weights = _sizes(p, q, *self._shares(low, high, (places, None)))
+        weights = _sizes(p, q, *self._taken_off(low, high, (places, None)))
         least = self.of._least(places, *map(np.subtract, squares, falls))
-        least -= ROUNDED * np.maximum(*np.abs(falls))
+        least -= self._off[places, None] + ROUNDED * np.maximum(*np.abs(falls))
         return self.tail.is_beyond(weights, least)
 
 
@@ -224,7 +229,7 @@ class SpreadOfMean(Spread):
             (seen * seen - near - self.ddof * low) * row,
         )
 
-    def _shares(self, low: Floats, high: Floats, places: Any) -> Range:
+    def _taken_off(self, low: Floats, high: Floats, places: Any) -> Range:
         return 2 * low * self.rows[0][places], 2 * high * self.rows[1][places]
 
 

@@ -29,6 +29,8 @@ CONTINUOUS = 32
 FEW, APART = 3, 1 + 1e-3
 #: More than what rounding adds to products.
 ABOVE = 1 + 1e-8
+#: A risk that isn't subtracted from 1, as rounding would count.
+SURE = 1e-9
 
 
 class WeightedTail(Protocol):
@@ -46,6 +48,13 @@ def tail_of(law: Any, risk: float, terms: Sequence[int]) -> WeightedTail | None:
     """The bound for sums of as many noises as ``terms`` says for each weight; None if there is
     none that is quick."""
     return _tail_of(law, risk, tuple(terms))
+
+
+def half_width(law: Any, risk: float, terms: int = 1) -> float:
+    """A w with P[|sum of noises| > w] ≤ risk, however small that is."""
+    if terms > 1 or risk < SURE:
+        return float(law.half_width_of_sum(risk, terms))
+    return float(law.half_width(1 - risk)) if risk < 1 else 0.0
 
 
 @lru_cache(maxsize=64)

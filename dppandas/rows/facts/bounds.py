@@ -128,6 +128,11 @@ class Grid:
         np.clip(out, self.low, self.high, out=out)
         return out
 
+    def below(self, numerator: int, denominator: int) -> float:
+        """The largest multiple of the step that is no larger than a rational number."""
+        by, of = self.step.as_integer_ratio()
+        return numerator * of // (denominator * by) * by / of
+
     def number(self, numerator: int, denominator: int) -> float:
         """A rational number rounded to a multiple of the step, halves to even ones."""
         by, of = self.step.as_integer_ratio()

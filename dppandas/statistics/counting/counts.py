@@ -174,8 +174,8 @@ def share_ranges(
         rests = [wholes[i] - parts[i] for i in at]
         found[:, at] = ratios.shares([parts[i] for i in at], rests, law, risk, kind)
     step = float(SHARE_STEP)
-    low, high = (np.rint(found / step) * step).tolist()
-    return around(answers, list(zip(low, high, strict=True)))
+    low, high = np.floor(found[0] / step) * step, np.ceil(found[1] / step) * step
+    return around(answers, list(zip(low.tolist(), high.tolist(), strict=True)))
 
 
 def rounded(share: Fraction) -> float:

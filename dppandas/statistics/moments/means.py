@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ...privacy.accuracy.ratios import shares
+from ...privacy.accuracy.weighted_tails import CONTINUOUS
 from ...privacy.mechanisms.noise import Within
 from ...rows.expressions import EVERY, Chunk, Expression
 from ...rows.facts import kinds
 from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
-from ..base import Partial, count_by, sum_by
+from ..base import Floats, Partial, count_by, sum_by
 from ..layout import Interval, around
 from ..methods import EVERYWHERE, Method
 from .sums import TRUTHS, ByColumnErrors, Clipped, _are_truths, on_grid, sum_on_grid
@@ -36,8 +37,10 @@ class MeanErrors(ByColumnErrors):
         )
 
     def half_width(self, law: Any, confidence: float) -> int:
-        """Of a mean's two noises no more than one counts: it is worst at an end of the bounds."""
-        found: int = law.half_width(confidence, self.of.size // 2)
+        """Of a mean's two noises no more than one counts, at an end of the bounds. Noise that often
+        is 0 may be so in that one, and count in the other."""
+        is_fine = law.scale >= CONTINUOUS
+        found: int = law.half_width(confidence, self.of.size // 2 if is_fine else self.of.size)
         return found
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
@@ -49,9 +52,8 @@ class MeanErrors(ByColumnErrors):
     def _intervals(self, noisy: Sequence[int], law: Any, risk: float) -> list[Interval]:
         """The possible shares of S₊ in S₊ + S₋, each with this risk."""
         above, below, bounds = zip(*self.of._sums(noisy), strict=True)
-        found = shares(above, below, law, risk)
-        ends = (map(_mean_at, end.tolist(), bounds) for end in found)
-        return around(self.of.estimate(noisy), list(zip(*ends, strict=True)))
+        found = means_between(*shares(above, below, law, risk), bounds)
+        return around(self.of.estimate(noisy), found)
 
     def evenly(self, rows: float) -> list[int]:
         half = [round(Fraction(rows) * grid.high / 2) for grid in self.of.grids]
@@ -176,16 +178,29 @@ def _half_up(numerator: npt.NDArray[np.int64], denominator: int) -> npt.NDArray[
     return found
 
 
-def _mean_at(share: float, bounds: Bounds) -> float:
-    """L + (U-L)·share on a grid."""
+def means_between(low: Floats, high: Floats, bounds: Sequence[Bounds]) -> list[Interval]:
+    """L + (U-L)·share for both ends of intervals of shares, rounded outwards on a grid."""
+    found = []
+    for least, most, each in zip(low.tolist(), high.tolist(), bounds, strict=True):
+        (down, by), (up, of) = (_value_at(share, each) for share in (least, most))
+        ends = each.grid.below(down, by), -each.grid.below(-up, of)
+        found.append((max(ends[0], each.lower), min(ends[1], each.upper)))
+    return found
+
+
+def _value_at(share: float, bounds: Bounds) -> tuple[int, int]:
     part, whole = share.as_integer_ratio()
-    return _mean(part, whole - part, bounds)
+    return _ratio(part, whole - part, bounds)
 
 
 def _mean(above: int, below: int, bounds: Bounds) -> float:
     """L + (U-L)·above/(above+below) on a grid; the middle where both sums are 0."""
     if not above + below:
         above = below = 1
+    return bounds.grid.number(*_ratio(above, below, bounds))
+
+
+def _ratio(above: int, below: int, bounds: Bounds) -> tuple[int, int]:
+    """L + (U-L)·above/(above+below), exactly."""
     (low, by), (high, of) = bounds.lower.as_integer_ratio(), bounds.upper.as_integer_ratio()
-    mean = low * of * below + high * by * above, by * of * (above + below)
-    return bounds.grid.number(*mean)
+    return low * of * below + high * by * above, by * of * (above + below)

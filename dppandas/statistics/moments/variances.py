@@ -21,7 +21,7 @@ from ...rows.values.vectors import Mask
 from ..base import Partial, count_by, sum_by
 from ..layout import Interval, around
 from ..methods import EVERYWHERE, Method
-from .means import _half_up, _mean, _mean_at
+from .means import _half_up, _mean, means_between
 from .sums import ByColumnErrors, Clipped, T, on_grid
 
 
@@ -182,17 +182,12 @@ class MomentsErrors(VarianceErrors):
         return self._intervals(noisy, law, (1 - confidence) / len(noisy))
 
     def _intervals(self, noisy: Sequence[int], law: Any, risk: float) -> list[Interval]:
-        sums, bounds = (
-            self.of.three_sums(noisy, law),
-            self.of.bounds * (len(noisy) // (3 * len(self.of.bounds))),
-        )
-        counts, means = ([end.tolist() for end in each(risk)] for each in (sums.rows, sums.means))
-        rows = [
-            (float(math.ceil(low)), float(math.floor(high)))
-            for low, high in zip(*counts, strict=True)
-        ]
-        ends = [map(_mean_at, end, bounds) for end in means]
-        found = self.of._by_cell(rows, list(zip(*ends, strict=True)), self._spreads(sums, risk))
+        sums = self.of.three_sums(noisy, law)
+        counts = zip(*(end.tolist() for end in sums.rows(risk)), strict=True)
+        rows = [(float(math.ceil(low)), float(math.floor(high))) for low, high in counts]
+        every = self.of.bounds * (len(rows) // len(self.of.bounds))
+        means = means_between(*sums.means(risk), every)
+        found = self.of._by_cell(rows, means, self._spreads(sums, risk))
         return around(self.of.estimate(noisy), found)
 
     def rows_at_most(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float] | None:

@@ -120,6 +120,18 @@ def test_any_sums_have_intervals(
     assert 0 <= of_means[0] <= of_means[1] <= 0.25
 
 
+def test_rounded_squares_hide_no_variance() -> None:
+    """Values that are all alike, whose square lies between two steps: n rows are off by n/2."""
+    t = next(t for t in range(10**6, 10**7) if abs(t * t % T / T - 0.499) < 1e-4)
+    n = 10**9
+    drawn = [(T - 2 * t) * n, 2 * t * n, 0]
+    square = t * t // T
+    drawn = [drawn[0] + square * n, drawn[1] - 2 * square * n, square * n]
+    sums = ThreeSums(([drawn[0]], [drawn[1]], [drawn[2]]), [T], DiscreteLaplace(Fraction(T, 64)))
+    assert inside(sums.variances(0.05, 0), 0.0).all()
+    assert sums.variances(0.05, 0)[0] == 0
+
+
 def test_noise_that_leaves_no_variance_shows_what_it_may_hide() -> None:
     for drawn in ([200 * T, -3 * T, -40 * T], [100 * T, -90 * T, 100 * T]):
         sums = ThreeSums(([drawn[0]], [drawn[1]], [drawn[2]]), [T], LAPLACE)

@@ -25,6 +25,40 @@ def test_means_of_groups_hold_together() -> None:
     assert alone[0] < narrower[0] < 2 < narrower[1] < alone[1]
 
 
+def test_a_mean_of_few_noises_that_count_is_told_of_all_of_them() -> None:
+    """At ε = 3.7 one noise is 0 with 95.2 %, and one of two is not with 9.4 %."""
+    dp.session(epsilon=9)
+    statistic = (pd.DataFrame({"x": [1.0]}).dp["x"] > 0).mean()._statistic
+    law = DiscreteLaplace(Fraction(10, 37))
+    assert law.half_width(0.95) == 0
+    assert statistic.errors.error_before(law, 0.95, 3000) == 1 / 3000
+
+
+def test_ends_are_rounded_outwards() -> None:
+    dp.session(epsilon=99)
+    df = pd.DataFrame({"x": [0.0] * 2000 + [1.0] * 1000})
+    for answer in ((df.dp["x"] > 0.5).mean(epsilon=20), df.dp["x"].mean(bounds=(0, 3), epsilon=20)):
+        low, high = answer.interval()
+        assert low <= 1 / 3 <= high
+    shares = df.dp["x"].value_counts(keys=[0.0, 1.0], normalize=True, epsilon=20)
+    low, high = dp.record(shares).intervals().loc[1.0]
+    assert low <= 1 / 3 <= high
+
+
+@pytest.mark.parametrize("confidence", [0.5, 1 - 1e-9, 1 - 1e-16])
+def test_any_confidence_has_an_interval(confidence: float) -> None:
+    for terms in ({"epsilon": 9}, {"rho": 1, "delta": "1e-6"}):
+        dp.reset()
+        dp.session(**terms)
+        loss = {"epsilon": 1} if "epsilon" in terms else {"rho": "0.1"}
+        x = pd.DataFrame({"x": [1.0, 2.0, 4.0] * 100}).dp["x"]
+        for answer in (
+            x.mean(bounds=(0, 8), **loss), x.var(bounds=(0, 8), **loss), (x > 1).mean(**loss),
+        ):  # fmt: skip
+            low, high = answer.interval(confidence)
+            assert low <= answer <= high
+
+
 @pytest.mark.parametrize("share", [0.001, 0.2, 0.5, 0.9])
 def test_a_mean_is_no_further_off_than_is_told_before(share: float) -> None:
     """What is told before is the worst, at an end of the bounds: to first order."""
