@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dppandas.privacy.accuracy import weighted_tails
@@ -76,22 +76,24 @@ def test_intervals_hold_and_are_hardly_wider_than_they_must(law: Any, shape: str
 
 
 @given(
-    st.lists(st.integers(0, 8), min_size=1, max_size=9), st.integers(1, 40), st.integers(0, 20),
+    st.lists(st.integers(0, 8), min_size=1, max_size=9), st.integers(1, 40),
+    st.integers(0, 20).map(lambda width: width * 2**9),
     st.tuples(*[st.sampled_from([-1, 0, 1])] * 3), st.integers(0, 2),
 )  # fmt: skip
+@example([0, 8], 5, 1024, (-1, -1, -1), 1)
 def test_noises_within_a_width_hide_nothing_true(
     values: list[int], times: int, most: int, signs: tuple[int, ...], ddof: int
 ) -> None:
     """No false alarms, and nothing of the laws: what is 0 for the exact sums, and the search."""
-    x = np.tile(values, times) / 8
-    drawn = [[b + most * sign] for b, sign in zip(masses(x, 8), signs, strict=True)]
-    sums = ThreeSums((drawn[0], drawn[1], drawn[2]), [8], Within(most))
-    _, middle, high = masses(x, 8)
+    x, row = np.tile(values, times) / 8, 2**12
+    drawn = [[b + most * sign] for b, sign in zip(masses(x, row), signs, strict=True)]
+    sums = ThreeSums((drawn[0], drawn[1], drawn[2]), [row], Within(most))
+    _, middle, high = masses(x, row)
     assert inside(sums.rows(0.05), len(x)).all()
-    mean = (middle / 2 + high) / (8 * len(x))
+    mean = (middle / 2 + high) / (row * len(x))
     assert inside(sums.means(0.05), mean).all()
     if len(x) > ddof:
-        s = max(high / (8 * len(x)) - mean**2, 0) * len(x) / (len(x) - ddof)
+        s = max(high / (row * len(x)) - mean**2, 0) * len(x) / (len(x) - ddof)
         assert inside(sums.variances(0.05, ddof), s).all()
         assert inside(sums.variances_of_means(0.05, ddof), s / len(x)).all()
 
@@ -122,10 +124,10 @@ def test_any_sums_have_intervals(
 
 def test_rounded_squares_hide_no_variance() -> None:
     """Values that are all alike, whose square lies between two steps: n rows are off by n/2."""
-    t = next(t for t in range(10**6, 10**7) if abs(t * t % T / T - 0.499) < 1e-4)
+    t = next(t for t in range(10**6, 10**7) if abs(t * t % T / T - 0.501) < 1e-4)
     n = 10**9
     drawn = [(T - 2 * t) * n, 2 * t * n, 0]
-    square = t * t // T
+    square = t * t // T + 1
     drawn = [drawn[0] + square * n, drawn[1] - 2 * square * n, square * n]
     sums = ThreeSums(([drawn[0]], [drawn[1]], [drawn[2]]), [T], DiscreteLaplace(Fraction(T, 64)))
     assert inside(sums.variances(0.05, 0), 0.0).all()
