@@ -21,7 +21,7 @@ INLINED = {"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"}
 LEFT_OUT = (
     "privacy/sampling/", "ledger/canonical.py", "release/query.py Query.key", "privacy/accuracy/",
 )  # fmt: skip
-CALLS, FUNCTIONS, DEPTH = 303, 238, 18
+CALLS, FUNCTIONS, DEPTH = 307, 241, 18
 
 
 @pytest.fixture
