@@ -19,10 +19,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ..mechanisms.noise import DiscreteGaussian, DiscreteLaplace
-from . import searches, weighted_tails
-from .combined import CombinedNoise
+from . import searches
 from .searches import Places
-from .weighted_tails import ABOVE, Floats, Truths, WeightedTail, half_width
+from .weighted_tails import (
+    ABOVE,
+    Floats,
+    Laplace,
+    Normal,
+    Truths,
+    WeightedTail,
+    alone,
+    half_width,
+    tail_of,
+)  # fmt: skip
 
 #: Noise of more than this scale is treated as if it were on a coarser lattice.
 LATTICE = 256
@@ -93,17 +102,12 @@ def shares(
 @lru_cache(maxsize=64)
 def _tail(law: Any, risk: float, terms: Terms, points: int) -> Tail:
     """Of the bounds for a law the tightest that is quick."""
-    if isinstance(law, CombinedNoise) and sum(weight > 0 for weight in law.weights) == 1:
-        return _tail(weighted_tails.heaviest(law), law.risk(risk), terms, points)
-    sums = weighted_tails.tail_of(law, risk, terms)
-    if sums is not None and not isinstance(sums, weighted_tails.Other):
+    law, risk = alone(law, risk)
+    sums = tail_of(law, risk, terms)
+    is_plain = isinstance(law, DiscreteLaplace | DiscreteGaussian) and risk >= LEAST_RISK
+    if isinstance(sums, Laplace | Normal) or not is_plain or _excess(law, sum(terms)) > MOST_EXCESS:
         return Sums(sums)
-    is_plain = isinstance(law, DiscreteLaplace | DiscreteGaussian)
-    if is_plain and risk >= LEAST_RISK and _excess(law, sum(terms)) <= MOST_EXCESS:
-        return Lattice(risk, *(Points.of(law, n, risk, points) for n in terms))
-    if sums is not None:
-        return Sums(sums)
-    return Apart(*(half_width(law, risk / 2, n) for n in terms))
+    return Lattice(risk, *(Points.of(law, n, risk, points) for n in terms))
 
 
 @dataclass(frozen=True)
@@ -118,19 +122,6 @@ class Sums:
 
     def is_beyond(self, low: Floats, high: Floats, least: Floats) -> Truths:
         return self.sums.is_beyond((1 - low, high), least)
-
-
-@dataclass(frozen=True)
-class Apart:
-    """Sums of noises of any law, each of which is bounded by itself."""
-
-    part: float
-    rest: float
-    pieces = 16
-
-    def is_beyond(self, low: Floats, high: Floats, least: Floats) -> Truths:
-        found: Truths = least > ((1 - low) * self.part + high * self.rest) * ABOVE
-        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,13 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InternalError
 from . import searches
 from .searches import Places
 from .weighted_tails import ABOVE, Floats, Truths, WeightedTail, half_width, tail_of
 
 Range = tuple[Floats, Floats]
 
+#: One noise in each sum.
+THREE = 1, 1, 1
 #: The share of the risk for each parameter that a combination depends on beside its own.
 ASIDE = 0.02
 #: How narrow a piece is, as a share of the range, that isn't cut any more.
@@ -36,17 +37,10 @@ SHORTER, TRIED = 0.8, 12
 HALVED = 30
 
 
-def _tail(law: Any, risk: float) -> WeightedTail:
-    tail = tail_of(law, risk, (1, 1, 1))
-    if tail is None:
-        raise InternalError("three noises have no tail.")
-    return tail
-
-
 @lru_cache(maxsize=64)
 def _of_all(law: Any, risk: float) -> float:
     """A bound on the sum of all three noises."""
-    tail, one = _tail(law, risk), np.ones(1)
+    tail, one = tail_of(law, risk, THREE), np.ones(1)
     low, high = 0.0, 3 * half_width(law, risk / 3) * ABOVE
     for _ in range(HALVED):
         middle = (low + high) / 2
@@ -84,7 +78,7 @@ class ThreeSums:
 
     def _reach(self, weights: Sequence[Floats], risk: float) -> Floats:
         """For each set a bound on the combination of noises with weights of at most these sizes."""
-        tail, wide = _tail(self.law, risk), half_width(self.law, risk / 3) * ABOVE
+        tail, wide = tail_of(self.law, risk, THREE), half_width(self.law, risk / 3) * ABOVE
         reach = wide * sum(weights[1:], weights[0])
         for _ in range(TRIED):
             is_enough = tail.is_beyond(weights, reach * SHORTER)
@@ -100,7 +94,7 @@ class ThreeSums:
     def means(self, risk: float) -> Range:
         """p, by Σ (u - p) = 0: with weights -p, ½ - p and 1 - p."""
         _, middle, high = self._each
-        tail, whole, first = _tail(self.law, risk), self._whole, middle / 2 + high
+        tail, whole, first = tail_of(self.law, risk, THREE), self._whole, middle / 2 + high
 
         def excludes(places: Places, low: Floats, high: Floats) -> Truths:
             ends = (first[places, None] - p * whole[places, None] for p in (low, high))
@@ -150,7 +144,7 @@ class Spread:
 
     @cached_property
     def tail(self) -> WeightedTail:
-        return _tail(self.of.law, self.risk * (1 - 2 * ASIDE))
+        return tail_of(self.of.law, self.risk * (1 - 2 * ASIDE), THREE)
 
     @property
     def range(self) -> Range:

@@ -25,7 +25,7 @@ Truths = npt.NDArray[np.bool_]
 #: Noise of this scale or more is treated as continuous.
 CONTINUOUS = 32
 #: Of how many noises the tail of a Laplace sum is written as a sum of exponentials, and how far
-#: their scales are moved apart for it: the differences lose at most eleven digits.
+#: their scales are moved apart for it: the differences lose at most six of sixteen digits.
 FEW, APART = 3, 1 + 1e-3
 #: More than what rounding adds to products.
 ABOVE = 1 + 1e-8
@@ -44,12 +44,6 @@ class WeightedTail(Protocol):
         ...
 
 
-def tail_of(law: Any, risk: float, terms: Sequence[int]) -> WeightedTail | None:
-    """The bound for sums of as many noises as ``terms`` says for each weight; None if there is
-    none that is quick."""
-    return _tail_of(law, risk, tuple(terms))
-
-
 def half_width(law: Any, risk: float, terms: int = 1) -> float:
     """A w with P[|sum of noises| > w] ≤ risk, however small that is."""
     if terms > 1 or risk < SURE:
@@ -57,24 +51,25 @@ def half_width(law: Any, risk: float, terms: int = 1) -> float:
     return float(law.half_width(1 - risk)) if risk < 1 else 0.0
 
 
-@lru_cache(maxsize=64)
-def _tail_of(law: Any, risk: float, terms: tuple[int, ...]) -> WeightedTail | None:
+def alone(law: Any, risk: float) -> tuple[Any, float]:
+    """The law of the only release with a weight and the risk that is left for it, where releases
+    are combined and there is one; else the same."""
     if isinstance(law, CombinedNoise) and sum(weight > 0 for weight in law.weights) == 1:
-        return _tail_of(heaviest(law), law.risk(risk), terms)
-    if isinstance(law, Within):
-        return Certain(law.most, terms)
+        return law.laws[law.weights.index(max(law.weights))], law.risk(risk)
+    return law, risk
+
+
+@lru_cache(maxsize=64)
+def tail_of(law: Any, risk: float, terms: tuple[int, ...]) -> WeightedTail:
+    """The bound for sums of as many noises as ``terms`` says for each weight."""
+    law, risk = alone(law, risk)
     if isinstance(law, DiscreteGaussian) and law.sigma2 >= CONTINUOUS**2:
         return Normal(math.sqrt(law.sigma2), risk, terms)
-    if max(terms) > 1:
-        return None
+    if isinstance(law, Within) or max(terms) > 1:
+        return Apart(tuple(half_width(law, risk / len(terms), n) for n in terms))
     if isinstance(law, DiscreteLaplace) and law.scale >= CONTINUOUS and len(terms) <= FEW:
         return Laplace(float(law.scale), risk)
     return Other(law, risk)
-
-
-def heaviest(law: CombinedNoise) -> Any:
-    """The release with the largest weight."""
-    return law.laws[law.weights.index(max(law.weights))]
 
 
 @dataclass(frozen=True)
@@ -136,18 +131,15 @@ class Normal:
 
 
 @dataclass(frozen=True)
-class Certain:
-    """Noises that certainly lie within ± most."""
+class Apart:
+    """Sums of noises of any law, each of which is bounded by itself."""
 
-    most: int
-    terms: tuple[int, ...]
+    widths: tuple[float, ...]
     pieces = 16
 
     def is_beyond(self, weights: Sequence[Floats], least: Floats) -> Truths:
-        pairs = zip(self.terms, weights, strict=True)
-        found: Truths = (
-            least > sum((n * each for n, each in pairs), np.zeros(())) * self.most * ABOVE
-        )
+        pairs = zip(self.widths, weights, strict=True)
+        found: Truths = least > sum((w * each for w, each in pairs), np.zeros(())) * ABOVE
         return found
 
 

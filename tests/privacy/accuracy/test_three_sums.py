@@ -159,7 +159,6 @@ def test_tails_of_three_noises_are_those_of_their_law(
 ) -> None:
     """By an integral of the characteristic function: no less, and hardly more."""
     tail = weighted_tails.tail_of(LAPLACE, risk, (1, 1, 1))
-    assert tail is not None
     each = [np.full(1, weight) for weight in weights]
     sizes = np.linspace(0, 16, 4001)
     told = np.array([tail.is_beyond(each, np.array([size * T]))[0] for size in sizes])
