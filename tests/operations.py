@@ -735,23 +735,72 @@ RECORDS.append(Operation(
     },
 ))  # fmt: skip
 
+MOMENTS = ("count", "mean", "std")
+EVERY_FIGURE = ("count", "sum", "mean", "var", "std", "sem")
+
+RECORDS.append(Operation(
+    stats.FirstMoments,
+    hostile=within_bounds(stats.FirstMoments),
+    law=DRAWN,
+    undecided=dict.fromkeys(
+        ("first moments", "group first moments", "first moments of True"), BY_ANSWER),
+    often=("first moments", "first moments of True"),
+    asked={
+        "first moments": lambda p: Unreleased(
+            p[["number", "code"]]._from_sums(("count", "sum", "mean"), BOUNDS)),
+        "group first moments": lambda p: Unreleased(
+            p.groupby("code", keys=CODES)["number"]._from_sums(("mean", "count"), BOUNDS)),
+        "first moments of True": lambda p: Unreleased(
+            p["yes"]._from_sums(("count", "sum", "mean"), None)),
+    },
+    together={
+        "count and mean": lambda p: p[["number", "code"]].agg(
+            ["count", "sum", "mean"], bounds=BOUNDS, epsilon=1),
+        "pivot of counts and means": lambda p: p.pivot_table(
+            "number", "code", aggfunc=["count", "mean"], keys={"code": CODES}, bounds=BOUNDS,
+            epsilon=1),
+    },
+    truth={
+        "first moments": lambda d: (
+            numbers(truths.three(d)[["number", "code"]].agg(["count", "sum", "mean"]))),
+        "first moments of True": lambda d: (
+            numbers(d["yes"].astype(float).agg(["count", "sum", "mean"]).to_frame())),
+    },
+    kinds={
+        "agg count and mean": Row(lambda p, c: p["x"].agg(["count", "mean"], **B), NUMBERS,
+            lambda d, c: d["x"].astype(float).agg(["count", "mean"])),
+    },
+    tight={
+        "count beside a mean": Line(
+            lambda p, by: p["x"].agg(["count", "mean"], **t.BOUNDS, **by),
+            t.to(lambda d: d["x"].agg(["count", "mean"])), part="count, mean",
+        ),
+        "groupby: count beside a mean": Line(
+            lambda p, by: t.by_label(p)["x"].agg(["count", "mean"], **t.BOUNDS, **by),
+            t.to(lambda d: d.groupby("label")["x"].agg(["count", "mean"]).stack()),
+            part="count, mean",
+        ),
+    },
+))  # fmt: skip
+
 RECORDS.append(Operation(
     stats.Moments,
     hostile=within_bounds(stats.Moments),
     law=DRAWN,
-    undecided={"group moments": BY_ANSWER, "moments": BY_ANSWER},
-    often=("moments",),
+    undecided=dict.fromkeys(("group moments", "moments", "every figure"), BY_ANSWER),
+    often=("moments", "every figure"),
     asked={
         "group moments": lambda p: Unreleased(
-            p.groupby("code", keys=CODES)[["number", "no"]]._moments(bounds=BOUNDS)),
-        "moments": lambda p: Unreleased(p[["number", "code"]]._moments(bounds=BOUNDS)),
+            p.groupby("code", keys=CODES)[["number", "no"]]._from_sums(MOMENTS, BOUNDS)),
+        "moments": lambda p: Unreleased(p[["number", "code"]]._from_sums(MOMENTS, BOUNDS)),
+        "every figure": lambda p: Unreleased(p["number"]._from_sums(EVERY_FIGURE, BOUNDS)),
     },
     together={
         "describe": lambda p: p[["number", "code"]].describe(bounds=BOUNDS, epsilon=1),
     },
     truth={
-        "moments": lambda d: (
-            numbers(truths.three(d)[["number", "code"]].agg(["count", "mean", "std"]))),
+        "moments": lambda d: numbers(truths.three(d)[["number", "code"]].agg([*MOMENTS])),
+        "every figure": lambda d: numbers(clipped(d["number"]).agg([*EVERY_FIGURE]).to_frame()),
     },
     kinds=of_numbers("describe", is_exact=False),
     tight={

@@ -99,7 +99,7 @@ class PivotMethods(CrosstabMethods[Counted]):
             columns of these rows that have a name, such as ``frame["when"].dt.month``.
         aggfunc : "mean", "sum", "count", "size", "var", "std" or another that groupby answers with
             one number; a list of them; or a dict with one or a list for each column. Several share
-            the loss evenly.
+            the loss evenly; those that `agg` reads from one release are one here, too.
         margins : True adds a row and a column for all keys together. Those of "count" and "size"
             are sums of the noisy counts, as in `crosstab`, and cost nothing. Others can't be
             computed from the cells: half of the loss pays for them.
@@ -140,12 +140,12 @@ class PivotMethods(CrosstabMethods[Counted]):
             Table(self, sides, keys, labels, asked, bounds, margin)
             for asked in _wanted(self, values, sides, aggfunc)
         ]
-        requests = [table.requests() for table in tables]
+        releases = _releases(tables)
         if bounds is not None and all(table.asked.how in COUNTED for table in tables):
             raise QueryError(f"{tables[0].asked.how} takes no bounds=. Leave it out.")
         if len(tables) == 1 and tables[0].is_plain:
-            return requests[0][""]
-        return _bundle(tables, requests)
+            return releases[0].requests[""]
+        return _bundle(tables, releases)
 
 
 class Asked(NamedTuple):
@@ -308,21 +308,49 @@ class Table:
             rows, columns = self.sides
             names = {"margins": True, "margins_name": self.margin}
             return {"": kept.crosstab(rows, columns, keys=self.keys, **names)._request}
-        found = {"": self._cells()}
-        if self.margin is not None:
-            found |= {side: self._of(names) for side, names in self._margins()}
-        return found
+        faces = {"": self._pivot(), **self._margins()}
+        return {part: self._answer(face) for part, face in faces.items()}
 
-    def _cells(self) -> Request:
+    def requests_of(self, hows: Sequence[str]) -> dict[str, Request | None]:
+        """As `requests`, of several statistics of the same sums."""
+        faces = {"": self._by_keys(), **self._margins()}
+        return {part: face._from_sums(hows, self.bounds) for part, face in faces.items()}
+
+    def picked(self, values: Mapping[str, Any], place: int, levels: int) -> dict[str, Any]:
+        """The values of one of several statistics, of the releases of `requests_of`."""
+        faces, how = {"": self._by_keys(), **self._margins()}, self.asked.how
+        found = {
+            part: several.level(faces[part], value, place, levels, how)
+            for part, value in values.items()
+        }
+        rows, columns = self._rows_and_columns
+        cells = {i: found[""].iloc[i :: len(columns)].array for i in range(len(columns))}
+        table = pd.DataFrame(cells, index=rows).set_axis(columns, axis=1)
+        return {**found, "": table}
+
+    @property
+    def _rows_and_columns(self) -> tuple[pd.Index, pd.Index]:
+        """The labels of a table of cells."""
+        _, joined = self.frame._crossed(*self.sides, self.keys)
         value = self.asked.value
-        by = [*self.sides[0], *self.sides[1]]
-        cells, joined = self.frame._crossed(*self.sides, self.keys)
-        grouping = Grouping(by, cells, frozenset(by))
-        if value is None and not all(self.sides):
-            return self._answer(PrivateGroupBy(self.frame, grouping))
         rows = joined[0].index(self.sides[0]) if self.sides[0] else pd.Index([value])
         columns = joined[-1].index(self.sides[1]) if self.sides[1] else None
-        return self._answer(Pivot(self.frame, grouping, value, rows, self.headed(columns)))
+        return rows, self.headed(columns)
+
+    @property
+    def _grouping(self) -> Grouping:
+        by = [*self.sides[0], *self.sides[1]]
+        return Grouping(by, self.frame._crossed(*self.sides, self.keys)[0], frozenset(by))
+
+    def _by_keys(self) -> PrivateGroupBy:
+        return PrivateGroupBy(self.frame, self._grouping, self.asked.value)
+
+    def _pivot(self) -> PrivateGroupBy:
+        """The cells, which are laid out as a table unless they are rows of one column."""
+        value = self.asked.value
+        if value is None and not all(self.sides):
+            return PrivateGroupBy(self.frame, self._grouping)
+        return Pivot(self.frame, self._grouping, value, *self._rows_and_columns)
 
     def headed(self, labels: pd.Index | None) -> pd.Index:
         """The labels of columns below the heads: those of keys, or none."""
@@ -337,20 +365,23 @@ class Table:
         names = [*[None] * len(heads), *([] if labels is None else labels.names)]
         return pd.MultiIndex.from_tuples([(*heads, *label) for label in below], names=names)
 
-    def _margins(self) -> list[tuple[str, list[Any]]]:
-        """The margins that there are, each with the columns whose keys it keeps apart."""
-        both = [("rows", self.sides[0]), ("columns", self.sides[1])] if all(self.sides) else []
-        return [*both, ("all", [])]
+    def _margins(self) -> dict[str, Any]:
+        """What the margins are asked of, which aren't sums of cells: each keeps apart the keys of
+        the rows, of the columns, or of none."""
+        if self.margin is None:
+            return {}
+        both = {"rows": self.sides[0], "columns": self.sides[1]} if all(self.sides) else {}
+        return {side: self._of(names) for side, names in {**both, "all": []}.items()}
 
-    def _of(self, by: list[Any]) -> Request:
-        """A margin, over the rows that lie in cells."""
+    def _of(self, by: list[Any]) -> Any:
+        """The rows that lie in cells, by some of their keys."""
         inside, value = self.frame, self.asked.value
         each = {name: list(dict.fromkeys(labels)) for name, labels in self.labels.items()}
         for name, labels in each.items():
             inside = inside[inside[name].isin(labels)]
         if by:
-            return self._answer(inside.groupby(by, keys={n: each[n] for n in by})[value])
-        return self._answer(inside if value is None else inside[value])
+            return inside.groupby(by, keys={n: each[n] for n in by})[value]
+        return inside if value is None else inside[value]
 
     def _answer(self, of: Any) -> Request:
         return several.request_of(of, self.asked.how, self.bounds)
@@ -386,24 +417,61 @@ def _relabelled(parts: Sequence[Any], axis: Literal[0, 1], labels: pd.Index) -> 
     return joined.set_axis(labels, axis=axis)
 
 
-def _bundle(tables: Sequence[Table], requests: Sequence[Mapping[str, Request]]) -> ReleaseBundle:
-    """Several aggregates, or one with margins, for one loss."""
+@dataclass
+class Releases:
+    """The releases of one table, or of several whose figures follow from the same sums."""
+
+    tables: list[Table]
+    requests: dict[str, Request]
+
+    def values(self, table: Table, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What the answers say of a table."""
+        if len(self.tables) == 1:
+            return values
+        return table.picked(values, self.tables.index(table), len(self.tables))
+
+
+def _releases(tables: Sequence[Table]) -> list[Releases]:
+    """The releases of tables. A count with margins has its own, of which margins are sums."""
+    found: list[Releases] = []
+    for value in dict.fromkeys(table.asked.value for table in tables):
+        of = {table.asked.how: table for table in tables if table.asked.value == value}
+        counted = [how for how, table in of.items() if table.is_counted]
+        for hows in several.in_releases(list(of), *counted):
+            together = [of[how] for how in hows]
+            requests = together[0].requests_of(hows) if len(hows) > 1 else {}
+            kept = {part: each for part, each in requests.items() if each is not None}
+            if len(hows) > 1 and len(kept) == len(requests):
+                found.append(Releases(together, kept))
+            else:
+                found += [Releases([table], table.requests()) for table in together]
+    return found
+
+
+def _bundle(tables: Sequence[Table], releases: Sequence[Releases]) -> ReleaseBundle:
+    """Several aggregates, or one with margins, for one loss, which the tables share evenly."""
     parts: dict[Name, Request] = {}
     shares: dict[Name, Fraction] = {}
     columns: dict[Name, list[Any]] = {}
-    for table, asked in zip(tables, requests, strict=True):
-        value, how = table.asked.value, table.asked.how
-        for part, request in asked.items():
-            name = (value, f"{how} ({part})" if part else how)
-            margins = len(asked) - 1
+    names: list[dict[str, Name]] = []
+    for release in releases:
+        value, margins = release.tables[0].asked.value, len(release.requests) - 1
+        how = ", ".join(table.asked.how for table in release.tables)
+        named = {part: (value, f"{how} ({part})" if part else how) for part in release.requests}
+        for part, name in named.items():
             share = Fraction(1, 2 * (margins if part else 1)) if margins else Fraction(1)
-            parts[name], shares[name] = request, share / len(tables)
+            parts[name] = release.requests[part]
+            shares[name] = share * Fraction(len(release.tables), len(tables))
             columns[name] = [] if part or value is None else [value]
+        names.append(named)
 
     def combined(values: dict[Name, Any]) -> Any:
-        each, found = iter(values.values()), []
-        for table, asked in zip(tables, requests, strict=True):
-            found.append(table.laid_out({part: next(each) for part in asked}))
-        return pd.concat(found, axis=1 if tables[0].sides[0] else 0)
+        found = {}
+        for release, named in zip(releases, names, strict=True):
+            own = {part: values[name] for part, name in named.items()}
+            for table in release.tables:
+                found[table.asked] = table.laid_out(release.values(table, own))
+        each = [found[table.asked] for table in tables]
+        return pd.concat(each, axis=1 if tables[0].sides[0] else 0)
 
     return ReleaseBundle(parts, shares, combined, columns)

@@ -111,7 +111,7 @@ def _fields(value: Any, memo: Memo) -> str:
     """A dataclass by its name and the fields that distinguish it; sorted if their order means
     nothing."""
     kind: Any = type(value)
-    name = canonical_name(kind)
+    name = canonical_name(getattr(kind, "asked_as", kind))
     if (reading := getattr(value, "reading", 1)) > 1:
         name = f"{name}@{reading}"
     if getattr(value, "commutes", False):

@@ -122,8 +122,7 @@ def quantile_verb(shares: Sequence[str]) -> Verb:
     return quantiles(f"quantile {', '.join(shares)}")
 
 
-#: The verbs of the two releases that `describe` is made of.
-DESCRIBED = compound([VERBS["count"], VERBS["mean"], VERBS["std"]])
+#: The verb of the quantiles that `describe` shows.
 USUAL = compound([VERBS["min"], VERBS["quartiles"], VERBS["max"]])
 
 

@@ -36,8 +36,10 @@ if TYPE_CHECKING:
     from .moments.norms import NormedSum as NormedSum
     from .moments.norms import grids_of_norm as grids_of_norm
     from .moments.second_moments import SecondMoments as SecondMoments
+    from .moments.several import FirstMoments as FirstMoments
+    from .moments.several import Moments as Moments
+    from .moments.several import Several as Several
     from .moments.sums import Sum as Sum
-    from .moments.variances import Moments as Moments
     from .moments.variances import Variance as Variance
     from .quantiles import Quantiles as Quantiles
     from .scores import Scores as Scores
@@ -54,14 +56,16 @@ _HOMES = {
     "Distance": "distances",
     "Distinct": "counting.distinct",
     "DistinctValues": "counting.distinct_values",
+    "FirstMoments": "moments.several",
     "Mean": "moments.means",
-    "Moments": "moments.variances",
+    "Moments": "moments.several",
     "NormedSum": "moments.norms",
     "OccurringKeys": "counting.occurring_keys",
     "Proposed": "distances",
     "Quantiles": "quantiles",
     "Scores": "scores",
     "SecondMoments": "moments.second_moments",
+    "Several": "moments.several",
     "SmoothQuantile": "smooth",
     "Sparse": "counting.unknown_keys",
     "Sum": "moments.sums",

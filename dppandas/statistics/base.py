@@ -78,6 +78,9 @@ class Statistic(RecordPart, ABC):
     #: Fields that don't change the integers: queries that differ only in these are equal.
     not_asked: ClassVar[tuple[str, ...]] = ("layout",)
 
+    #: A statistic with the same integers and fields, if queries of both are equal.
+    asked_as: ClassVar[type[Statistic]]
+
     #: How far its numbers may be off.
     error_model: ClassVar[type[ErrorModel]] = ErrorModel
 

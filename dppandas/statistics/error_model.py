@@ -40,8 +40,8 @@ class ErrorModel:
     #: Whether noise is shown in the units of the columns rather than in rows.
     noise_in_columns: ClassVar[bool] = False
 
-    #: The figures of a description, whose numbers come row by row; one without a name elsewhere.
-    figures: ClassVar[tuple[str, ...]] = ("",)
+    #: The figures of each column, whose numbers come row by row; without a name where there is one.
+    figures: tuple[str, ...] = ("",)
 
     def __init__(self, statistic: Any) -> None:
         self.of = statistic
@@ -197,9 +197,13 @@ class ErrorModel:
         if ratios is not None and not self.of.layout.is_mixed:
             each = [f"≈ {self.in_short(ratio / rows)}" for ratio in ratios]
             return f"{by_name(self.asked_columns, each)} {at(rows)}"
-        even = [] if said else self.evenly(rows)
+        return said or self.over_even(law, confidence, rows)
+
+    def over_even(self, law: Any, confidence: float, rows: float) -> str:
+        """The error in words of about this many rows spread evenly; "" where it isn't known."""
+        even = self.evenly(rows)
         if not even or len(even) > CROWD:
-            return said
+            return ""
         errors = self.errors_at(even, law, confidence)
         told = self.in_words(errors) if any(errors) else "± 0"  # less than answers resolve
         return f"{told.replace('±', '≈')} {at(rows)}" if told else ""

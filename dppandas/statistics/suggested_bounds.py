@@ -54,7 +54,7 @@ class BoundsHistogramErrors(ErrorModel):
     of: BoundsHistogram
 
     measured_in: ClassVar = ("column", "share")
-    figures: ClassVar = ("lower", "upper", "clipped")
+    figures = ("lower", "upper", "clipped")
 
     def unit(self, entry: int, schema: Schema) -> str:
         return self.measured_in[entry // 2]

@@ -76,9 +76,10 @@ def test_describe_divides_one_loss_and_costs_no_more_by_group() -> None:
 
 def test_moments_by_group_are_those_of_each_group() -> None:
     p = people().dp
-    by = Unreleased(p.groupby("group", keys=KEYS)[["a", "b"]]._moments(bounds=LIMITS))
+    groups, three = p.groupby("group", keys=KEYS)[["a", "b"]], ("count", "mean", "std")
+    by = Unreleased(groups._from_sums(three, LIMITS))
     parts = (p.query(f"group == '{key}'")[["a", "b"]] for key in KEYS)
-    alone = [Unreleased(part._moments(bounds=LIMITS)) for part in parts]
+    alone = [Unreleased(part._from_sums(three, LIMITS)) for part in parts]
     noisy = np.array([integers(each, p._table.engine) for each in alone])  # a row a group
     sums = noisy.reshape(3, 3, 2).transpose(1, 0, 2).reshape(-1).tolist()
     assert integers(by, p._table.engine) == sums

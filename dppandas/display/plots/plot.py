@@ -21,7 +21,7 @@ from ...release.answers import results
 from ...release.answers.figures import ShownFigures
 from ...release.answers.records import Record
 from ...release.private import Private
-from ...statistics import Moments, Quantiles
+from ...statistics import Quantiles, Several
 from ...statistics.counting.unknown_keys import Sparse
 from ...statistics.suggested_bounds import BoundsHistogram
 from . import heatmaps, quantile_plots
@@ -125,7 +125,7 @@ def _panels(
     table = PlotTable(record, placed(record, shown), confidence)
     if isinstance(statistic, Quantiles):
         return quantile_plots.panels(statistic, table, rows)
-    if isinstance(statistic, Moments):
+    if isinstance(statistic, Several):
         return _by_figure(table, said_of(record, confidence))
     is_one = record._layout.columns is None or table.is_empty
     if not is_one and not isinstance(statistic, Sparse) and heatmaps.is_table(record):

@@ -327,13 +327,17 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
 
     def _variance(self, what: str, ddof: object, bounds: object) -> Any:
         operands, parsed, shape = self._measured(bounds)
-        if what == "var" and shape.rulers:
-            raise QueryError(
-                "the variance of times has no unit. Ask for .std(), which is a duration."
-            )
+        if what == "var":
+            self._refuse_variance_of_times(shape)
         of = self._groups, shape, operands, parsed, checked_ddof(ddof, parsed)
         statistic = statistics.Variance(*of, root=what != "var", of_mean=what == "sem")
         return self._question(statistic, self._asks(what, parsed))
+
+    def _refuse_variance_of_times(self, shape: statistics.Layout) -> None:
+        if shape.rulers:
+            raise QueryError(
+                "the variance of times has no unit. Ask for .std(), which is a duration."
+            )
 
     @typing.overload
     def median(self, *, bounds: object = None, step: object = None) -> Unreleased[Measured]: ...

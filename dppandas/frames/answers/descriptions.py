@@ -9,18 +9,20 @@ from fractions import Fraction
 from typing import Any, Generic, Unpack
 
 from ... import statistics
+from ...columns.ranges import summable
 from ...errors import QueryError, quoted
-from ...ledger.verbs import Verb
+from ...ledger.verbs import Verb, compound
 from ...privacy.accounting.losses import AskOptions
 from ...release.answers.shapes import Counted, Described, Listed, Measured
 from ...release.asking import release_method
 from ...release.blocks.bundle import Name, ReleaseBundle, ShownLabel
 from ...release.request import Request
-from ...release.wording import DESCRIBED, USUAL
+from ...release.wording import USUAL, verb_of
 from ...rows.expressions import Expression
 from ...rows.facts import kinds
 from ...rows.facts.keys import Keys
 from ...rows.plain_values import refuse_private
+from . import several
 from .aggregations import Aggregations
 from .arguments import checked_ddof, quantiles_of, with_levels
 
@@ -139,7 +141,9 @@ class Descriptions(
         quantiles, labels = shares
         is_usual = quantiles[1:-1] == list(QUARTERS)
         said = USUAL if is_usual else Verb(", ".join(labels))
-        moments = self._moments(bounds)
+        moments = self._from_sums(MOMENTS, bounds)
+        if moments is None:
+            raise QueryError("describe needs bounds whose upper end lies above the lower one.")
         found = (
             (MOMENTS, moments),
             (labels, self._quantile(said, quantiles, [*map(float, quantiles)], bounds)),
@@ -165,15 +169,30 @@ class Descriptions(
                     found.update({(column, row): entry for column, entry in entries.items()})
         return found
 
-    def _moments(self, bounds: object) -> Any:
-        """Counts, means and deviations in one release."""
+    def _from_sums(self, figures: Sequence[str], bounds: object) -> Request | None:
+        """Several figures of each column from the sums of one release; None where bounds leave no
+        room, as sums don't tell the number of values then."""
         operands, parsed, shape = self._measured(bounds)
-        freedom = checked_ddof(1, parsed)
+        names, ddof = several.with_ddof(figures)
+        if "sum" in names:
+            summable(parsed, None)
+            if bounds is None and self._hold_truths():
+                names = ["sum of True" if name == "sum" else name for name in names]
+        if "var" in names:
+            self._refuse_variance_of_times(shape)
+        has_spread = any(name in several.SPREADS for name in names)
+        freedom = checked_ddof(ddof, parsed) if has_spread else ddof
         if any(bound.lower == bound.upper for bound in parsed):
-            raise QueryError("describe needs bounds whose upper end lies above the lower one.")
-        layout = with_levels(shape, MOMENTS, self._operands(), self._groups)
-        statistic = statistics.Moments(self._groups, layout, operands, parsed, freedom, root=True)
-        return self._question(statistic, self._asks(DESCRIBED, parsed))
+            return None
+        layout = with_levels(shape, names, self._operands(), self._groups)
+        of, shown = (self._groups, layout, operands, parsed), tuple(names)
+        statistic: statistics.Statistic = (
+            statistics.Moments(*of, freedom, root=True, shown=shown)
+            if has_spread
+            else statistics.FirstMoments(*of, shown=shown)
+        )
+        what = compound([verb_of(name) for name in names])
+        return self._question(statistic, self._asks(what, parsed))
 
     def _is_labelled(self, expression: Expression, is_bounded: bool) -> bool:
         """Whether a column is described by its labels: texts, what has keys among which there is a

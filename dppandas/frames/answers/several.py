@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -19,6 +20,10 @@ from ...statistics.methods import AGG, Offered
 
 #: numpy's variances divide by the number of values; before version 3 pandas put its own in place.
 _OF_NUMPY = ", ddof=0" if int(pd.__version__.partition(".")[0]) >= 3 else ""
+
+#: Figures of a column that sums say together; and those of them that a mean's two sums don't say.
+OF_SUMS = ("count", "sum", "mean", "var", "std", "sem")
+SPREADS = ("var", "std", "sem")
 
 _EXAMPLE = "agg(['count', 'mean']), or agg(late=('delay', 'mean'))"
 
@@ -77,6 +82,55 @@ class Asked:
         return found
 
 
+@dataclass
+class Releases:
+    """The releases that figures are read from, and where each component is in them."""
+
+    face_of: Callable[[Any], Any]  # what a column's statistics are asked of, None for all columns
+    requests: dict[Name, Request] = field(default_factory=dict)
+    _places: dict[Name, tuple[Name, int, int]] = field(default_factory=dict)
+
+    def add(self, column: Any, statistics: Sequence[str], bounds: object, *apart: str) -> None:
+        """The releases of a column's statistics. See `in_releases`."""
+        for group in in_releases(statistics, *apart):
+            face = self.face_of(column)
+            together = face._from_sums(group, bounds) if len(group) > 1 else None
+            if together is not None:
+                self._add(column, group, together)
+                continue
+            for each in group:
+                self._add(column, (each,), request_of(face, each, bounds))
+
+    def _add(self, column: Any, group: tuple[str, ...], request: Request) -> None:
+        name = column, ", ".join(group)
+        self.requests[name] = request
+        places = {(column, each): (name, i, len(group)) for i, each in enumerate(group)}
+        self._places.update(places)
+
+    def shares(self, of_components: Mapping[Name, Fraction]) -> dict[Name, Fraction]:
+        """The share of each release: what its components have together."""
+        found = dict.fromkeys(self.requests, Fraction(0))
+        for component, share in of_components.items():
+            found[self._places[component][0]] += share
+        return found
+
+    def value(self, component: Name, values: Mapping[Name, Any]) -> Any:
+        """What the answers of the releases say of a component."""
+        name, place, levels = self._places[component]
+        if levels == 1:
+            return values[name]
+        return level(self.face_of(component[0]), values[name], place, levels, component[1])
+
+
+def level(face: Any, value: Any, place: int, levels: int, statistic: str) -> Any:
+    """One of the figures of a release, in the type that it has alone."""
+    found = face._level(value, place, levels)
+    if isinstance(found, pd.Series | pd.DataFrame):
+        found = found.infer_objects()  # beside figures of other types they were objects
+        return found.astype("int64") if statistic == "count" else found
+    return int(found) if statistic == "count" else found
+
+
 def single(func: Any, where: Offered = AGG) -> str | None:
     """The statistic, if a call asks for a single one."""
     return statistic_of(func, where)[0] if isinstance(func, str) or callable(func) else None
@@ -84,10 +138,40 @@ def single(func: Any, where: Offered = AGG) -> str | None:
 
 def request_of(face: Any, statistic: str, bounds: object) -> Request:
     """A statistic, asked of a column, a frame or groups by its method."""
-    name, _, ddof = statistic.partition(", ddof=")
+    name, ddof = _split(statistic)
     method = getattr(face, name)
     given: dict[str, Any] = {"bounds": bounds} if "bounds" in parameters(method) else {}
-    return method(**given, **({"ddof": int(ddof)} if ddof else {}))._request  # type: ignore[no-any-return]
+    return method(**given, **({"ddof": ddof} if ddof != 1 else {}))._request  # type: ignore[no-any-return]
+
+
+def in_releases(statistics: Sequence[str], *apart: str) -> list[tuple[str, ...]]:
+    """Statistics of one column, in groups that one release answers at its whole loss: a mean or a
+    sum tells how many values there are, and a spread the mean too. Spreads of one ddof go together.
+
+    apart : those that have a release of their own.
+    """
+    freedom = [_split(each)[1] for each in statistics if _split(each)[0] in SPREADS]
+    beside = [
+        each
+        for each in dict.fromkeys(statistics)
+        if _split(each)[0] in OF_SUMS and each not in apart
+        and (_split(each)[0] not in SPREADS or _split(each)[1] == freedom[0])
+    ]  # fmt: skip
+    if len(beside) < 2:
+        beside = []
+    groups = [tuple(beside) if each in beside else (each,) for each in statistics]
+    return list(dict.fromkeys(groups))
+
+
+def with_ddof(statistics: Sequence[str]) -> tuple[list[str], int]:
+    """The names of statistics, and the ddof of those that have one."""
+    named = [_split(each) for each in statistics]
+    return [name for name, _ in named], next((d for n, d in named if n in SPREADS), 1)
+
+
+def _split(statistic: str) -> tuple[str, int]:
+    name, _, ddof = statistic.partition(", ddof=")
+    return name, int(ddof or 1)
 
 
 def statistic_of(how: Any, where: Offered = AGG) -> tuple[str, str]:

@@ -120,15 +120,22 @@ class Summaries(
             Or give each figure a name of its own, as in ``agg(late=("delay", "mean"))``.
         bounds : as in `mean`, for those that need them.
         shares : how the loss is divided: a dict of shares by statistic, by (column, statistic) or
-            by the names of figures, such as {"mean": 2, "count": 1}. Without it, evenly.
+            by the names of figures, such as {"mean": 2, "median": 1}. Without it, evenly.
 
         The statistics are those that are one number of a column, such as count, mean and median;
-        what refuses another name lists them. Each is a release of its own, with its own entry in
-        the ledger; either all are charged, or none. Rows are counted once, whichever columns "size"
-        is asked for. ``dp.record(result).components`` has their records.
+        what refuses another name lists them. The count, sum, mean, var, std and sem of a column are
+        read from the same sums: they are one release, with all that they have of the loss together.
+        Each other one is a release of its own, with its own entry in the ledger; either all are
+        charged, or none. Rows are counted once, whichever columns "size" is asked for.
+        ``dp.record(result).components`` has their records.
+
+        A count beside a mean shares its noise, so a group is more likely to be kept for a large
+        count if its mean is off, too. The intervals of one release hold simultaneously, and go on
+        to hold for the groups that you keep. A rule that must not depend on the mean's noise asks
+        "size", a release of its own.
 
         *Guarantee*: differential privacy of the unit. The losses add up to exactly epsilon
-        (sequential composition: Dwork and Roth, 2014, Theorem 3.16).
+        (sequential composition: Dwork and Roth, 2014, Theorem 3.16; docs/proofs/means.md).
 
         >>> import pandas as pd
         >>> people = pd.DataFrame({"sex": ["f", "m"] * 5000, "age": [20, 60] * 5000}).dp
@@ -146,21 +153,25 @@ class Summaries(
                     f"shares= divides a loss among several statistics, and {one} is only one. "
                     "Leave shares= out."
                 )
-            return self._aggregated(self, one, bounds)
+            return several.request_of(self, one, bounds)
         asked = self._spread(several.asked(func, named, self._is_single))
         self._can_show(asked.columns(self._is_single))
-        parts = {name: self._component(*name, bounds) for name in asked.components()}
+        releases, by_column = several.Releases(self._face), dict[Any, list[str]]()
+        for column, statistic in asked.components():
+            by_column.setdefault(column, []).append(statistic)
+        for column, each in by_column.items():
+            releases.add(column, each, bounds)
 
         def combined(values: dict[Name, Any]) -> Any:
             found: dict[Name, Any] = {}
             for each in asked.figures:
-                value = values[each.component]
+                value = releases.value(each.component, values)
                 found.update({(c, each.label): v for c, v in self._entries(each, value).items()})
             return self._gathered(found, asked.by_column, asked.by_name)
 
         return ReleaseBundle(
-            parts, shares_of(asked.components(), shares), combined,
-            {name: self._columns_of(*name) for name in parts}, self._by_labels,
+            releases.requests, releases.shares(shares_of(asked.components(), shares)), combined,
+            {name: self._columns_of(*name) for name in releases.requests}, self._by_labels,
         )  # fmt: skip
 
     aggregate = agg
@@ -178,10 +189,9 @@ class Summaries(
         ]
         return replace(asked, figures=figures)
 
-    def _component(self, column: Any, name: str, bounds: object) -> Request:
-        return self._aggregated(
-            self._each if column is None else self._column(column), name, bounds
-        )
+    def _face(self, column: Any) -> Queryable:
+        """What a column's statistics are asked of; None for all columns."""
+        return self._each if column is None else self._column(column)
 
     def _entries(self, figure: several.Figure, value: Any) -> dict[Any, Any]:
         """What a release says of each column."""
@@ -198,9 +208,6 @@ class Summaries(
             return [ROWS]
         each = list(self._each._operands()) if column is None else [column]
         return [(name, of) for of in each] if name in APART else each
-
-    def _aggregated(self, face: Queryable, name: str, bounds: object) -> Request:
-        return several.request_of(face, name, bounds)
 
 
 class Covariances(Summaries[Counted, Measured, Listed, Described, OfRows]):

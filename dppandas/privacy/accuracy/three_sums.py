@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from . import searches
 from .searches import Places
-from .weighted_tails import ABOVE, Floats, Truths, WeightedTail, half_width, tail_of
+from .weighted_tails import ABOVE, Floats, Truths, WeightedTail, bound, half_width, tail_of
 
 Range = tuple[Floats, Floats]
 
@@ -33,20 +33,6 @@ NARROW = 2.0**-12
 ROUNDED = 2.0**-47
 #: By how much a bound on all noises is lowered at a time, and how often.
 SHORTER, TRIED = 0.8, 12
-#: How often an interval for a bound is halved.
-HALVED = 30
-
-
-@lru_cache(maxsize=64)
-def _of_all(law: Any, risk: float) -> float:
-    """A bound on the sum of all three noises."""
-    tail, one = tail_of(law, risk, THREE), np.ones(1)
-    low, high = 0.0, 3 * half_width(law, risk / 3) * ABOVE
-    for _ in range(HALVED):
-        middle = (low + high) / 2
-        is_enough = tail.is_beyond((one, one, one), np.array([middle]))[0]
-        low, high = (low, middle) if is_enough else (middle, high)
-    return high
 
 
 @dataclass(frozen=True)
@@ -87,7 +73,7 @@ class ThreeSums:
 
     def rows(self, risk: float) -> Range:
         """The number of values, at least 0."""
-        wide = _of_all(self.law, risk) + self._off
+        wide = bound(self.law, risk, (1.0, 1.0, 1.0)) + self._off
         low, high = ((self._whole + sign * wide) / self._row for sign in (-1, 1))
         return np.maximum(low, 0.0), np.maximum(high, 0.0)
 

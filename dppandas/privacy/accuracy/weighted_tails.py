@@ -29,6 +29,8 @@ CONTINUOUS = 32
 FEW, APART = 3, 1 + 1e-3
 #: More than what rounding adds to products.
 ABOVE = 1 + 1e-8
+#: How often an interval for a bound is halved.
+HALVED = 30
 #: A risk that isn't subtracted from 1, as rounding would count.
 SURE = 1e-9
 
@@ -49,6 +51,24 @@ def half_width(law: Any, risk: float, terms: int = 1) -> float:
     if terms > 1 or risk < SURE:
         return float(law.half_width_of_sum(risk, terms))
     return float(law.half_width(1 - risk)) if risk < 1 else 0.0
+
+
+@lru_cache(maxsize=256)
+def bound(law: Any, risk: float, weights: tuple[float, ...]) -> float:
+    """A w with P[|Σ aₖ·Zₖ| > w] ≤ risk, for weights that aren't negative."""
+    weights = tuple(filter(None, weights))
+    largest, terms = max(weights, default=0.0), len(weights)
+    if terms < 2:
+        return half_width(law, risk) * largest * ABOVE
+    apart, together = half_width(law, risk / terms) * sum(weights), half_width(law, risk, terms)
+    tail, each = tail_of(law, risk, (1,) * terms), [np.array([weight]) for weight in weights]
+    # no weight is larger than the largest, and tails grow with each
+    low, high = 0.0, min(apart, together * largest) * ABOVE
+    for _ in range(HALVED):
+        middle = (low + high) / 2
+        is_enough = tail.is_beyond(each, np.array([middle]))[0]
+        low, high = (low, middle) if is_enough else (middle, high)
+    return high
 
 
 def alone(law: Any, risk: float) -> tuple[Any, float]:

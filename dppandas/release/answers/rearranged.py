@@ -48,8 +48,11 @@ def recalled(table: Any, match: Callable[[Any, Any], ShownFigures | None]) -> Sh
     if not tells(_flat(table)):
         return None
     each = (match(table, record) for record in list(running._unstackable))
-    found = {_told(shown): shown for shown in reversed([s for s in each if s is not None])}
-    return next(iter(found.values())) if len(found) == 1 else None
+    may_be = [shown for shown in each if shown is not None]
+    if len({_told(shown) for shown in may_be}) <= 1 or len(set(map(_releases, may_be))) == 1:
+        # of answers that read one release, those that hold for most numbers together
+        return max(reversed(may_be), key=_width, default=None)
+    return None
 
 
 def unstack_whole(table: Any) -> str:
@@ -62,14 +65,30 @@ def unstack_whole(table: Any) -> str:
     )
 
 
+def _releases(shown: ShownFigures) -> frozenset[tuple[str, int]]:
+    """The releases of the numbers shown."""
+    return frozenset((each.ledger, each.number) for each in _parts(shown))
+
+
+def _width(shown: ShownFigures) -> float:
+    """How wide the intervals of the numbers shown are together."""
+    figures = shown.figures()
+    pairs = zip(figures.lows, figures.highs, strict=True)
+    return sum(pd.Timedelta(high - low).value if isinstance(high, pd.Timestamp | pd.Timedelta)
+               else high - low for low, high in pairs if low == low)  # fmt: skip
+
+
+def _parts(shown: ShownFigures) -> list[Record]:
+    record = shown.record
+    parts = record.components.values() if isinstance(record, RecordBundle) else [record]
+    return [each for each in parts if shown.of(each).size]
+
+
 def _told(shown: ShownFigures) -> str:
     """What is said of the numbers shown, and of which data: equal for two answers that hold one
     release."""
-    record, figures = shown.record, shown.figures()
-    parts = record.components.values() if isinstance(record, RecordBundle) else [record]
-    asked = {
-        f"{each._query.source.version} {each._query.name}" for each in parts if shown.of(each).size
-    }
+    figures = shown.figures()
+    asked = {f"{each._query.source.version} {each._query.name}" for each in _parts(shown)}
     return repr((sorted(asked), figures.errors, figures.lows, figures.highs, figures.units))
 
 

@@ -115,7 +115,7 @@ class RecordBundle:
 
     def __str__(self) -> str:
         parts = (f"{name}:\n{record}" for name, record in self.components.items())
-        return "\n".join([f"{len(self.components)} releases, {self.loss.in_short}", *parts])
+        return "\n".join([shown.heading(self), *parts])
 
     def __repr__(self) -> str:
         return shown.short(shown.text_of_several(self))

@@ -36,10 +36,16 @@ def short(text: str) -> str:
     )
 
 
+def heading(bundle: Any) -> str:
+    """The first line of the text of several releases."""
+    number = len(bundle.components)
+    return f"{number} release{'s' * (number != 1)}, {bundle.loss.in_short}"
+
+
 def text_of_several(bundle: Any) -> str:
     """What all cost, and a line for each release."""
     each = (f"  {name}: {_told(record)}" for name, record in bundle.components.items())
-    return "\n".join([f"{len(bundle.components)} releases, {bundle.loss.in_short}", *each])
+    return "\n".join([heading(bundle), *each])
 
 
 def in_a_line(record: Any) -> str:

@@ -122,7 +122,10 @@ class ReleaseBundle(Private, Generic[Answer]):
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         titles = zip(_titles(self._requests), self._requests.items(), strict=True)
-        parts = [(title, each.query_at, self._shares[name]) for title, (name, each) in titles]
+        parts = [
+            (_told(title, name, each), each.query_at, self._shares[name])
+            for title, (name, each) in titles
+        ]
         printer.text("\n".join([repr(self), *forecasts(parts)]))
 
 
@@ -134,6 +137,13 @@ def _counted(records: dict[Name, Record]) -> dict[Name, Record]:
             if other == column and beside is not record:
                 found[column, what] = counted(found[column, what], beside)
     return found
+
+
+def _told(title: str, name: Name, request: Request) -> str:
+    """A title before errors in words, which name the figures of a release themselves."""
+    if len(request.statistic.errors.figures) == 1:
+        return title
+    return "" if name[0] is None else f"{name[0]}:"
 
 
 def _titles(names: Collection[Name]) -> list[str]:

@@ -81,7 +81,7 @@ class Mean(Clipped):
     """
 
     methods: ClassVar = (Method("mean", EVERYWHERE, (np.mean, np.nanmean)),)
-    error_model: ClassVar = MeanErrors
+    error_model: ClassVar[type[ByColumnErrors]] = MeanErrors
     parts: ClassVar[int] = 2
 
     @cached_property

@@ -78,10 +78,15 @@ class SumErrors(ByColumnErrors):
     def possible(self, entry: int) -> Interval | None:
         """On one side of 0 if all values are."""
         grid = self.of._grid(entry)
-        return (0, math.inf) if grid.low >= 0 else (-math.inf, 0) if grid.high <= 0 else None
+        return sum_possible(grid.low, grid.high)
 
     def units(self, schema: Schema) -> tuple[str, ...]:
         return ("rows",) if self.of.is_count(schema) else self.measured_in
+
+
+def sum_possible(low: float, high: float) -> Interval | None:
+    """What a sum of numbers between two bounds can be; None if it can be anything."""
+    return (0, math.inf) if low >= 0 else (-math.inf, 0) if high <= 0 else None
 
 
 @dataclass(frozen=True)

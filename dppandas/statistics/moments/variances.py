@@ -1,4 +1,4 @@
-"""Variances, standard deviations and standard errors, and deviations with the mean."""
+"""Variances, standard deviations and standard errors."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from ...rows.values.vectors import Mask
 from ..base import Partial, count_by, sum_by
 from ..layout import Interval, around
 from ..methods import EVERYWHERE, Method
-from .means import _half_up, _mean, means_between
-from .sums import ByColumnErrors, Clipped, T, on_grid
+from .means import _half_up
+from .sums import ByColumnErrors, Clipped, on_grid
 
 
 class VarianceErrors(ByColumnErrors):
@@ -52,12 +52,12 @@ class VarianceErrors(ByColumnErrors):
 
     def _intervals(self, noisy: Sequence[int], law: Any, risk: float) -> list[Interval]:
         """What the sums show with this risk for each number."""
-        found = self._spreads(self.of.three_sums(noisy, law), risk)
-        return around(self.of.estimate(noisy), found)
+        return around(self.of.estimate(noisy), self.spreads(noisy, law, risk))
 
-    def _spreads(self, sums: ThreeSums, risk: float) -> list[Interval]:
-        """In steps of the public grid, rounded outwards."""
-        of = self.of
+    def spreads(self, noisy: Sequence[int], law: Any, risk: float) -> list[Interval]:
+        """`_intervals` before they are widened to hold the answer: on the grid, rounded
+        outwards."""
+        of, sums = self.of, self.of.three_sums(noisy, law)
         low, high = (sums.variances_of_means if of.of_mean else sums.variances)(risk, of.ddof)
         rows = zip(low.tolist(), high.tolist(), itertools.cycle(of._steps), strict=False)
         return [
@@ -96,9 +96,9 @@ class Variance(Clipped):
         Method("std", EVERYWHERE, (np.std, np.nanstd)),
         Method("sem", EVERYWHERE, words=("standard error of the mean of", "standard error")),
     )
-    error_model: ClassVar = VarianceErrors
+    error_model: ClassVar[type[ByColumnErrors]] = VarianceErrors
     parts: ClassVar[int] = 3
-    not_asked: ClassVar = ("layout", "ddof", "root", "of_mean")
+    not_asked: ClassVar[tuple[str, ...]] = ("layout", "ddof", "root", "of_mean")
 
     @property
     def method(self) -> str:
@@ -172,68 +172,6 @@ class Variance(Clipped):
             steps = math.isqrt(above // below) if self.root else _half_even(above, below)
             answers.append(math.ldexp(steps, k))
         return answers
-
-
-class MomentsErrors(VarianceErrors):
-    of: Moments
-    figures: ClassVar = ("count", "mean", "std")
-
-    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
-        return self._intervals(noisy, law, (1 - confidence) / len(noisy))
-
-    def _intervals(self, noisy: Sequence[int], law: Any, risk: float) -> list[Interval]:
-        sums = self.of.three_sums(noisy, law)
-        counts = zip(*(end.tolist() for end in sums.rows(risk)), strict=True)
-        rows = [(float(math.ceil(low)), float(math.floor(high))) for low, high in counts]
-        every = self.of.bounds * (len(rows) // len(self.of.bounds))
-        means = means_between(*sums.means(risk), every)
-        found = self.of._by_cell(rows, means, self._spreads(sums, risk))
-        return around(self.of.estimate(noisy), found)
-
-    def rows_at_most(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float] | None:
-        intervals, columns = self.intervals_at(noisy, law, confidence), len(self.of.operands)
-        return [high for i, (_, high) in enumerate(intervals) if i // columns % 3 == 0]
-
-    def units(self, schema: Schema) -> tuple[str, ...]:
-        return "rows", "column"
-
-    def unit(self, entry: int, schema: Schema) -> str:
-        return "rows" if self.of.says(entry) == "number" else "column"
-
-    def possible(self, entry: int) -> Interval | None:
-        bounds = self.of.bounds[entry % len(self.of.bounds)]
-        return (bounds.lower, bounds.upper) if self.of.says(entry) == "value" else (0, math.inf)
-
-
-@dataclass(frozen=True)
-class Moments(Variance):
-    """For each cell and column, the number of values, their mean and their standard deviation.
-
-    All three follow from the sums of a variance, at no further cost (proof:
-    docs/proofs/variances.md). Each cell has three rows in the answer.
-    """
-
-    error_model: ClassVar = MomentsErrors
-
-    def figures(self) -> tuple[str, ...]:
-        return "count", "mean", "std"
-
-    def estimate(self, noisy: Sequence[int]) -> list[float]:
-        counts, means = [], []
-        for sums, bounds, grid in self._sums(noisy):
-            b0, b1, b2 = (max(value, 0) for value in sums)
-            counts.append(float(max(round(Fraction(sum(sums), grid.high)), 0)))
-            means.append(_mean(2 * b2 + b1, 2 * b0 + b1, bounds))
-        return self._by_cell(counts, means, super().estimate(noisy))
-
-    def says(self, entry: int) -> str:
-        return ("number", "value", "spread")[entry // len(self.operands) % 3]
-
-    def _by_cell(self, *three: Sequence[T]) -> list[T]:
-        """The numbers of the answer in order: cell by cell, one row for each of the three."""
-        columns = len(self.operands)
-        starts = range(0, len(three[0]), columns)
-        return [x for start in starts for each in three for x in each[start : start + columns]]
 
 
 def _half_even(numerator: int, denominator: int) -> int:

@@ -280,14 +280,14 @@ def test_the_repr_of_a_record_is_short_and_print_tells_all() -> None:
 
 def test_the_repr_of_several_records_has_a_line_for_each_of_the_first_ones() -> None:
     people = dp.protect(pd.DataFrame({c: range(99) for c in "ab"}), name="wide")
-    each = ["count", "sum", "mean", "var", "std", "median"]
+    each = ["count", "median", "min", "max", "nunique"]
     record = dp.record(people.agg({"a": each, "b": each}, bounds=(0, 99), epsilon=50))
-    assert len(record.components) == 12
+    assert len(record.components) == 10
     first, *lines, last = repr(record).split("\n")
-    assert first == "12 releases, ε = 50"
+    assert first == "10 releases, ε = 50"
     for line, (name, each) in zip(lines, record.components.items(), strict=False):
         assert line.startswith(f"  {name}: {each.loss.in_short}, ")
-    assert (len(lines), last) == (8, "… and 4 more lines: print this record")
+    assert (len(lines), last) == (8, "… and 2 more lines: print this record")
     assert str(record) == "\n".join(
         [first, *(f"{name}:\n{each}" for name, each in record.components.items())]
     )

@@ -68,8 +68,8 @@ def test_shares_add_up_to_the_whole_exactly(whole: Fraction, weights: list[Fract
 def test_whatever_waits_for_a_loss_is_answered(name: str) -> None:
     operation = {**OPERATIONS, **OF_UNITS}[name]
     p = people(unit="owner", max_rows=1)
-    if name in ("moments", "group moments"):
-        pytest.skip("a part of describe, which nobody calls")
+    if "moments" in name or name == "every figure":
+        pytest.skip("a part of describe or agg, which nobody calls")
     with dp.split(epsilon=1, into=1) as shares:
         answer = operation(p)
     assert not isinstance(answer, dp.types.Unreleased)
@@ -110,7 +110,7 @@ def test_functions_of_the_callers_own_are_answered_too() -> None:
 def test_agg_and_describe_take_one_share() -> None:
     p = people()
     with dp.split(epsilon=1, into=2) as shares:
-        both = p["number"].agg(["count", "mean"], bounds=(0, 9))
+        both = p["number"].agg(["count", "median"], bounds=(0, 9))
         described = p["number"].describe(bounds=(0, 9))
         assert shares.left == 0
     assert sum(losses(), Loss()) == Loss(Epsilon(1))
@@ -272,7 +272,7 @@ def test_agg_asked_afresh_is_drawn_anew() -> None:
     p = people()
     said = {"bounds": (0, 9), "epsilon": 1}
     for _ in range(2):
-        p["number"].agg(["count", "mean"], fresh=True, **said)
+        p["number"].agg(["count", "median"], fresh=True, **said)
     assert [e.status for e in dp.ledger()._entries()] == ["released"] * 4
 
 

@@ -19,7 +19,8 @@ from dppandas.rows.expressions import Column
 from dppandas.rows.facts.bounds import Bounds
 from dppandas.statistics import Cells, Layout
 from dppandas.statistics.moments.means import _half_up
-from dppandas.statistics.moments.variances import Moments, Variance
+from dppandas.statistics.moments.several import Moments
+from dppandas.statistics.moments.variances import Variance
 
 
 def parts(t: int, whole: int) -> tuple[int, int, int]:

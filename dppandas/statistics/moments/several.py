@@ -1,0 +1,298 @@
+"""Several figures of each column from the sums of one release: the number of values, their sum,
+their mean and their spread.
+
+A mean takes two sums and a spread three. The number of values and their sum are sums of these with
+public weights (proof: docs/proofs/means.md, "Count and sum too").
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from ...privacy.accuracy.ratios import shares
+from ...privacy.accuracy.weighted_tails import Floats, bound
+from ...privacy.mechanisms.noise import Within
+from ...rows.facts.bounds import Grid
+from ...rows.facts.kinds import Schema
+from ..layout import Interval, around, errors_in_words
+from .means import Mean, MeanErrors, _mean, means_between
+from .sums import TRUTHS, ByColumnErrors, Clipped, T, sum_possible
+from .variances import Variance
+
+#: Sums with public weights, and those of them that are numbers of rows; and spreads.
+TOTALS, WHOLE = ("count", "sum", "sum of True"), ("count", "sum of True")
+SPREADS = ("var", "std", "sem")
+#: What says the same of the sums as another figure, so that one risk is enough for both.
+ALIKE = {"std": "var"}
+
+
+@dataclass(frozen=True)
+class Total:
+    """A sum of the noisy sums of a column with public weights, over T."""
+
+    weights: tuple[Fraction, ...]
+    row: int  # T
+    grid: Grid  # of its numbers
+
+    def number(self, sums: Sequence[int]) -> float:
+        """The answer."""
+        exact = self._exact(sums)
+        return self.grid.number(exact.numerator, exact.denominator)
+
+    def interval(self, sums: Sequence[int], law: Any, risk: float) -> Interval:
+        """Which exact totals noise may hide, rounded outwards."""
+        largest = max(map(abs, self.weights)) or 1
+        sizes = tuple(float(abs(weight / largest)) for weight in self.weights)
+        wide = Fraction(bound(law, risk, sizes)) * largest / self.row
+        ends = self._exact(sums) - wide, -self._exact(sums) - wide
+        low, high = (self.grid.below(end.numerator, end.denominator) for end in ends)
+        return low, -high
+
+    def _exact(self, sums: Sequence[int]) -> Fraction:
+        return sum(map(Fraction.__mul__, self.weights, map(Fraction, sums)), Fraction()) / self.row
+
+
+class SeveralErrors(ByColumnErrors):
+    of: Several
+
+    def __init__(self, statistic: Several) -> None:
+        super().__init__(statistic)
+        self.figures = statistic.shown
+
+    # units
+
+    def units(self, schema: Schema) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self._unit(name, schema) for name in self.of.shown))
+
+    def unit(self, entry: int, schema: Schema) -> str:
+        return self._unit(self.of.figure(entry), schema)
+
+    def _unit(self, name: str, schema: Schema) -> str:
+        if name in WHOLE:
+            return "rows"
+        if name == "mean":
+            return MeanErrors(self.of).units(schema)[0]
+        return "square" if name == "var" else "column"
+
+    @property
+    def noise_steps(self) -> tuple[float, ...]:
+        """A row adds T in all, and T differs slightly by column."""
+        return (max(1 / (grid.high or 1) for grid in self.of.grids),)
+
+    def possible(self, entry: int) -> Interval | None:
+        bounds, name = self.of.bounds[entry % len(self.of.bounds)], self.of.figure(entry)
+        if name == "sum":
+            return sum_possible(bounds.lower, bounds.upper)
+        if name != "mean":
+            return 0, math.inf
+        return (bounds.lower, bounds.upper) if bounds.lower < bounds.upper else None
+
+    # before the release
+
+    def expected_at(self, law: Any, confidence: float) -> str:
+        """Of totals what it is, of ratios to first order; of deviations only the answer decides."""
+        if self.of.layout.is_mixed or not hasattr(law, "half_width"):
+            return ""
+        risk, columns = self._risk(self.of.size, confidence), range(len(self.of.operands))
+        names, figures = self.asked_columns, self.figures
+        said = [self._before(name, i, law, risk) for i in columns for name in figures]
+        return errors_in_words(names, figures, said)
+
+    def _before(self, name: str, column: int, law: Any, risk: float) -> str:
+        if name in TOTALS:
+            low, high = self.of.total(name, column).interval([0] * self.of.parts, law, risk)
+            return f"± {self.in_short((high - low) / 2)}"
+        model = self.of.model(name)
+        ratios = model.ratios_by_column(self.of.half_width(name, law, risk))
+        return "" if ratios is None else f"≈ {model.in_short(ratios[column])}/n"
+
+    def expected_over(self, law: Any, confidence: float, rows: float) -> str:
+        """That of rows spread evenly."""
+        return self.over_even(law, confidence, rows) or self.expected_at(law, confidence)
+
+    def evenly(self, rows: float) -> list[int]:
+        return self.of.model(self.of.dearest).evenly(rows)  # type: ignore[no-any-return]
+
+    # after the release
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        return self._intervals(noisy, Within(half_width), 1.0)
+
+    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
+        return self._intervals(noisy, law, self._risk(len(noisy), confidence))
+
+    def _risk(self, integers: int, confidence: float) -> float:
+        """That of each number; two that say the same have it together."""
+        statements = len({ALIKE.get(name, name) for name in self.of.shown})
+        return self.of.parts * (1 - confidence) / (integers * statements)
+
+    def _intervals(self, noisy: Sequence[int], law: Any, risk: float) -> list[Interval]:
+        each = [self._of_figure(name, noisy, law, risk) for name in self.of.shown]
+        return around(self.of.estimate(noisy), self.of.by_cell(*each))
+
+    def _of_figure(
+        self, name: str, noisy: Sequence[int], law: Any, risk: float
+    ) -> Sequence[Interval]:
+        """What the sums show with this risk for each number of a figure."""
+        if name in TOTALS:
+            return self._totals(name, noisy, law, risk)
+        if name in SPREADS:
+            return self.of.spread(name).errors.spreads(noisy, law, risk)  # type: ignore[attr-defined, no-any-return]
+        low, high = self.of.means_between(noisy, law, risk)
+        return means_between(low, high, self.of.bounds * (len(low) // len(self.of.bounds)))
+
+    def _totals(self, name: str, noisy: Sequence[int], law: Any, risk: float) -> list[Interval]:
+        found = [
+            self.of.total(name, place).interval(sums, law, risk)
+            for place, sums in enumerate(self.of.sums_of(noisy))
+        ]
+        if name not in WHOLE:
+            return found
+        return [(max(math.ceil(low), 0.0), max(math.floor(high), 0.0)) for low, high in found]
+
+    def rows_at_most(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float] | None:
+        risk = self.of.parts * (1 - confidence) / len(noisy)
+        return [high for _, high in self._totals("count", noisy, law, risk)]
+
+
+class Several(Clipped, registered=False):
+    """Figures of each column, by name. Each cell has a row for each of them in the answer."""
+
+    error_model: ClassVar = SeveralErrors
+    shown: tuple[str, ...]
+    #: The figure before which the error is known in the least detail.
+    dearest: ClassVar[str]
+
+    @abstractmethod
+    def weights(self, lower: Fraction, upper: Fraction) -> tuple[Fraction, ...]:
+        """What each of the sums counts for the sum of the values, for these bounds."""
+
+    @abstractmethod
+    def sides(self, sums: Sequence[int]) -> tuple[int, int]:
+        """The sum of values above their lower bound, and of those below the upper one, in the
+        same steps."""
+
+    @abstractmethod
+    def means_between(self, noisy: Sequence[int], law: Any, risk: float) -> tuple[Floats, Floats]:
+        """Where the means lie between their bounds, at least and at most."""
+
+    def figures(self) -> tuple[str, ...]:
+        return self.shown
+
+    def figure(self, entry: int) -> str:
+        """The figure that a number of the answer is."""
+        return self.shown[entry // len(self.operands) % len(self.shown)]
+
+    def says(self, entry: int) -> str:
+        name = self.figure(entry)
+        return "number" if name in TOTALS else "value" if name == "mean" else "spread"
+
+    def spread(self, name: str) -> Variance:
+        """The statistic of the same sums that is a spread alone."""
+        of = self.cells, self.layout, self.operands, self.bounds, getattr(self, "ddof", 1)
+        return Variance(*of, root=name != "var", of_mean=name == "sem")
+
+    def model(self, name: str) -> Any:
+        """The errors of a mean or a spread alone, before a release."""
+        if name in SPREADS:
+            return self.spread(name).errors
+        return Mean(self.cells, self.layout, self.operands, self.bounds).errors
+
+    def half_width(self, name: str, law: Any, risk: float) -> float:
+        """Of the noise that moves a mean or a spread to first order, at worst."""
+        found: int = self.model(name).half_width(law, 1 - risk * self.size / self.parts)
+        return found
+
+    def total(self, name: str, place: int) -> Total:
+        """A figure that is a total, of the column at a place."""
+        column = place % len(self.operands)
+        bounds, row = self.bounds[column], self.grids[column].high or 1
+        if name == "sum":
+            ends = Fraction(bounds.lower), Fraction(bounds.upper)
+            return Total(self.weights(*ends), row, Grid.centred(bounds))
+        ends = (Fraction(1), Fraction(1)) if name == "count" else (Fraction(), Fraction(1))
+        return Total(self.weights(*ends), row, TRUTHS)
+
+    def sums_of(self, noisy: Sequence[int]) -> list[tuple[int, ...]]:
+        """The sums of each column in each cell."""
+        size = len(noisy) // self.parts
+        return list(zip(*(noisy[i : i + size] for i in range(0, len(noisy), size)), strict=True))
+
+    def estimate(self, noisy: Sequence[int]) -> list[float]:
+        return self.by_cell(*(self._estimates(name, noisy) for name in self.shown))
+
+    def _estimates(self, name: str, noisy: Sequence[int]) -> list[float]:
+        if name in SPREADS:
+            return self.spread(name).estimate(noisy)
+        each = list(enumerate(self.sums_of(noisy)))
+        if name in TOTALS:
+            found = [self.total(name, place).number(sums) for place, sums in each]
+            return [max(value, 0.0) for value in found] if name in WHOLE else found
+        columns = len(self.bounds)
+        sides = [(self.sides([max(x, 0) for x in sums]), place) for place, sums in each]
+        return [_mean(*both, self.bounds[place % columns]) for both, place in sides]
+
+    def by_cell(self, *figures: Sequence[T]) -> list[T]:
+        """The numbers of the answer in order: cell by cell, one row for each figure."""
+        columns = len(self.operands)
+        starts = range(0, len(figures[0]), columns)
+        return [x for start in starts for each in figures for x in each[start : start + columns]]
+
+
+@dataclass(frozen=True)
+class FirstMoments(Several, Mean):
+    """For each cell and column, its number of values, sum and mean, by the sums of a mean.
+
+    Queries are equal to those of the mean alone, whose release it is.
+    """
+
+    shown: tuple[str, ...] = ("count", "mean")
+
+    error_model: ClassVar = SeveralErrors
+    not_asked: ClassVar = ("layout", "shown")
+    asked_as: ClassVar = Mean
+    dearest: ClassVar = "mean"
+
+    def weights(self, lower: Fraction, upper: Fraction) -> tuple[Fraction, ...]:
+        return upper, lower
+
+    def sides(self, sums: Sequence[int]) -> tuple[int, int]:
+        above, below = sums
+        return above, below
+
+    def means_between(self, noisy: Sequence[int], law: Any, risk: float) -> tuple[Floats, Floats]:
+        above, below = zip(*self.sums_of(noisy), strict=True)
+        return shares(above, below, law, risk)
+
+
+@dataclass(frozen=True)
+class Moments(Several, Variance):
+    """For each cell and column, its number of values, sum, mean and spread, by the sums of a
+    variance."""
+
+    shown: tuple[str, ...] = ("count", "mean", "std")
+
+    error_model: ClassVar = SeveralErrors
+    not_asked: ClassVar = (*Variance.not_asked, "shown")
+    dearest: ClassVar = "std"
+
+    def weights(self, lower: Fraction, upper: Fraction) -> tuple[Fraction, ...]:
+        return lower, (lower + upper) / 2, upper
+
+    def half_width(self, name: str, law: Any, risk: float) -> float:
+        # at an end of the bounds the mean moves by one noise and half of another
+        if name == "mean":
+            return bound(law, risk, (1.0, 0.5))
+        return super().half_width(name, law, risk)
+
+    def sides(self, sums: Sequence[int]) -> tuple[int, int]:
+        low, middle, high = sums
+        return 2 * high + middle, 2 * low + middle
+
+    def means_between(self, noisy: Sequence[int], law: Any, risk: float) -> tuple[Floats, Floats]:
+        return self.three_sums(noisy, law).means(risk)
