@@ -751,7 +751,7 @@ RECORDS.append(Operation(
         "group first moments": lambda p: Unreleased(
             p.groupby("code", keys=CODES)["number"]._from_sums(("mean", "count"), BOUNDS)),
         "first moments of True": lambda p: Unreleased(
-            p["yes"]._from_sums(("count", "sum", "mean"), None)),
+            p.assign(high="number > 1")["high"]._from_sums(("count", "sum", "mean"), None)),
     },
     together={
         "count and mean": lambda p: p[["number", "code"]].agg(
@@ -764,7 +764,7 @@ RECORDS.append(Operation(
         "first moments": lambda d: (
             numbers(truths.three(d)[["number", "code"]].agg(["count", "sum", "mean"]))),
         "first moments of True": lambda d: (
-            numbers(d["yes"].astype(float).agg(["count", "sum", "mean"]).to_frame())),
+            numbers((d["number"] > 1).agg(["count", "sum", "mean"]).to_frame())),
     },
     kinds={
         "agg count and mean": Row(lambda p, c: p["x"].agg(["count", "mean"], **B), NUMBERS,

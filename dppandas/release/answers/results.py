@@ -287,8 +287,8 @@ def record(result: Any) -> Any:
     >>> dp.record(x.count(epsilon=1)).mechanism
     'discrete Laplace'
     >>> both = dp.record(x.agg(["count", "mean"], bounds=(0, 5), epsilon=1))
-    >>> list(both.components), both.components["count"].epsilon
-    (['count', 'mean'], 0.5)
+    >>> {name: each.epsilon for name, each in both.components.items()}
+    {'count, mean': 1}
     """
     return shown_in(result).record
 

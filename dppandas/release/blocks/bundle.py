@@ -175,7 +175,7 @@ def shares_of(components: Mapping[Name, Collection[Any]], shares: object) -> dic
     if not isinstance(shares, Mapping):
         raise QueryError(
             f"shares={quoted(shares)} must be a dict of shares by statistic, such as "
-            "{'mean': 2, 'count': 1}, because agg divides epsilon by them."
+            "{'mean': 2, 'median': 1}, because agg divides epsilon by them."
         )
     asked = {each for names in components.values() for each in names}
     for each in shares:

@@ -21,7 +21,7 @@ from ...rows.facts.bounds import Grid
 from ...rows.facts.kinds import Schema
 from ..layout import Interval, around, errors_in_words
 from .means import Mean, MeanErrors, _mean, means_between
-from .sums import TRUTHS, ByColumnErrors, Clipped, T, sum_possible
+from .sums import ByColumnErrors, Clipped, T, sum_possible
 from .variances import Variance
 
 #: Sums with public weights, and those of them that are numbers of rows; and spreads.
@@ -37,21 +37,33 @@ class Total:
 
     weights: tuple[Fraction, ...]
     row: int  # T
-    grid: Grid  # of its numbers
+    grid: Grid | None  # of its numbers; None for numbers of rows
 
     def number(self, sums: Sequence[int]) -> float:
         """The answer."""
         exact = self._exact(sums)
+        if self.grid is None:
+            return float(max(round(exact), 0))
         return self.grid.number(exact.numerator, exact.denominator)
 
     def interval(self, sums: Sequence[int], law: Any, risk: float) -> Interval:
-        """Which exact totals noise may hide, rounded outwards."""
+        """Which totals noise may hide, rounded outwards; the whole ones of numbers of rows."""
+        low, high = self._ends(sums, law, risk)
+        if self.grid is None:
+            return float(max(math.ceil(low), 0)), float(max(math.floor(high), 0))
+        ends = (self.grid.below(end.numerator, end.denominator) for end in (low, -high))
+        return next(ends), -next(ends)
+
+    def half_width(self, law: Any, risk: float) -> float:
+        """The largest error, before the release."""
+        _, wide = self._ends([0] * len(self.weights), law, risk)
+        return float(wide if self.grid is not None else math.floor(wide))
+
+    def _ends(self, sums: Sequence[int], law: Any, risk: float) -> tuple[Fraction, Fraction]:
         largest = max(map(abs, self.weights)) or 1
         sizes = tuple(float(abs(weight / largest)) for weight in self.weights)
         wide = Fraction(bound(law, risk, sizes)) * largest / self.row
-        ends = self._exact(sums) - wide, -self._exact(sums) - wide
-        low, high = (self.grid.below(end.numerator, end.denominator) for end in ends)
-        return low, -high
+        return self._exact(sums) - wide, self._exact(sums) + wide
 
     def _exact(self, sums: Sequence[int]) -> Fraction:
         return sum(map(Fraction.__mul__, self.weights, map(Fraction, sums)), Fraction()) / self.row
@@ -105,10 +117,9 @@ class SeveralErrors(ByColumnErrors):
 
     def _before(self, name: str, column: int, law: Any, risk: float) -> str:
         if name in TOTALS:
-            low, high = self.of.total(name, column).interval([0] * self.of.parts, law, risk)
-            return f"± {self.in_short((high - low) / 2)}"
+            return f"± {self.in_short(self.of.total(name, column).half_width(law, risk))}"
         model = self.of.model(name)
-        ratios = model.ratios_by_column(self.of.half_width(name, law, risk))
+        ratios = model.ratios_by_column(self.of.noise_before(name, law, risk))
         return "" if ratios is None else f"≈ {model.in_short(ratios[column])}/n"
 
     def expected_over(self, law: Any, confidence: float, rows: float) -> str:
@@ -147,13 +158,10 @@ class SeveralErrors(ByColumnErrors):
         return means_between(low, high, self.of.bounds * (len(low) // len(self.of.bounds)))
 
     def _totals(self, name: str, noisy: Sequence[int], law: Any, risk: float) -> list[Interval]:
-        found = [
+        return [
             self.of.total(name, place).interval(sums, law, risk)
             for place, sums in enumerate(self.of.sums_of(noisy))
         ]
-        if name not in WHOLE:
-            return found
-        return [(max(math.ceil(low), 0.0), max(math.floor(high), 0.0)) for low, high in found]
 
     def rows_at_most(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float] | None:
         risk = self.of.parts * (1 - confidence) / len(noisy)
@@ -203,7 +211,7 @@ class Several(Clipped, registered=False):
             return self.spread(name).errors
         return Mean(self.cells, self.layout, self.operands, self.bounds).errors
 
-    def half_width(self, name: str, law: Any, risk: float) -> float:
+    def noise_before(self, name: str, law: Any, risk: float) -> float:
         """Of the noise that moves a mean or a spread to first order, at worst."""
         found: int = self.model(name).half_width(law, 1 - risk * self.size / self.parts)
         return found
@@ -216,7 +224,7 @@ class Several(Clipped, registered=False):
             ends = Fraction(bounds.lower), Fraction(bounds.upper)
             return Total(self.weights(*ends), row, Grid.centred(bounds))
         ends = (Fraction(1), Fraction(1)) if name == "count" else (Fraction(), Fraction(1))
-        return Total(self.weights(*ends), row, TRUTHS)
+        return Total(self.weights(*ends), row, None)
 
     def sums_of(self, noisy: Sequence[int]) -> list[tuple[int, ...]]:
         """The sums of each column in each cell."""
@@ -231,8 +239,7 @@ class Several(Clipped, registered=False):
             return self.spread(name).estimate(noisy)
         each = list(enumerate(self.sums_of(noisy)))
         if name in TOTALS:
-            found = [self.total(name, place).number(sums) for place, sums in each]
-            return [max(value, 0.0) for value in found] if name in WHOLE else found
+            return [self.total(name, place).number(sums) for place, sums in each]
         columns = len(self.bounds)
         sides = [(self.sides([max(x, 0) for x in sums]), place) for place, sums in each]
         return [_mean(*both, self.bounds[place % columns]) for both, place in sides]
@@ -284,11 +291,11 @@ class Moments(Several, Variance):
     def weights(self, lower: Fraction, upper: Fraction) -> tuple[Fraction, ...]:
         return lower, (lower + upper) / 2, upper
 
-    def half_width(self, name: str, law: Any, risk: float) -> float:
+    def noise_before(self, name: str, law: Any, risk: float) -> float:
         # at an end of the bounds the mean moves by one noise and half of another
         if name == "mean":
             return bound(law, risk, (1.0, 0.5))
-        return super().half_width(name, law, risk)
+        return super().noise_before(name, law, risk)
 
     def sides(self, sums: Sequence[int]) -> tuple[int, int]:
         low, middle, high = sums

@@ -464,7 +464,7 @@ def test_a_program_is_one_row_that_opens(tmp_path: Path) -> None:
     p.count(epsilon=1)
     with dp.split(epsilon="0.9", into=3):
         p.query("a > 1").count()
-        p[["a"]].query("a > 2").agg(["count", "mean"])
+        p[["a"]].query("a > 2").agg(["count", "median"])
         p.query("a > 3").count()
     p.count(epsilon=2)
     rows = words.rows(dp.ledger()._charges())
