@@ -23,8 +23,6 @@ from .weighted_tails import ABOVE, Floats, Truths, WeightedTail, half_width, tai
 
 Range = tuple[Floats, Floats]
 
-#: One noise in each sum.
-THREE = 1, 1, 1
 #: The share of the risk for each parameter that a combination depends on beside its own.
 ASIDE = 0.02
 #: How narrow a piece is, as a share of the range, that isn't cut any more.
@@ -38,10 +36,10 @@ HALVED = 30
 
 
 @lru_cache(maxsize=64)
-def _of_all(law: Any, risk: float) -> float:
-    """A bound on the sum of all three noises."""
-    tail, one = tail_of(law, risk, THREE), np.ones(1)
-    low, high = 0.0, 3 * half_width(law, risk / 3) * ABOVE
+def _of_all(law: Any, risk: float, terms: int) -> float:
+    """A bound on the sum of all noises."""
+    tail, one = tail_of(law, risk, (terms,) * 3), np.ones(1)
+    low, high = 0.0, 3 * half_width(law, risk / 3, terms) * ABOVE
     for _ in range(HALVED):
         middle = (low + high) / 2
         is_enough = tail.is_beyond((one, one, one), np.array([middle]))[0]
@@ -56,6 +54,10 @@ class ThreeSums:
     sums: tuple[Sequence[Any], Sequence[Any], Sequence[Any]]
     steps: Sequence[int]
     law: Any
+    terms: int = 1  # the noises in each sum
+
+    def tail(self, risk: float) -> WeightedTail:
+        return tail_of(self.law, risk, (self.terms,) * 3)
 
     @cached_property
     def _each(self) -> tuple[Floats, Floats, Floats]:
@@ -78,7 +80,7 @@ class ThreeSums:
 
     def _reach(self, weights: Sequence[Floats], risk: float) -> Floats:
         """For each set a bound on the combination of noises with weights of at most these sizes."""
-        tail, wide = tail_of(self.law, risk, THREE), half_width(self.law, risk / 3) * ABOVE
+        tail, wide = self.tail(risk), half_width(self.law, risk / 3, self.terms) * ABOVE
         reach = wide * sum(weights[1:], weights[0])
         for _ in range(TRIED):
             is_enough = tail.is_beyond(weights, reach * SHORTER)
@@ -87,14 +89,14 @@ class ThreeSums:
 
     def rows(self, risk: float) -> Range:
         """The number of values, at least 0."""
-        wide = _of_all(self.law, risk) + self._off
+        wide = _of_all(self.law, risk, self.terms) + self._off
         low, high = ((self._whole + sign * wide) / self._row for sign in (-1, 1))
         return np.maximum(low, 0.0), np.maximum(high, 0.0)
 
     def means(self, risk: float) -> Range:
         """p, by Σ (u - p) = 0: with weights -p, ½ - p and 1 - p."""
         _, middle, high = self._each
-        tail, whole, first = tail_of(self.law, risk, THREE), self._whole, middle / 2 + high
+        tail, whole, first = self.tail(risk), self._whole, middle / 2 + high
 
         def excludes(places: Places, low: Floats, high: Floats) -> Truths:
             ends = (first[places, None] - p * whole[places, None] for p in (low, high))
@@ -144,7 +146,7 @@ class Spread:
 
     @cached_property
     def tail(self) -> WeightedTail:
-        return tail_of(self.of.law, self.risk * (1 - 2 * ASIDE), THREE)
+        return self.of.tail(self.risk * (1 - 2 * ASIDE))
 
     @property
     def range(self) -> Range:
