@@ -107,6 +107,12 @@ class CombinedNoise(RecordPart):
         total = sum(self.weights)
         return sum((weight / total) ** 2 * variance(law) for law, weight in pairs)
 
+    @property
+    def parts(self) -> list[tuple[Additive, float]]:
+        """The noises that are combined, with their shares."""
+        total = sum(self.weights)
+        return [(law, w / total) for law, w in zip(self.laws, self.weights, strict=True) if w]
+
     def join(self, noisy: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
         """The weighted means of noisy integers: exact fractions, or the nearest whole numbers."""
         total = sum(self.weights)
@@ -135,8 +141,7 @@ class CombinedNoise(RecordPart):
         Each rounding to a whole number moves the sum by at most a half."""
         if not self.variance:
             return 0
-        risk, total = self.risk(risk), sum(self.weights)
-        parts = [(law, w / total) for law, w in zip(self.laws, self.weights, strict=True) if w]
+        risk, parts = self.risk(risk), self.parts
         widths = [float(e.scale) * w for e, w in parts if isinstance(e, DiscreteLaplace)]
         normal = 10 * math.sqrt(2 * math.log(2 / risk) / self.variance)
         found = chernoff(

@@ -146,7 +146,7 @@ class Points:
         beyond = BEYOND * risk / terms
         reach = math.ceil(half_width(law, beyond, terms)) + 1
         size = 2 * reach + 1
-        one: Floats = _chances(law, np.arange(-reach, reach + 1))
+        one: Floats = chances(law, np.arange(-reach, reach + 1))
         if terms > 1:  # what goes around lies beyond, and only adds to the others
             power = np.fft.rfft(np.fft.ifftshift(one)) ** terms
             one = np.fft.fftshift(np.fft.irfft(power, size)).clip(0.0)
@@ -167,7 +167,7 @@ def _excess(law: Any, terms: int) -> float:
     return terms * (1 / (4 * scale) + 1 / (8 * LATTICE**2)) if scale > LATTICE else 0.0
 
 
-def _chances(law: Any, places: npt.NDArray[np.int64]) -> Floats:
+def chances(law: Any, places: npt.NDArray[np.int64]) -> Floats:
     """No less than the probabilities of whole numbers."""
     if isinstance(law, DiscreteLaplace):
         rate = 1 / float(law.scale)

@@ -23,8 +23,6 @@ from .weighted_tails import ABOVE, Floats, Truths, WeightedTail, bound, half_wid
 
 Range = tuple[Floats, Floats]
 
-#: One noise in each sum.
-THREE = 1, 1, 1
 #: The share of the risk for each parameter that a combination depends on beside its own.
 ASIDE = 0.02
 #: How narrow a piece is, as a share of the range, that isn't cut any more.
@@ -42,6 +40,10 @@ class ThreeSums:
     sums: tuple[Sequence[Any], Sequence[Any], Sequence[Any]]
     steps: Sequence[int]
     law: Any
+    terms: int = 1  # the noises in each sum
+
+    def tail(self, risk: float) -> WeightedTail:
+        return tail_of(self.law, risk, (self.terms,) * 3)
 
     @cached_property
     def _each(self) -> tuple[Floats, Floats, Floats]:
@@ -64,7 +66,7 @@ class ThreeSums:
 
     def _reach(self, weights: Sequence[Floats], risk: float) -> Floats:
         """For each set a bound on the combination of noises with weights of at most these sizes."""
-        tail, wide = tail_of(self.law, risk, THREE), half_width(self.law, risk / 3) * ABOVE
+        tail, wide = self.tail(risk), half_width(self.law, risk / 3, self.terms) * ABOVE
         reach = wide * sum(weights[1:], weights[0])
         for _ in range(TRIED):
             is_enough = tail.is_beyond(weights, reach * SHORTER)
@@ -73,14 +75,14 @@ class ThreeSums:
 
     def rows(self, risk: float) -> Range:
         """The number of values, at least 0."""
-        wide = bound(self.law, risk, (1.0, 1.0, 1.0)) + self._off
+        wide = bound(self.law, risk, (1.0, 1.0, 1.0), self.terms) + self._off
         low, high = ((self._whole + sign * wide) / self._row for sign in (-1, 1))
         return np.maximum(low, 0.0), np.maximum(high, 0.0)
 
     def means(self, risk: float) -> Range:
         """p, by Σ (u - p) = 0: with weights -p, ½ - p and 1 - p."""
         _, middle, high = self._each
-        tail, whole, first = tail_of(self.law, risk, THREE), self._whole, middle / 2 + high
+        tail, whole, first = self.tail(risk), self._whole, middle / 2 + high
 
         def excludes(places: Places, low: Floats, high: Floats) -> Truths:
             ends = (first[places, None] - p * whole[places, None] for p in (low, high))
@@ -130,7 +132,7 @@ class Spread:
 
     @cached_property
     def tail(self) -> WeightedTail:
-        return tail_of(self.of.law, self.risk * (1 - 2 * ASIDE), THREE)
+        return self.of.tail(self.risk * (1 - 2 * ASIDE))
 
     @property
     def range(self) -> Range:

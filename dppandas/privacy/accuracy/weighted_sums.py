@@ -49,8 +49,7 @@ class _NoiseTerms:
     def of(cls, law: Any) -> _NoiseTerms:
         pairs, whole = [(law, 1.0)], False
         if isinstance(law, CombinedNoise):
-            total, whole = sum(law.weights), law.whole
-            pairs = [(e, w / total) for e, w in zip(law.laws, law.weights, strict=True) if w]
+            pairs, whole = law.parts, law.whole
         laplace = [float(e.scale) * w for e, w in pairs if isinstance(e, DiscreteLaplace)]
         normal = [(float(e.sigma2), w) for e, w in pairs if isinstance(e, DiscreteGaussian)]
         normal = [(sigma2, weight) for sigma2, weight in normal if sigma2]

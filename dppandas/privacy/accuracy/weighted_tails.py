@@ -1,7 +1,7 @@
 """Whether weighted sums of a few independent noises are larger than they are with a given risk.
 
 A tail takes the most that each weight can be in size, which makes it no smaller (proof:
-docs/proofs/ratios.md, claims 2 and 3).
+docs/proofs/ratios.md, claims 2 to 4).
 """
 
 from __future__ import annotations
@@ -27,8 +27,15 @@ CONTINUOUS = 32
 #: Of how many noises the tail of a Laplace sum is written as a sum of exponentials, and how far
 #: their scales are moved apart for it: the differences lose at most six of sixteen digits.
 FEW, APART = 3, 1 + 1e-3
-#: More than what rounding adds to products.
-ABOVE = 1 + 1e-8
+#: Where the tail of more noises is summed up: the steps are so short that what they add is small
+#: beside the risk, and there are so many; and how many products are computed at a time.
+STEEP, STEPS, AT_ONCE, FARTHEST = 8.0, 48, 2**18, 1e4
+#: The most that discrete laws may be larger than continuous ones, as a logarithm.
+MOST_EXCESS = 0.25
+#: More than what rounding adds to products, and to sums of that many.
+ABOVE, ADDED = 1 + 1e-8, 1e-10
+#: Which shares of a bound are tried, from the least, and how often.
+SHORTER, TRIED = (0.7, 1.0, 8), 2
 #: How often an interval for a bound is halved.
 HALVED = 30
 #: A risk that isn't subtracted from 1, as rounding would count.
@@ -54,16 +61,17 @@ def half_width(law: Any, risk: float, terms: int = 1) -> float:
 
 
 @lru_cache(maxsize=256)
-def bound(law: Any, risk: float, weights: tuple[float, ...]) -> float:
-    """A w with P[|Σ aₖ·Zₖ| > w] ≤ risk, for weights that aren't negative."""
+def bound(law: Any, risk: float, weights: tuple[float, ...], terms: int = 1) -> float:
+    """A w with P[|Σ aₖ·Zₖ| > w] ≤ risk, for weights that aren't negative and sums Zₖ of so many
+    noises each."""
     weights = tuple(filter(None, weights))
-    largest, terms = max(weights, default=0.0), len(weights)
-    if terms < 2:
-        return half_width(law, risk) * largest * ABOVE
-    apart, together = half_width(law, risk / terms) * sum(weights), half_width(law, risk, terms)
-    tail, each = tail_of(law, risk, (1,) * terms), [np.array([weight]) for weight in weights]
-    # no weight is larger than the largest, and tails grow with each
-    low, high = 0.0, min(apart, together * largest) * ABOVE
+    count = len(weights)
+    if count < 2:
+        return half_width(law, risk, terms) * sum(weights) * ABOVE
+    low, high = 0.0, half_width(law, risk / count, terms) * sum(weights) * ABOVE
+    if min(weights) == max(weights):
+        high = min(high, half_width(law, risk, count * terms) * weights[0] * ABOVE)
+    tail, each = tail_of(law, risk, (terms,) * count), [np.array([weight]) for weight in weights]
     for _ in range(HALVED):
         middle = (low + high) / 2
         is_enough = tail.is_beyond(each, np.array([middle]))[0]
@@ -85,11 +93,31 @@ def tail_of(law: Any, risk: float, terms: tuple[int, ...]) -> WeightedTail:
     law, risk = alone(law, risk)
     if isinstance(law, DiscreteGaussian) and law.sigma2 >= CONTINUOUS**2:
         return Normal(math.sqrt(law.sigma2), risk, terms)
-    if isinstance(law, Within) or max(terms) > 1:
-        return Apart(tuple(half_width(law, risk / len(terms), n) for n in terms))
-    if isinstance(law, DiscreteLaplace) and law.scale >= CONTINUOUS and len(terms) <= FEW:
+    is_one = isinstance(law, DiscreteLaplace) and law.scale >= CONTINUOUS
+    if is_one and max(terms) == 1 and len(terms) <= FEW:
         return Laplace(float(law.scale), risk)
-    return Other(law, risk)
+    summed = Summed.of(law, risk, terms)
+    if summed is not None:
+        return summed
+    if not isinstance(law, Within) and min(terms) == max(terms) and (risk >= SURE or terms[0] == 1):
+        return Other(law, risk, terms[0])
+    return Apart(tuple(half_width(law, risk / len(terms), n) for n in terms))
+
+
+def reach(tail: WeightedTail, weights: Sequence[Floats], wide: Floats) -> Floats:
+    """For each set of weights a bound on |Σ aₖ·Zₖ|, no larger than one that is known."""
+    if isinstance(tail, Apart | Other):  # which know no better
+        return wide
+    found, steps = wide, np.linspace(*SHORTER)
+    sizes = [each[..., None] for each in weights]
+    for _ in range(TRIED):
+        least = found[..., None] * steps
+        is_enough = tail.is_beyond(sizes, least)
+        place = np.where(is_enough.any(axis=-1), is_enough.argmax(axis=-1), -1)
+        shorter = np.take_along_axis(least, place[..., None], axis=-1)[..., 0]
+        found = np.where(place < 0, found, shorter)
+        steps = 1 - (1 - steps) / len(steps)
+    return found
 
 
 @dataclass(frozen=True)
@@ -131,6 +159,97 @@ def _ordered(weights: Sequence[Floats]) -> list[Floats]:
 
 
 @dataclass(frozen=True)
+class Summed:
+    """More discrete noises, Laplace or combined, by the tail of continuous ones: an integral of
+    their moments along a line of the complex plane, as a sum that is no smaller (Poisson's
+    summation formula; proof: docs/proofs/ratios.md, claim 4)."""
+
+    scales: tuple[float, ...]  # of the Laplace noises that are combined
+    variance: float  # of the Gaussian ones
+    moved: float  # by how much discrete noises are off
+    excess: float  # the logarithm of how much more probable they may be
+    risk: float
+    terms: tuple[int, ...]
+    pieces = 16
+
+    @classmethod
+    def of(cls, law: Any, risk: float, terms: tuple[int, ...]) -> Summed | None:
+        """None where noise is too small to be continuous, or the risk for rounding."""
+        if isinstance(law, CombinedNoise):
+            parts, moved, risk = law.parts, 0.5 + law.whole / 2, law.risk(risk)
+        else:
+            parts, moved = [(law, 1.0)], 0.5
+        laplace = [(float(e.scale), w) for e, w in parts if isinstance(e, DiscreteLaplace)]
+        normal = [(float(e.sigma2), w) for e, w in parts if isinstance(e, DiscreteGaussian)]
+        scales, sigmas = [b for b, _ in laplace], [math.sqrt(sigma2) for sigma2, _ in normal]
+        if not scales or min(scales + sigmas) < CONTINUOUS or risk < SURE:
+            return None
+        excess = sum(1 / (4 * b) for b in scales) + sum(1 / (24 * s * s) for s in sigmas)
+        variance = sum(sigma2 * w * w for sigma2, w in normal)
+        found = cls(tuple(b * w for b, w in laplace), variance, moved, excess, risk, terms)
+        return found if sum(terms) * excess <= MOST_EXCESS else None
+
+    def is_beyond(self, weights: Sequence[Floats], least: Floats) -> Truths:
+        whole = sum((n * each for n, each in zip(self.terms, weights, strict=True)), np.zeros(()))
+        largest, scale = np.maximum(np.maximum.reduce(weights), 1e-100), max(self.scales)
+        # in units of the widest noise; the last axis may have several values for the same weights
+        x = np.clip((least - self.moved * whole) / largest / scale, 0.0, FARTHEST)
+        squares = np.stack([np.square(each / largest) for each in weights])
+        values = x.shape[-1] if squares.shape[-1] == 1 else 1
+        rows = x.reshape(-1, values)
+        shape = (*x.shape[:-1], 1) if values > 1 else x.shape
+        of = np.broadcast_to(squares, (len(squares), *shape)).reshape(len(squares), -1)
+        size = max(1, AT_ONCE // max(STEPS, values))
+        blocks = [slice(first, first + size) for first in range(0, len(rows), size)]
+        tails = [self._tails(rows[each], of[:, each]) for each in blocks]
+        excess = math.exp(sum(self.terms) * self.excess)
+        found = np.concatenate([*tails, np.zeros((0, values))]).reshape(x.shape)
+        is_beyond: Truths = (2 * found * excess * ABOVE <= self.risk) & (least > 0)
+        return is_beyond
+
+    def _tails(self, x: Floats, squares: Floats) -> Floats:
+        """No less than the probability that Σ αₖ·Zₖ is above each x of a row, for continuous Zₖ in
+        units of the largest scale, and the α² of the row."""
+        unit = max(self.scales) ** 2
+        rates = [(n, each * b * b / unit) for n, each in zip(self.terms, squares, strict=True)
+                 for b in self.scales]  # fmt: skip
+        normal = np.dot(self.terms, squares) * self.variance / unit
+        variances = normal + 2 * sum((n * rate for n, rate in rates), np.zeros(()))
+        target = math.log(2 / self.risk)
+        of_normal = np.sqrt(2 * target / np.maximum(variances, 1e-9))
+        tilt = np.minimum(of_normal / (1 + of_normal), 0.5)
+        step = 2 * math.pi * tilt / (target + STEEP)
+        places = tilt[:, None] + 1j * step[:, None] * np.arange(STEPS)
+        sizes, z = np.ones(places.shape, dtype=np.complex128), np.square(places)
+        for n, rate in rates:
+            factor = 1 - rate[:, None] * z
+            sizes *= factor if n == 1 else factor**n
+        with np.errstate(under="ignore"):
+            waves = 1 / (sizes * places)
+            if self.variance:
+                waves *= np.exp(normal[:, None] / 2 * z)
+            damped = np.exp(-x * tilt[:, None]) / math.pi
+        beyond = np.abs(waves[:, -1] * places[:, -1]) / _power(tilt, step * (STEPS - 1), rates)
+        added = beyond + (ADDED * np.abs(waves[:, 0]) - waves[:, 0].real / 2) * step
+        turn, total = np.exp(-1j * step[:, None] * x), np.zeros(x.shape, dtype=np.complex128)
+        for wave in waves.T[::-1]:  # the sum of waves times powers of the turn
+            total *= turn
+            total += wave[:, None]
+        found: Floats = damped * (total.real * step[:, None] + added[:, None])
+        return found
+
+
+def _power(tilt: Floats, last: Floats, rates: Sequence[tuple[int, Floats]]) -> Floats:
+    """The power of its distance at which the size of moments falls from the last step on."""
+    found = np.full(last.shape, 1e-9)
+    for n, rate in rates:
+        size, at = np.sqrt(rate), rate * last * last
+        for sign in (-1, 1):
+            found += n * at / ((1 + sign * size * tilt) ** 2 + at)
+    return found
+
+
+@dataclass(frozen=True)
 class Normal:
     """Discrete Gaussian noises, by the tail of the normal law."""
 
@@ -169,6 +288,7 @@ class Other:
 
     law: Any
     risk: float
+    terms: int = 1
     pieces = 16
 
     def is_beyond(self, weights: Sequence[Floats], least: Floats) -> Truths:
@@ -176,6 +296,6 @@ class Other:
 
         corners = np.stack(np.broadcast_arrays(*weights, least)[:-1], axis=-1)
         flat = corners.reshape(-1, 1, corners.shape[-1])
-        wide = half_widths_of_weighted(self.law, flat, 1, self.risk)
+        wide = half_widths_of_weighted(self.law, flat, self.terms, self.risk)
         found: Truths = least > wide.reshape(least.shape)
         return found

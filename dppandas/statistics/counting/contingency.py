@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...privacy.accuracy.margins import half_widths
 from ...privacy.accuracy.ratios import Terms
 from ...privacy.mechanisms.noise import Within
 from ...rows.facts.kinds import Schema
@@ -55,17 +56,18 @@ class ContingencyErrors(CountErrors):
         return self.of._visible(self.of._table([1] * len(self.of.cells)))
 
     def _wide(self, law: Any, confidence: float) -> list[int]:
-        """Half-widths that hold for all counts together: half of the risk goes to the cells."""
+        """Half-widths that hold for all counts together."""
         if not self.of.margins:
             return [law.half_width(confidence, self.of.size)] * self.of.size
-        risk = (1 - confidence) / 2
-        width = law.half_width(1 - risk, self.of.size)
-        each = risk / (len(self.of.cells) // self.of.width + self.of.width + 1)
-        narrow = getattr(law, "half_width_of_sum", None)
-        known = {terms: terms * width for terms in self._terms()}
-        if narrow is not None:
-            known = {n: w if n == 1 else min(w, narrow(each, n)) for n, w in known.items()}
-        return [known[terms] for terms in self._terms()]
+        columns = self.of.width
+        rows = len(self.of.cells) // columns
+        if not hasattr(law, "half_width_of_sum"):
+            one = law.half_width(confidence, self.of.size)
+            return [terms * one for terms in self._terms()]
+        wide = half_widths(law, rows, columns, confidence)
+        every_row = [[wide.cell] * columns + [wide.row]] * rows
+        table = [*every_row, [wide.column] * columns + [wide.all]]
+        return self.of._visible(np.array(table, dtype=object))
 
     def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
         if self.of.share:

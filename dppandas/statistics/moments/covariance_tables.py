@@ -84,8 +84,8 @@ class CovarianceTableErrors(ErrorModel):
         found = {}
         for cell, ends in zip(different, shares, strict=True):
             low, high = (
-                self.of._shown([int(k) for k in np.rint(end / float(STEP)).tolist()])
-                for end in ends[at].T
+                self.of._shown([int(k) for k in outwards(end / float(STEP)).tolist()])
+                for outwards, end in zip((np.floor, np.ceil), ends[at].T, strict=True)
             )
             triples = zip(self.of._estimate(cell), low, high, strict=True)
             found[cell] = [(min(a, value), max(b, value)) for value, a, b in triples]

@@ -24,7 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...privacy.accuracy.three_sums import ThreeSums
 from ...privacy.accuracy.weighted_sums import half_widths_of_weighted
+from ...privacy.accuracy.weighted_tails import reach, tail_of
 
 Floats = npt.NDArray[np.float64]
 #: The lower ends and the upper ends.
@@ -32,15 +34,16 @@ Range = tuple[Floats, Floats]
 #: The coefficients of 1, u, v, u², uv and v² in each function that is summed, in quarters.
 Design = tuple[tuple[int, ...], ...]
 ONE, U, V, UU, UV, VV = range(6)
+#: That of the masses of one column at 0, ½ and 1.
+MASSES: Design = ((4, 0, 0, 0, 0, 0), (4, 2, 0, 0, 0, 0), (4, 4, 0, 4, 0, 0))
 
 #: Intervals are wider by this, as rounding moves a row's numbers by at most 2^-24. The last factor
 #: is for the rounding of floats.
 SLACK = 2.0**-22 * (1 + 2.0**-20)
-#: The share of the risk for the parameters on which the weights depend.
-ASIDE = 0.2
-#: The most such parameters: two means, the sum and the difference of their errors, and two
-#: variances or the number of rows.
-PARAMETERS = 6
+#: A variance of three masses, by this for each integer in a mass.
+SLACK_OF_MASS = 2.0**-26
+#: The share of the risk for each parameter on which the weights depend.
+ASIDE = 0.02
 #: How often the weights are computed again from a narrowed interval, and how much narrower it must
 #: have become for that.
 ROUNDS, NARROWER = 8, 0.9
@@ -154,6 +157,8 @@ class Region:
         one = self.sums.pairs[0]
         flat = corners.reshape(-1, *corners.shape[-2:])
         found = half_widths_of_weighted(self.law, flat, one.terms, self.risk)
+        tail = tail_of(self.law, self.risk, (one.terms,) * flat.shape[2])
+        found = reach(tail, [*np.abs(flat).max(axis=1).T], found)
         return found.reshape(corners.shape[:-2]) / one.share
 
     def least_rows(self) -> Floats:
@@ -215,25 +220,31 @@ class Region:
         noise with the weights a - θb of a part. Nothing is ``known`` of some pairs, or if there
         aren't enough rows. Pairs drop out once their ranges hardly narrow any more."""
         low, high = (end.copy() for end in found)
-        divisor = divisor or _range(1.0, 1.0, len(low))
+        divisor, hidden = divisor or _range(1.0, 1.0, len(low)), np.zeros(len(low))
         left = np.flatnonzero((self.sums.rows - ddof > 0) & known)
         for _ in range(ROUNDS):
             if not len(left):
                 break
             before = low[left], high[left]
-            low[left], high[left] = after = self._narrowed(
+            *after, hidden[left] = self._narrowed(
                 before, centre[left], self.sums.rows[left], ddof,
                 Parts((parts.off[0][left], parts.off[1][left]), parts.a[left], parts.b[left]),
                 (divisor[0][left], divisor[1][left]),
             )  # fmt: skip
+            low[left], high[left] = after
             left = left[after[1] - after[0] <= NARROWER * (before[1] - before[0])]
-        return low, high
+        # where all are excluded, an interval of no width would claim what nothing supports
+        is_none = low == high
+        return (
+            np.where(is_none, np.maximum(low - hidden, found[0]), low),
+            np.where(is_none, np.minimum(high + hidden, found[1]), high),
+        )
 
     def _narrowed(
         self, found: Range, centre: Floats, rows: Floats, ddof: int, parts: Parts, divisor: Range
-    ) -> Range:
-        """One step of `_solved`. Each side of a middle has its own bound, by the weights of the θ
-        there."""
+    ) -> tuple[Floats, Floats, Floats]:
+        """One step of `_solved`, and what noise may hide. Each side of a middle has its own bound,
+        by the weights of the θ there."""
         free = rows - ddof
         middle = np.minimum(np.maximum(centre * rows / free / divisor[0], found[0]), found[1])
         at = np.stack([np.stack([middle, end], axis=1) for end in found], axis=1)
@@ -242,6 +253,7 @@ class Region:
         )
         pairs, _, number, _, corners, sums = weights.shape
         noise = self.noise(weights.reshape(pairs, 2, number, 2 * corners, sums))
+        hidden = noise.max(axis=(1, 2)) / free / divisor[0]
         noise[:, 0] *= -1
         off = np.stack(parts.off, axis=1)
         ends = (centre[:, None, None] + off) * rows[:, None, None] + noise
@@ -250,7 +262,7 @@ class Region:
         by = np.where(is_last, *(end[:, None, None] for end in divisor[::-1]))
         ends = ends / free[:, None, None] / by
         low = np.minimum(middle, ends[:, 0].min(axis=1))
-        return _within((low, np.maximum(middle, ends[:, 1].max(axis=1))), found)
+        return *_within((low, np.maximum(middle, ends[:, 1].max(axis=1))), found), hidden
 
     def correlation(self, p: Range, q: Range, off: Range, spreads: tuple[Range, Range]) -> Range:
         """The range of a correlation r, by Σ (u-p)(v-q) - r(κ(u-p)² + (v-q)²/κ)/2 = 0, with
@@ -319,13 +331,13 @@ class Seen:
     law: Any
     risk: float
 
-    @property
-    def main(self) -> Region:
-        return Region(self.sums, self.law, self.risk * (1 - ASIDE))
+    def main(self, parameters: int) -> Region:
+        """What is left of the risk where so many parameters are put aside."""
+        return Region(self.sums, self.law, self.risk * (1 - ASIDE * parameters))
 
     @property
     def aside(self) -> Region:
-        return Region(self.sums, self.law, self.risk * ASIDE / PARAMETERS)
+        return Region(self.sums, self.law, self.risk * ASIDE)
 
     def most(self, ddof: int) -> Floats:
         """The largest possible variance over n - ddof, where n is more than ddof."""
@@ -348,19 +360,29 @@ class Seen:
         rows."""
         most = self.most(ddof)
         p, q = (s.mean for s in sides) if sides else (self.aside.mean(U), self.aside.mean(V))
-        found = self.main.covariance(p, q, self.errors(p, q), ddof, most)
+        found = self.main(5).covariance(p, q, self.errors(p, q), ddof, most)
         return _within(_wider(found, SLACK * (ddof + 1)), (-most, most))
 
     def variance(self, ddof: int) -> Range:
         """The range of the variance of u over n - ddof."""
+        if self.sums.pairs[0].design == MASSES:
+            return self._variance_of_masses(ddof)
         most = self.most(ddof)
-        found = self.main.variance(U, self.aside.mean(U), ddof, most)
+        found = self.main(2).variance(U, self.aside.mean(U), ddof, most)
         return _within(_wider(found, SLACK * (ddof + 1)), (np.zeros_like(most), most))
+
+    def _variance_of_masses(self, ddof: int) -> Range:
+        """As for any variance of three sums."""
+        pairs, (one, *_) = self.sums.pairs, self.sums.pairs
+        low, middle, high = zip(*(each.found for each in pairs), strict=True)
+        sums = ThreeSums((low, middle, high), [one.share] * len(pairs), self.law, one.terms)
+        found = _wider(sums.variances(self.risk, ddof), SLACK_OF_MASS * one.terms * (ddof + 1))
+        return _within(found, _range(0.0, 0.25 * (ddof + 1), len(pairs)))
 
     def correlation(self, sides: Sequence[Side] = ()) -> Range:
         """The range of the correlation of u and v; ``sides`` are known from the same rows."""
         (p, s), (q, t) = sides or (self.side(U), self.side(V))
-        found = self.main.correlation(p, q, self.errors(p, q), (s, t))
+        found = self.main(6).correlation(p, q, self.errors(p, q), (s, t))
         return _within(found, _range(-1.0, 1.0, len(found[0])))
 
 

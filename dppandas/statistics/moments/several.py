@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from ...privacy.accuracy.margins import sum_width
 from ...privacy.accuracy.ratios import shares
 from ...privacy.accuracy.weighted_tails import Floats, bound
 from ...privacy.mechanisms.noise import Within
@@ -62,7 +63,10 @@ class Total:
     def _ends(self, sums: Sequence[int], law: Any, risk: float) -> tuple[Fraction, Fraction]:
         largest = max(map(abs, self.weights)) or 1
         sizes = tuple(float(abs(weight / largest)) for weight in self.weights)
-        wide = Fraction(bound(law, risk, sizes)) * largest / self.row
+        noise = bound(law, risk, sizes)
+        if len({*sizes}) == 1:  # whose law is known exactly where noise is small
+            noise = min(noise, sizes[0] * sum_width(law, risk, len(sizes)))
+        wide = Fraction(noise) * largest / self.row
         return self._exact(sums) - wide, self._exact(sums) + wide
 
     def _exact(self, sums: Sequence[int]) -> Fraction:

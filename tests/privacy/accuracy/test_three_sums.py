@@ -173,3 +173,57 @@ def test_tails_of_three_noises_are_those_of_their_law(
 
     assert beyond(sizes[first]) <= risk * (1 + 1e-3)
     assert beyond(0.98 * sizes[first] - 0.01) > risk
+
+
+BOTH = CombinedNoise.of([LAPLACE, GAUSSIAN, DiscreteLaplace(Fraction(3 * T))], True, 1)
+
+
+@pytest.mark.parametrize("law", [LAPLACE, BOTH], ids=["Laplace", "combined"])
+@pytest.mark.parametrize(("weights", "terms"), [
+    ((0.25, 0.25, 0.25, 0.25), (1, 1, 1, 1)), ((1.0, 0.5, 0.2, 0.1, 0.0), (1, 1, 1, 1, 1)),
+    ((0.2,) * 9, (16,) * 9), ((1.0, 0.3), (2, 5)), (tuple(range(1, 10)), (1,) * 9),
+])  # fmt: skip
+@pytest.mark.parametrize("risk", [0.3, 0.05, 1e-4, 1e-6])
+def test_tails_of_many_noises_are_those_of_their_law(
+    law: Any, weights: tuple[float, ...], terms: tuple[int, ...], risk: float
+) -> None:
+    """By an integral of the characteristic function: no less, and hardly more."""
+    tail = weighted_tails.tail_of(law, risk, terms)
+    assert isinstance(tail, weighted_tails.Summed)
+    parts = law.parts if isinstance(law, CombinedNoise) else [(law, 1.0)]
+    t = (np.arange(400_000) + 0.5) * 0.01 / max(weights)
+    log = np.zeros(len(t))
+    for n, weight in zip(terms, weights, strict=True):
+        for each, share in parts:
+            square = (weight * share * t) ** 2
+            if isinstance(each, DiscreteGaussian):
+                log -= n * square * float(each.sigma2) / T**2 / 2
+            else:
+                log -= n * np.log1p(square * (float(each.scale) / T) ** 2)
+    law_of_sum = np.exp(log)
+
+    def beyond(x: float) -> float:
+        return 1 - 2 / math.pi * float(np.sum(np.sin(t * x) / t * law_of_sum)) * (t[1] - t[0])
+
+    low, high = 0.0, 100.0 * sum(weights)
+    while high - low > 1e-6 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if beyond(middle) > risk else (low, middle)
+    each = [np.full((1, 1), weight) for weight in weights]
+    sizes = high * np.linspace(0.9, 1.1, 81)
+    told = tail.is_beyond(each, sizes[None] * T)[0]
+    assert not told[sizes < high * (1 - 2e-4)].any()
+    assert told[sizes > high * 1.006].all()
+    reached = weighted_tails.reach(tail, [np.full(1, weight) for weight in weights], sizes[-1:] * T)
+    assert high * (1 - 2e-4) < reached[0] / T < high * 1.02
+
+
+@pytest.mark.statistical
+def test_sums_of_several_noises_hold_as_sums_of_one() -> None:
+    """Of 4,000 draws each of three intervals holds in no fewer than 3,733 (false alarms: 1e-6)."""
+    x = SHAPES["skewed"](500)
+    drawn = np.array(masses(x))[:, None] + sum(noises(LAPLACE, 4000) for _ in range(4))
+    sums = ThreeSums(tuple(drawn), [T] * 4000, LAPLACE, terms=4)
+    found = sums.rows(0.05), sums.means(0.05), sums.variances(0.05, 1)
+    for ends, true in zip(found, (500, x.mean(), x.var(ddof=1)), strict=True):
+        assert 3733 <= inside(ends, true).sum() < 3950

@@ -24,10 +24,10 @@ from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from dppandas.release.answers import results
 from dppandas.rows.expressions import Column
 from dppandas.rows.facts.bounds import Bounds
-from dppandas.statistics import Cells, Covariance, Layout, SecondMoments
+from dppandas.statistics import Cells, Covariance, Layout, SecondMoments, Variance
 from dppandas.statistics.moments import fieller
 from dppandas.statistics.moments.covariance import _design, _split, cover
-from dppandas.statistics.moments.covariance_tables import WHOLE
+from dppandas.statistics.moments.covariance_tables import STEP, WHOLE
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 SHARES = st.lists(st.integers(0, WHOLE), min_size=3, max_size=3).map(sorted)
@@ -311,9 +311,12 @@ def _exact(asked: Any, statistic: Any) -> list[int]:
 ENDS = [(0, 1), (-5, 10), (0.1, 0.3), (0, 2.0**200), (17, 45)]
 
 
-def test_intervals_are_no_narrower_than_when_pairs_were_bounded_one_by_one() -> None:
-    """And wider by a thousandth at most, with the same answers: of integers with noise of all kinds
-    and sizes, as the version before ADR 55 bounded them."""
+def test_intervals_are_hardly_ever_wider_than_before_ratios_were_inverted() -> None:
+    """Of integers with noise of all kinds and sizes, with the same answers, as the version before
+    ADR 55 bounded them: by a fifth at most, where there are few rows, so that what is put aside
+    counts, and half of those of Laplace noise or combined are narrower. Where all noises are
+    within a width, by a thirtieth at most, as one search is for all means."""
+    shorter = []
     for case in json.loads((GOLDEN / "covariances.json").read_text()):
         kind = {"Covariance": Covariance, "SecondMoments": SecondMoments}[case["class"]]
         bounds = tuple(Bounds(*ends) for ends in ENDS[: case["columns"]])
@@ -326,12 +329,72 @@ def test_intervals_are_no_narrower_than_when_pairs_were_bounded_one_by_one() -> 
         law = {"laplace": one, "gaussian": other, "both": both}[case["noise"]]
         with noted(case):
             assert asked.estimate(noisy) == case["answers"]
-            found = asked.errors.intervals_at(noisy, law, case["confidence"])
-            within = asked.errors.intervals(noisy, case["scale"] - 1)
-            pairs = zip((*found, *within), (*case["intervals"], *case["within"]), strict=True)
-            for (low, high), (least, most) in pairs:
-                assert low <= least <= most <= high
-                assert high - low <= 1.001 * (most - least)
+            found = np.array(asked.errors.intervals_at(noisy, law, case["confidence"]))
+            within = np.array(asked.errors.intervals(noisy, case["scale"] - 1))
+            known, known_within = np.array(case["intervals"]), np.array(case["within"])
+            widths = [np.subtract(*each.T) for each in (found, known, within, known_within)]
+            assert (np.abs(widths[0]) <= 1.2 * np.abs(widths[1])).all()
+            assert (np.abs(widths[2]) <= 1.03 * np.abs(widths[3])).all()
+            is_told = (widths[1] != 0) & (known[:, 1] - found[:, 0] > 0)
+            if case["noise"] != "gaussian":
+                shorter += (widths[0] / np.where(is_told, widths[1], 1))[is_told].tolist()
+    assert np.median(shorter) < 0.999
+
+
+WHOLE_NUMBERS = st.integers(-(2**80), 2**80) | st.integers(-50, 50) | st.just(0)
+WIDE = DiscreteLaplace(Fraction(WHOLE))
+EVERY_LAW = [
+    WIDE, DiscreteGaussian(Fraction(WHOLE) ** 2), DiscreteLaplace(Fraction(1, 3)), Within(9),
+    DiscreteLaplace(Fraction(0)), CombinedNoise.of([WIDE, DiscreteGaussian(WIDE.scale)], False, 1),
+]  # fmt: skip
+
+
+@given(
+    st.sampled_from([1, 2, 3]), st.booleans(), st.booleans(), st.data(),
+    st.sampled_from(EVERY_LAW), st.sampled_from([0.5, 0.95, 1 - 1e-12]), st.sampled_from([0, 1, 9]),
+)  # fmt: skip
+def test_any_integers_have_intervals_within_what_is_possible(
+    columns: int, correlation: bool, is_vector: bool, data: Any, law: Any, sure: float, ddof: int
+) -> None:
+    said = tuple(map(Column, "abc"[:columns])), (Bounds(0, 1),) * columns
+    kind = SecondMoments if is_vector else Covariance
+    asked = kind(Cells(), Layout(integer=False), *said, ddof, correlation)
+    noisy = data.draw(st.lists(WHOLE_NUMBERS, min_size=asked.size, max_size=asked.size))
+    most = 1.0 if correlation else 0.25 * (ddof + 1)
+    with np.errstate(all="raise", under="ignore"):
+        found = asked.errors.intervals_at(noisy, law, sure)
+    for (low, high), (i, j) in zip(found, asked._entries(), strict=True):
+        least = (1.0 if correlation else 0.0) if i == j else -most
+        assert least <= low <= high <= most + 1e-9
+
+
+def test_noise_that_leaves_no_covariance_shows_what_it_may_hide() -> None:
+    """Masses whose covariance is far beyond what is possible."""
+    masses = [500, 0, 0, 0, -400, 0, 0, 0, 500]
+    for low, high in zip(*seen(of_masses(masses), law=Within(9)).covariance(0), strict=True):
+        assert 0.01 < high - low < 0.25
+
+
+def test_ends_of_a_table_are_rounded_outwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Covariance(Cells(), Layout(integer=False), (Column("a"),), (Bounds(0, 1),))
+    ends, step = (0.1, 0.1 + 1e-5), float(STEP)
+    monkeypatch.setattr(fieller.Seen, "variance", lambda *_: tuple(map(np.atleast_1d, ends)))
+    ((low, high),) = asked.errors.intervals_at([100 * WHOLE, 0, 0], WIDE, 0.95)
+    assert (low, high) == (0.0, ends[1] // step * step + step)
+    ((low, high),) = asked.errors.intervals_at([100 * WHOLE, 0, 100 * WHOLE], WIDE, 0.95)
+    assert low == ends[0] // step * step
+
+
+@pytest.mark.parametrize("law", EVERY_LAW[:3], ids=str)
+def test_a_variance_in_a_table_has_the_interval_of_a_variance(law: Any) -> None:
+    """Of the same three sums."""
+    said = Cells(), Layout(integer=False), (Column("a"),), (Bounds(0, 1),)
+    one, other = Covariance(*said), Variance(*said)
+    for rows in (3, 100, 10_000):
+        noisy = [rows * WHOLE // 3 + k * WHOLE for k in (0, 2, -1)]
+        pair = [each.errors.intervals_at(noisy, law, 0.95)[0] for each in (one, other)]
+        (low, high), (least, most) = pair
+        assert high - low <= most - least + 2.0**-22
 
 
 def test_all_cells_are_bounded_at_once_as_each_is_alone() -> None:
@@ -349,29 +412,28 @@ def test_all_cells_are_bounded_at_once_as_each_is_alone() -> None:
 
 @pytest.mark.nightly
 @pytest.mark.statistical
-@pytest.mark.parametrize(
-    ("what", "law"),
-    [("cov", DiscreteLaplace(Fraction(1))), ("corr", DiscreteGaussian(Fraction(4)))],
-)
+@pytest.mark.parametrize("law", [
+    DiscreteLaplace(Fraction(1)), DiscreteLaplace(Fraction(64)),
+    DiscreteGaussian(Fraction(4)), DiscreteGaussian(Fraction(64**2)),
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("what", ["cov", "corr"])
 def test_intervals_hold_in_two_thousand_draws(what: str, law: Any) -> None:
-    """At 90 % each, with few rows, so that products of errors matter; of a pair's nine integers.
-    Below 1,733 of 2,000 the alarm is false with a probability of 1e-6 at most. Once so many held,
-    the rest can't ring it, and isn't looked at."""
+    """At 90 % each, with few rows, so that products of errors matter; of a pair's nine integers,
+    of noise on rows and of noise that is continuous. Below 1,733 of 2,000 the alarm is false with a
+    probability of 1e-6 at most. Of a covariance with noise that is continuous no more than 1,940
+    hold: it isn't much wider than it must be."""
+    unit = 64 if law.scale >= 32 else 1
     masses = _masses([(0, 0), (0, 1), (1, 4), (2, 1), (3, 3), (4, 2), (4, 4), (4, 4)] * 15)
     s, t, c = _of(masses)
     true = {"cov": float(c), "corr": float(c) / float(s * t) ** 0.5}[what]
-    noises = np.array(law.release([0] * 18_000)).reshape(-1, 9)
-    held = 0
-    for noise in noises.tolist():
-        noisy = of_masses([m + z for m, z in zip(masses, noise, strict=True)])
-        if what == "corr":
-            low, high = seen(noisy, law=law, risk=0.1).correlation()
-        else:
-            low, high = seen(noisy, law=law, risk=0.1).covariance(0)
-        held += low <= true <= high
-        if held == 1733:
-            return
-    raise AssertionError(held)
+    noises = np.array(law.release([0] * 18_000)).reshape(-1, 9) + np.array(masses) * unit
+    pairs = [fieller.NoisySums(tuple(each), _design(3, 2), 1, unit) for each in noises.tolist()]
+    known = seen(*pairs, law=law, risk=0.1)
+    low, high = known.correlation() if what == "corr" else known.covariance(0)
+    held = int(((low <= true) & (true <= high)).sum())
+    assert held >= 1733
+    if what == "cov" and unit > 1:
+        assert held <= 1940
 
 
 # complete rows
