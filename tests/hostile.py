@@ -256,6 +256,18 @@ def some_unique(rng: random.Random) -> stats.Unique:
     return stats.Unique(ALONE, COUNTED, tuple(map(Column, names)), names)
 
 
+def some_weighted_unique(rng: random.Random) -> stats.WeightedUnique:
+    names = some_names(rng)
+    return stats.WeightedUnique(ALONE, COUNTED, tuple(map(Column, names)), names)
+
+
+def some_weighted_keys(rng: random.Random) -> stats.WeightedKeys:
+    maker = rng.choice([some_count, some_sum, some_mean, some_variance])
+    inner, names = replace(maker(rng), cells=ALONE), some_names(rng)
+    by = tuple(map(Column, names))
+    return stats.WeightedKeys(ALONE, COUNTED, by, names, Delta("1e-6"), inner)
+
+
 def some_misfit(rng: random.Random) -> MarginalError:
     marginals = tuple(cells(rng) for _ in range(rng.randint(1, 3)))
     expected = tuple(tuple(rng.randint(-30, 99) for _ in range(len(c))) for c in marginals)

@@ -58,7 +58,9 @@ from hostile import (
     some_unique,
     some_unknown,
     some_variance,
+    some_weighted_keys,
     some_weighted_mean,
+    some_weighted_unique,
     within_bounds,
 )
 from schema import BOTH as BOTH
@@ -1055,6 +1057,33 @@ RECORDS.append(Operation(
     },
     truth="labels alone",
     tight="labels alone, which are off by nothing that could be measured",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.WeightedUnique,
+    hostile=some_weighted_unique,
+    law="none: labels alone",
+    is_noisy=False,
+    is_drawn=False,
+    undecided={"unique codes": "have no error"},
+    found={"unique codes": lambda p: p.query("number > -2")["code"].unique(delta=DELTA)},
+    truth="labels alone",
+    kinds="those of Unique, which it takes the place of",
+    tight="labels alone, which are off by nothing that could be measured",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.WeightedKeys,
+    hostile=some_weighted_keys,
+    law=DRAWN,
+    often=("group mean of elements found",),
+    found={
+        "group mean of elements found": lambda p: parts(p).groupby("part", delta=DELTA)[
+            ["number", "yes"]].mean(bounds=BOUNDS),
+    },
+    truth="which labels are told is private; draws.py compares those that are",
+    kinds="those of UndeclaredKeys, which it takes the place of",
+    tight="those of UndeclaredKeys: the noise of its numbers is the same",
 ))  # fmt: skip
 
 RECORDS.append(Operation(
