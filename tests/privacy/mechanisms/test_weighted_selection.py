@@ -34,8 +34,8 @@ from dppandas.statistics.counting.label_accumulators import NumberedLabels
 KEY = b"0123456789abcdef"
 DELTA = Delta("1e-6")
 #: (ε, δ) from the least to the largest that are asked for.
-LOSSES = [("1", "1e-6"), ("0.01", "1e-9"), ("0.3", "1e-2"), ("4", "1e-5"), ("20", "1e-6"),
-          ("64", "1e-2")]  # fmt: skip
+LOSSES = [("1", "1e-6"), ("0.01", "1e-9"), ("0.3", "1e-2"), ("0.01", "1e-2"), ("4", "1e-5"),
+          ("20", "1e-6"), ("64", "1e-2")]  # fmt: skip
 
 
 def tail(x: float) -> float:
@@ -142,6 +142,16 @@ def test_discrete_noise_spends_hardly_more_than_normal_noise(
         wider = math.exp(len(moved) / (24 * sigma2))
         assert exact <= wider * of_gaussian(epsilon - size / (2 * sigma2), length) + 1e-12
         assert exact > 0 or epsilon > 3
+
+
+@pytest.mark.parametrize("labels", [2**30, 2**40])
+def test_the_noise_is_wide_enough_for_the_steps_of_the_grid(labels: int) -> None:
+    """Of so many labels that a step is a noticeable part of a weight."""
+    law = calibrated(labels, "1", "1e-6")
+    sigma2 = float(law.sigma2 / WHOLE**2)
+    less = math.sqrt(labels) / (2 * WHOLE * sigma2)
+    assert less > 8e-7
+    assert of_gaussian(1 - less, 1 / math.sqrt(sigma2)) <= 1e-6 * (1 + 1e-9)
 
 
 # --- thresholds -----------------------------------------------------------------------------------
