@@ -214,6 +214,13 @@ def some_quantiles(rng: random.Random) -> stats.Quantiles:
     return within_bounds(stats.Quantiles, quantiles=shares)(rng)
 
 
+def some_weighted_quantiles(rng: random.Random) -> stats.WeightedQuantiles:
+    made, (weight, *_) = some_quantiles(rng), operands(rng)
+    grid = Grid.centred(Bounds.parse(rng.choice([(0, 1), (0.5, 3), (0, 0), (0.1, 1e6)]), "w"))
+    said = made.operands, made.bounds, made.quantiles, made.step
+    return stats.WeightedQuantiles(made.cells, made.layout, *said, weight, grid)
+
+
 def some_smooth_quantile(rng: random.Random) -> stats.SmoothQuantile:
     operand, share = operands(rng)[0], Fraction(rng.randint(0, 8), 8)
     return stats.SmoothQuantile(ALONE, SUMMED, (operand,), (bounds(rng),), (share,))

@@ -60,6 +60,7 @@ from hostile import (
     some_variance,
     some_weighted_keys,
     some_weighted_mean,
+    some_weighted_quantiles,
     some_weighted_unique,
     within_bounds,
 )
@@ -927,6 +928,27 @@ RECORDS.append(Operation(
         ),
     },
     truth="off by ranks, which draws.py counts",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.WeightedQuantiles,
+    hostile=some_weighted_quantiles,
+    law="test_weighted_quantiles.py::test_stated_errors_hold_by_the_exact_law",
+    is_noisy=False,
+    asked={
+        "weighted median": lambda p: p[["number", "yes"]].median(
+            bounds=BOUNDS, weights=p["code"], **WEIGHTS),
+        "weighted quantiles": lambda p: p["number"].quantile(
+            [0.2, 0.5, 0.9], bounds=BOUNDS, weights=p["code"], **WEIGHTS),
+        "weighted group quantile": lambda p: p.groupby("group", keys=GROUPS)["number"].quantile(
+            0.75, bounds=BOUNDS, weights="code", **WEIGHTS),
+    },
+    kinds={
+        "column.median, weighted": Row(
+            lambda p, c: p["n"].median(weights=p["x"], weight_bounds=(0, 5), **B), NUMBERS),
+    },
+    tight="those of Quantiles, times the largest weight",
+    truth="off by weights of rows, which draws.py counts",
 ))  # fmt: skip
 
 RECORDS.append(Operation(

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from .smooth import SmoothQuantile as SmoothQuantile
     from .smooth import TrimmedMean as TrimmedMean
     from .suggested_bounds import BoundsHistogram as BoundsHistogram
+    from .weighted_quantiles import WeightedQuantiles as WeightedQuantiles
 
 #: The modules of the statistics, which are imported when they are first used.
 _HOMES = {
@@ -75,6 +76,7 @@ _HOMES = {
     "Variance": "moments.variances",
     "WeightedKeys": "counting.unknown_keys",
     "WeightedMean": "moments.means",
+    "WeightedQuantiles": "weighted_quantiles",
     "WeightedUnique": "counting.labels_alone",
     "grids_of_norm": "moments.norms",
 }

@@ -26,6 +26,7 @@ UNUSED = {
     "statistics.moments.norms", "statistics.moments.second_moments",
     "statistics.moments.variances", "statistics.quantile_windows", "statistics.quantiles",
     "statistics.scores", "statistics.smooth", "statistics.suggested_bounds",
+    "statistics.weighted_quantiles",
 }  # fmt: skip
 
 FIRST = """
