@@ -935,6 +935,7 @@ RECORDS.append(Operation(
     hostile=some_weighted_quantiles,
     law="test_weighted_quantiles.py::test_stated_errors_hold_by_the_exact_law",
     is_noisy=False,
+    is_drawn=False,
     asked={
         "weighted median": lambda p: p[["number", "yes"]].median(
             bounds=BOUNDS, weights=p["code"], **WEIGHTS),
