@@ -397,8 +397,12 @@ def distinct_pairs(parts: Sequence[FoundRows]) -> tuple[dict[str, Any], Matrix]:
             found.setdefault(name, label)
         places = {name: place for place, name in enumerate(found)}
         table = np.array([places[name] for name in names], dtype=np.intp)
-        pairs.append(np.stack([units_of(chunk)[there], table[codes]], axis=1))
-    return found, np.unique(np.concatenate(pairs), axis=0)
+        pairs.append(np.stack([units_of(chunk)[there], table[codes]]))
+    units, places = np.concatenate(pairs, axis=1)
+    size = max(1, len(found))  # no more than rows, as units are: 2^31 fit no memory
+    each = np.sort(units * size + places)  # far faster than the hashes of np.unique
+    once = each[np.diff(each, prepend=-1) > 0]
+    return found, np.stack(np.divmod(once, size), axis=1)
 
 
 def _objects(values: Sequence[Any], name: Any) -> pd.Index:
