@@ -36,8 +36,9 @@ from dppandas.statistics import Count, Mean, NormedSum, Sum, Variance, WeightedM
 from dppandas.statistics.counting.contingency import Contingency
 from dppandas.statistics.counting.distinct import Distinct
 from dppandas.statistics.counting.distinct_values import DistinctValues
+from dppandas.statistics.counting.labels_alone import Unique
 from dppandas.statistics.counting.occurring_keys import OccurringKeys
-from dppandas.statistics.counting.unknown_keys import Sparse, UndeclaredKeys, Unique
+from dppandas.statistics.counting.unknown_keys import Sparse, UndeclaredKeys
 from dppandas.statistics.distances import Distance
 from dppandas.statistics.error_model import ErrorModel
 from dppandas.statistics.moments.covariance_tables import CovarianceTable

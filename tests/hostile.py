@@ -214,6 +214,13 @@ def some_quantiles(rng: random.Random) -> stats.Quantiles:
     return within_bounds(stats.Quantiles, quantiles=shares)(rng)
 
 
+def some_weighted_quantiles(rng: random.Random) -> stats.WeightedQuantiles:
+    made, (weight, *_) = some_quantiles(rng), operands(rng)
+    grid = Grid.centred(Bounds.parse(rng.choice([(0, 1), (0.5, 3), (0, 0), (0.1, 1e6)]), "w"))
+    said = made.operands, made.bounds, made.quantiles, made.step
+    return stats.WeightedQuantiles(made.cells, made.layout, *said, weight, grid)
+
+
 def some_smooth_quantile(rng: random.Random) -> stats.SmoothQuantile:
     operand, share = operands(rng)[0], Fraction(rng.randint(0, 8), 8)
     return stats.SmoothQuantile(ALONE, SUMMED, (operand,), (bounds(rng),), (share,))
@@ -254,6 +261,18 @@ def some_unknown(rng: random.Random) -> stats.UndeclaredKeys:
 def some_unique(rng: random.Random) -> stats.Unique:
     names = some_names(rng)
     return stats.Unique(ALONE, COUNTED, tuple(map(Column, names)), names)
+
+
+def some_weighted_unique(rng: random.Random) -> stats.WeightedUnique:
+    names = some_names(rng)
+    return stats.WeightedUnique(ALONE, COUNTED, tuple(map(Column, names)), names)
+
+
+def some_weighted_keys(rng: random.Random) -> stats.WeightedKeys:
+    maker = rng.choice([some_count, some_sum, some_mean, some_variance])
+    inner, names = replace(maker(rng), cells=ALONE), some_names(rng)
+    by = tuple(map(Column, names))
+    return stats.WeightedKeys(ALONE, COUNTED, by, names, Delta("1e-6"), inner)
 
 
 def some_misfit(rng: random.Random) -> MarginalError:

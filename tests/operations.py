@@ -58,7 +58,10 @@ from hostile import (
     some_unique,
     some_unknown,
     some_variance,
+    some_weighted_keys,
     some_weighted_mean,
+    some_weighted_quantiles,
+    some_weighted_unique,
     within_bounds,
 )
 from schema import BOTH as BOTH
@@ -977,6 +980,28 @@ RECORDS.append(Operation(
 ))  # fmt: skip
 
 RECORDS.append(Operation(
+    stats.WeightedQuantiles,
+    hostile=some_weighted_quantiles,
+    law="test_weighted_quantiles.py::test_stated_errors_hold_by_the_exact_law",
+    is_noisy=False,
+    is_drawn=False,
+    asked={
+        "weighted median": lambda p: p[["number", "yes"]].median(
+            bounds=BOUNDS, weights=p["code"], **WEIGHTS),
+        "weighted quantiles": lambda p: p["number"].quantile(
+            [0.2, 0.5, 0.9], bounds=BOUNDS, weights=p["code"], **WEIGHTS),
+        "weighted group quantile": lambda p: p.groupby("group", keys=GROUPS)["number"].quantile(
+            0.75, bounds=BOUNDS, weights="code", **WEIGHTS),
+    },
+    kinds={
+        "column.median, weighted": Row(
+            lambda p, c: p["n"].median(weights=p["x"], weight_bounds=(0, 5), **B), NUMBERS),
+    },
+    tight="those of Quantiles, times the largest weight",
+    truth="off by weights of rows, which draws.py counts",
+))  # fmt: skip
+
+RECORDS.append(Operation(
     stats.SmoothQuantile,
     hostile=some_smooth_quantile,
     law="none: the noise depends on the rows",
@@ -1104,6 +1129,33 @@ RECORDS.append(Operation(
     },
     truth="labels alone",
     tight="labels alone, which are off by nothing that could be measured",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.WeightedUnique,
+    hostile=some_weighted_unique,
+    law="none: labels alone",
+    is_noisy=False,
+    is_drawn=False,
+    undecided={"unique codes": "have no error"},
+    found={"unique codes": lambda p: p.query("number > -2")["code"].unique(delta=DELTA)},
+    truth="labels alone",
+    kinds="those of Unique, which it takes the place of",
+    tight="labels alone, which are off by nothing that could be measured",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.WeightedKeys,
+    hostile=some_weighted_keys,
+    law=DRAWN,
+    often=("group mean of elements found",),
+    found={
+        "group mean of elements found": lambda p: parts(p).groupby("part", delta=DELTA)[
+            ["number", "yes"]].mean(bounds=BOUNDS),
+    },
+    truth="which labels are told is private; draws.py compares those that are",
+    kinds="those of UndeclaredKeys, which it takes the place of",
+    tight="those of UndeclaredKeys: the noise of its numbers is the same",
 ))  # fmt: skip
 
 RECORDS.append(Operation(

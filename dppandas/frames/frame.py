@@ -307,8 +307,9 @@ ask .release(epsilon=…)>
             end with a zone, whose clock decides. A time with a zone is in no group if start and end
             have none, and the other way round. For several Groupers a dict by name.
         delta : finds the keys in the data, in a session with a δ and without keys=. Shown are those
-            whose noisy count reaches a public threshold (see `UnknownGroups`). Each answer spends
-            this δ, and its intervals hold for each key by itself, given that it is shown.
+            whose noisy count of rows, or weight of units, reaches a public threshold (see
+            `UnknownGroups`). Each answer spends this δ, and its intervals hold for each key by
+            itself, given that it is shown.
         as_index : False makes columns of the labels, which otherwise are the index.
         sort : True sorts the labels; otherwise they are in declared order.
         observed : either, and it changes nothing: which keys have rows is private.

@@ -337,9 +337,10 @@ class UnknownGroups(PrivateGroupBy[Measured, OfRows]):
     """Private rows grouped by keys found in the data: `PrivateFrame.groupby` with ``delta=``.
 
     Only what follows from sums over the rows of a key answers: counts, sums, means and deviations.
-    Half of ε decides by counts which keys are shown, and half pays for the statistic; `size` shows
-    the counts, for all of ε. Keys are sorted, as objects. Errors and intervals hold for each key by
-    itself, given that it is shown.
+    Half of the loss decides which keys are shown, by their rows or by the weights of their units,
+    whichever needs fewer units; and half pays for the statistic. `size` shows the counts of rows,
+    for all of ε. Keys are sorted, as objects. Errors and intervals hold for each key by itself,
+    given that it is shown.
     """
 
     def _question(
@@ -450,8 +451,8 @@ def unique(column: Any, *, epsilon: Number, delta: Number = ...) -> pd.Index[Any
 def unique(column: Any, *, epsilon: object = None, delta: object = None) -> Any:
     """`PrivateSeries.unique`, spelled like `pandas.unique`: the labels that many units share.
 
-    *Guarantee*: (epsilon, delta)-differential privacy of the unit (Desfontaines et al., PoPETs
-    2022, Theorem 1; docs/proofs/partition_selection.md).
+    *Guarantee*: (epsilon, delta)-differential privacy of the unit, as of the method
+    (docs/proofs/partition_selection.md, docs/proofs/weighted_selection.md).
 
     >>> import pandas as pd, dppandas as dp
     >>> dp.reset(); _ = dp.session(epsilon=2, delta="1e-5")

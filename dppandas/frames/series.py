@@ -131,7 +131,13 @@ class PrivateSeries(Frequencies):
 
     @typing.overload
     def median(
-        self, *, bounds: object = None, step: object = None, method: object = "exponential"
+        self,
+        *,
+        bounds: object = None,
+        step: object = None,
+        method: object = "exponential",
+        weights: object = None,
+        weight_bounds: object = None,
     ) -> Unreleased[ReleasedFloat]: ...
     @typing.overload
     def median(
@@ -140,6 +146,8 @@ class PrivateSeries(Frequencies):
         bounds: object = None,
         step: object = None,
         method: object = "exponential",
+        weights: object = None,
+        weight_bounds: object = None,
         **ways: Unpack[AskOptions],
     ) -> ReleasedFloat: ...
     @release_method
@@ -149,6 +157,8 @@ class PrivateSeries(Frequencies):
         bounds: object = None,
         step: object = None,
         method: object = "exponential",
+        weights: object = None,
+        weight_bounds: object = None,
         **ways: Unpack[AskOptions],
     ) -> Any:
         """The median of the values, clipped to bounds: the `quantile` for q=0.5.
@@ -161,9 +171,11 @@ class PrivateSeries(Frequencies):
         >>> m, m.error()  # in ranks
         (30.0, 24.0)
         """
-        if self._is_smooth(method):
+        if self._is_smooth(method, weights):
             return self._smoothly("median", 0.5, bounds)
-        return super().median(bounds=bounds, step=step)
+        return super().median(
+            bounds=bounds, step=step, weights=weights, weight_bounds=weight_bounds
+        )
 
     @typing.overload
     def quantile(
@@ -173,6 +185,8 @@ class PrivateSeries(Frequencies):
         bounds: object = None,
         step: object = None,
         method: object = "exponential",
+        weights: object = None,
+        weight_bounds: object = None,
     ) -> Unreleased[ReleasedFloat]: ...
     @typing.overload
     def quantile(
@@ -182,6 +196,8 @@ class PrivateSeries(Frequencies):
         bounds: object = None,
         step: object = None,
         method: object = "exponential",
+        weights: object = None,
+        weight_bounds: object = None,
         **ways: Unpack[AskOptions],
     ) -> ReleasedFloat: ...
     @typing.overload
@@ -192,6 +208,8 @@ class PrivateSeries(Frequencies):
         bounds: object = None,
         step: object = None,
         method: object = "exponential",
+        weights: object = None,
+        weight_bounds: object = None,
     ) -> Unreleased[pd.Series[Any]]: ...
     @typing.overload
     def quantile(
@@ -201,6 +219,8 @@ class PrivateSeries(Frequencies):
         bounds: object = None,
         step: object = None,
         method: object = "exponential",
+        weights: object = None,
+        weight_bounds: object = None,
         **ways: Unpack[AskOptions],
     ) -> pd.Series[Any]: ...
     @release_method
@@ -211,12 +231,15 @@ class PrivateSeries(Frequencies):
         bounds: object = None,
         step: object = None,
         method: object = "exponential",
+        weights: object = None,
+        weight_bounds: object = None,
         **ways: Unpack[AskOptions],
     ) -> Any:
         """The value below which a share q of the values lies, clipped to bounds. Missing values
         are left out. A list of shares is the index of the result, as in pandas.
 
-        q, bounds, step : as for the columns of a frame (`PrivateFrame.quantile`).
+        q, bounds, step, weights, weight_bounds : as for the columns of a frame
+            (`PrivateFrame.quantile`).
         method : "exponential" selects a point by its rank. "smooth" adds noise to the value of rank
             ⌈qn⌉, the more noise the more a few rows could change that value. It is better only if
             many values are equal or lie close together; it takes one q and has no error. It is
@@ -233,13 +256,20 @@ class PrivateSeries(Frequencies):
         >>> ages.dp.median(bounds=(0, 100), method="smooth", epsilon=1).round()
         20.0
         """
-        if self._is_smooth(method):
+        if self._is_smooth(method, weights):
             return self._smoothly("quantile", q, bounds)
-        return super().quantile(q, bounds=bounds, step=step)  # type: ignore[call-overload]
+        return super().quantile(  # type: ignore[call-overload]
+            q, bounds=bounds, step=step, weights=weights, weight_bounds=weight_bounds
+        )
 
-    def _is_smooth(self, method: object) -> bool:
+    def _is_smooth(self, method: object, weights: object) -> bool:
         if not is_one_of(method, ("exponential", "smooth")):
             raise QueryError(f"method={quoted(method)} must be 'exponential' or 'smooth'.")
+        if method == "smooth" and weights is not None:
+            raise QueryError(
+                'method="smooth" takes no weights. Leave method= out: a weighted quantile is '
+                "selected by how much the values on either side weigh."
+            )
         return method == "smooth"
 
     def _smoothly(self, what: builtins.str, q: object, bounds: object) -> Any:

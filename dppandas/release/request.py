@@ -53,9 +53,11 @@ class Request:
 
     def query(self, asked: LossRequest) -> Query:
         """The query, at a loss."""
-        table, statistic = self.table, self.statistic.adapted_to(asked)
+        table = self.table
         if table.refusal:
             raise LineageError(table.refusal)
+        rows = table.source.unit.max_rows * table.branches
+        statistic = self.statistic.adapted_to(asked, rows)
         return Query(
             table.source, self.where, statistic, asked,
             described(self.what, table, self.where, self.statistic), self.select, table.branches,

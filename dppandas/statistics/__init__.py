@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from .counting.distinct import Distinct as Distinct
     from .counting.distinct import Truncation as Truncation
     from .counting.distinct_values import DistinctValues as DistinctValues
+    from .counting.labels_alone import Unique as Unique
+    from .counting.labels_alone import WeightedUnique as WeightedUnique
     from .counting.occurring_keys import OccurringKeys as OccurringKeys
     from .counting.unknown_keys import Sparse as Sparse
     from .counting.unknown_keys import UndeclaredKeys as UndeclaredKeys
-    from .counting.unknown_keys import Unique as Unique
+    from .counting.unknown_keys import WeightedKeys as WeightedKeys
     from .distances import Distance as Distance
     from .distances import Proposed as Proposed
     from .moments.covariance import Covariance as Covariance
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from .smooth import SmoothQuantile as SmoothQuantile
     from .smooth import TrimmedMean as TrimmedMean
     from .suggested_bounds import BoundsHistogram as BoundsHistogram
+    from .weighted_quantiles import WeightedQuantiles as WeightedQuantiles
 
 #: The modules of the statistics, which are imported when they are first used.
 _HOMES = {
@@ -73,9 +76,12 @@ _HOMES = {
     "Truncation": "counting.distinct",
     "UnattributedHistogram": "counting.contingency",
     "UndeclaredKeys": "counting.unknown_keys",
-    "Unique": "counting.unknown_keys",
+    "Unique": "counting.labels_alone",
     "Variance": "moments.variances",
+    "WeightedKeys": "counting.unknown_keys",
     "WeightedMean": "moments.means",
+    "WeightedQuantiles": "weighted_quantiles",
+    "WeightedUnique": "counting.labels_alone",
     "grids_of_norm": "moments.norms",
 }
 

@@ -213,8 +213,9 @@ class Statistic(RecordPart, ABC):
         l1, linf = self.l1_sensitivity(rows), self.linf_sensitivity(rows)
         return Sensitivity(l1, self.l2_squared_sensitivity(rows), linf, self.monotone)
 
-    def adapted_to(self, asked: LossRequest) -> Statistic:
-        """A statistic that answers the same question with integers that suit the noise."""
+    def adapted_to(self, asked: LossRequest, rows: int) -> Statistic:
+        """A statistic that answers the same question with integers that suit the noise, where a
+        unit has at most `rows` rows."""
         return self
 
     def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:

@@ -64,10 +64,10 @@ class QuantilesErrors(ErrorModel):
         return ranks
 
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
-        return float(max(law.rank_errors(confidence, rows)))
+        return float(max(self.errors_among(law, confidence, rows)))
 
     def expected_at(self, law: Any, confidence: float) -> str:
-        return f"± {format_number(max(law.rank_errors(confidence)))} ranks"
+        return f"± {format_number(self.error_before(law, confidence, None))} ranks"
 
     def expected_over(self, law: Any, confidence: float, rows: float) -> str:
         said = f"± {format_number(self.error_before(law, confidence, rows))} ranks"

@@ -16,14 +16,17 @@ UNUSED = {
     "privacy.mechanisms.conditional", "privacy.mechanisms.partition_selection",
     "privacy.mechanisms.quantile_cells", "privacy.mechanisms.quantile_plans",
     "privacy.mechanisms.quantiles", "privacy.mechanisms.rank_errors", "privacy.mechanisms.ranks",
-    "privacy.mechanisms.smooth", "privacy.mechanisms.thresholds", "statistics.counting.contingency",
+    "privacy.mechanisms.smooth", "privacy.mechanisms.thresholds",
+    "privacy.mechanisms.weighted_selection", "statistics.counting.contingency",
     "statistics.counting.distinct", "statistics.counting.distinct_values",
-    "statistics.counting.label_accumulators", "statistics.counting.occurring_keys",
+    "statistics.counting.label_accumulators", "statistics.counting.labels_alone",
+    "statistics.counting.occurring_keys",
     "statistics.counting.unknown_keys", "statistics.distances", "statistics.moments.covariance",
     "statistics.moments.covariance_tables", "statistics.moments.fieller",
     "statistics.moments.norms", "statistics.moments.second_moments",
     "statistics.moments.variances", "statistics.quantile_windows", "statistics.quantiles",
     "statistics.scores", "statistics.smooth", "statistics.suggested_bounds",
+    "statistics.weighted_quantiles",
 }  # fmt: skip
 
 FIRST = """

@@ -27,7 +27,7 @@ from ...rows import expressions
 from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.spans import Span
 from ...rows.figures import short
-from .arguments import checked_ddof, quantiles_of, step_of, weights_of, with_levels
+from .arguments import Weights, checked_ddof, quantiles_of, step_of, weights_of, with_levels
 from .queryable import Queryable
 
 
@@ -340,10 +340,23 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
             )
 
     @typing.overload
-    def median(self, *, bounds: object = None, step: object = None) -> Unreleased[Measured]: ...
+    def median(
+        self,
+        *,
+        bounds: object = None,
+        step: object = None,
+        weights: object = None,
+        weight_bounds: object = None,
+    ) -> Unreleased[Measured]: ...
     @typing.overload
     def median(
-        self, *, bounds: object = None, step: object = None, **ways: Unpack[AskOptions]
+        self,
+        *,
+        bounds: object = None,
+        step: object = None,
+        weights: object = None,
+        weight_bounds: object = None,
+        **ways: Unpack[AskOptions],
     ) -> Measured: ...
     @typing.overload
     def median(
@@ -355,7 +368,13 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
     ) -> Column: ...
     @release_method  # type: ignore[misc]
     def median(
-        self, *, bounds: object = None, step: object = None, **ways: Unpack[AskOptions]
+        self,
+        *,
+        bounds: object = None,
+        step: object = None,
+        weights: object = None,
+        weight_bounds: object = None,
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """The median of the values, clipped to bounds: the `quantile` for q=0.5.
 
@@ -366,11 +385,18 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         >>> m, m.error()  # in ranks
         (30.0, 24.0)
         """
-        return self._quantile("median", [Fraction(1, 2)], None, bounds, step)
+        weighing = weights_of(self, weights, weight_bounds), weights
+        return self._quantile("median", [Fraction(1, 2)], None, bounds, step, weighing=weighing)
 
     @typing.overload
     def quantile(
-        self, q: float | Fraction | Decimal = 0.5, *, bounds: object = None, step: object = None
+        self,
+        q: float | Fraction | Decimal = 0.5,
+        *,
+        bounds: object = None,
+        step: object = None,
+        weights: object = None,
+        weight_bounds: object = None,
     ) -> Unreleased[Measured]: ...
     @typing.overload
     def quantile(
@@ -379,11 +405,19 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         *,
         bounds: object = None,
         step: object = None,
+        weights: object = None,
+        weight_bounds: object = None,
         **ways: Unpack[AskOptions],
     ) -> Measured: ...
     @typing.overload
     def quantile(
-        self, q: Iterable[float | Fraction | Decimal], *, bounds: object = None, step: object = None
+        self,
+        q: Iterable[float | Fraction | Decimal],
+        *,
+        bounds: object = None,
+        step: object = None,
+        weights: object = None,
+        weight_bounds: object = None,
     ) -> Unreleased[Listed]: ...
     @typing.overload
     def quantile(
@@ -392,6 +426,8 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         *,
         bounds: object = None,
         step: object = None,
+        weights: object = None,
+        weight_bounds: object = None,
         **ways: Unpack[AskOptions],
     ) -> Listed: ...
     @release_method
@@ -401,6 +437,8 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         *,
         bounds: object = None,
         step: object = None,
+        weights: object = None,
+        weight_bounds: object = None,
         **ways: Unpack[AskOptions],
     ) -> Any:
         """The value below which a share q of the values lies, clipped to bounds. Missing values
@@ -412,6 +450,9 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         step : the step of a coarser grid that all values are known to lie on, such as 1 for whole
             numbers, which makes answers more accurate. A public fact: a power of two that divides
             the bounds.
+        weights, weight_bounds : as in `count`; each value counts by its weight, and ``.error()`` is
+            how much the values may weigh that lie between an exact quantile and the answer. Values
+            without a weight are left out.
 
         Where pandas interpolates between two values, the answer is a point between them.
         ``.error()`` is in ranks: how many values may lie between an exact quantile and the answer.
@@ -421,7 +462,7 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
 
         *Guarantee*: differential privacy of the unit, and of how many values there are; the
         exponential mechanism (McSherry and Talwar, FOCS 2007; Kaplan, Schnapp and Stemmer, ICML
-        2022; docs/proofs/quantiles.md).
+        2022; docs/proofs/quantiles.md, docs/proofs/weighted_quantiles.md).
 
         >>> import pandas as pd
         >>> ages = pd.Series([20, 30, 40] * 1000, name="age").dp
@@ -433,7 +474,8 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         shares, labels = quantiles_of(q)
         said = quantile_verb([short(float(share)) for share in shares])
         kind = UnreleasedExtreme if 0 in shares or 1 in shares else Unreleased
-        return self._quantile(said, shares, labels, bounds, step, kind)
+        weighing = weights_of(self, weights, weight_bounds), weights
+        return self._quantile(said, shares, labels, bounds, step, kind, weighing)
 
     @typing.overload
     def min(self, *, bounds: object = None) -> Unreleased[Measured]: ...
@@ -493,11 +535,18 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         bounds: object,
         step: object = None,
         kind: type[Unreleased] = Unreleased,
+        weighing: tuple[Weights | None, object] = (None, None),
     ) -> Any:
-        operands, parsed, flat = self._measured(bounds)
-        shape = with_levels(flat, labels, self._operands(), self._groups)
+        weights, named = weighing
+        face = self._beside(named)
+        operands, parsed, flat = face._measured(bounds)
+        shape = with_levels(flat, labels, face._operands(), face._groups)
         public_step = step_of(step, parsed)
-        of = self._groups, shape, operands, parsed, tuple(shares), public_step
-        statistic = statistics.Quantiles(*of)
+        of = face._groups, shape, operands, parsed, tuple(shares), public_step
         options = () if public_step is None else (("step", short(public_step)),)
-        return self._question(statistic, self._asks(verb, parsed, *options), kind)
+        title = face._asks(verb, parsed, *options)
+        if weights is None:
+            return self._question(statistics.Quantiles(*of), title, kind)
+        by = weights.expression, Grid.centred(weights.bounds)
+        statistic = statistics.WeightedQuantiles(*of, *by)
+        return self._question(statistic, title.beside(*weights.options), kind)

@@ -80,13 +80,17 @@ class Frequencies(
         """The labels that many units share, found in the data: a sorted Index of objects. It needs
         a session with a δ, and ``delta=``.
 
-        A label of n units is shown with probability π(n), the largest that the loss allows: with
-        epsilon=1, delta=1e-5 and one row for each unit, above ½ from 12 units on. A label that
-        nobody has is never shown. The ledger's ``expected`` says how many units a label needs to
-        be shown with 95 %. Equal values are one label. For counts use `value_counts` without keys.
+        Of units of one row, a label of n units is shown with the largest probability that the loss
+        allows: with epsilon=1, delta=1e-5, above ½ from 12 units on. Units of several rows can have
+        several labels, and then weigh less at each: with delta=1e-6 and 10 labels each, 71 units
+        are needed. A label that nobody has is never shown. The ledger's ``expected`` says how many
+        units a label needs to be shown with 95 %. Equal values are one label. For counts use
+        `value_counts` without keys.
 
         *Guarantee*: (epsilon, delta)-differential privacy of the unit (Desfontaines et al., PoPETs
-        2022, Theorem 1; docs/proofs/partition_selection.md).
+        2022, Theorem 1; docs/proofs/partition_selection.md), or in a session that counts ρ, rho
+        with delta; for units of several rows by weights, if labels need fewer units so
+        (docs/proofs/weighted_selection.md).
 
         >>> import pandas as pd, dppandas as dp
         >>> dp.reset(); _ = dp.session(epsilon=2, delta="1e-5")

@@ -58,6 +58,14 @@ def least_from(low: int, enough: Callable[[int], bool]) -> int:
     return high
 
 
+def least_near(guess: int, enough: Callable[[int], bool]) -> int:
+    """The least integer that is enough, as all larger ones are, found soon near a guess."""
+    low, step = guess - 1, 1
+    while enough(low):
+        low, step = low - step, 2 * step
+    return least_from(low, enough)
+
+
 # --- zCDP and approximate differential privacy ----------------------------------------------------
 #
 # With x = α - 1, ρ-zCDP gives (ε, δ) whenever for some x > 0

@@ -206,10 +206,7 @@ def _gaussian_half_width(sigma2: Fraction, confidence: float, entries: int) -> i
 
     # Start where the normal law has this tail: at w + 1/2.
     guess = -statistics.NormalDist().inv_cdf(max(float(beta), 1e-300) / 2) * math.sqrt(sigma2)
-    low, step = max(0, round(guess - 0.5)) - 1, 1
-    while low >= 0 and enough(low):
-        low, step = max(-1, low - step), step * 2
-    return conversions.least_from(low, enough)
+    return conversions.least_near(max(0, round(guess - 0.5)), enough)
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,7 @@ class ExponentialQuantiles(RecordPart):
     tops: tuple[int, ...]  # the largest grid integer of each column
     cells: int
     per_unit: Fraction  # the ε of a movement by 1
+    heaviest: int = 1  # how many ranks a row may count for
 
     name = word = "exponential"
 
@@ -199,7 +200,8 @@ class ExponentialQuantiles(RecordPart):
     def rank_errors(
         self, confidence: float, rows: Sequence[float] | float | None = None
     ) -> list[float]:
-        """The error of each answer in ranks; with this confidence all hold simultaneously.
+        """The error of each answer in ranks, a multiple of those of the heaviest row; with this
+        confidence all hold simultaneously.
 
         ``rows`` is an upper limit, in all or for each column of each cell. It narrows the errors of
         splits, and no error exceeds it.
@@ -210,7 +212,8 @@ class ExponentialQuantiles(RecordPart):
 
         @cache
         def errors(column: int, most: float | None) -> list[float]:
-            return joint_errors(self._aims(self.tops[column]), failure, most)
+            of_rows = joint_errors(self._aims(self.tops[column]), failure, most)
+            return [error * self.heaviest for error in of_rows]
 
         def error_of(cell: int, place: int, column: int) -> float:
             most = None if entries is None else entries[(cell * columns + column) % len(entries)]
@@ -226,7 +229,7 @@ class ExponentialQuantiles(RecordPart):
         return [
             RankTarget(
                 node.at, node.low, node.high, float(node.share), float(self._found[node.at]),
-                float(self._per_rank(node)), math.log(top + 1), math.log(PARTS),
+                float(self._per_rank(node) * self.heaviest), math.log(top + 1), math.log(PARTS),
                 node.is_leaf, INSIDE if node.is_extreme else 0,
             )
             for node in self._nodes

@@ -23,7 +23,7 @@ from ..accounting.measures import LossRequest, Measure
 from ..record_parts import RecordPart
 from .base import ReleaseThreshold, Sensitivity
 from .conditional import ThresholdedNoise
-from .noise import DiscreteLaplace
+from .noise import DiscreteGaussian, DiscreteLaplace
 
 
 class Found(Protocol):
@@ -40,15 +40,22 @@ class Found(Protocol):
 #: A released label and its noisy integers.
 Told = tuple[tuple[Any, ...], tuple[int, ...]]
 
+KEYS = "keys from the data"
+
 
 def loss_asked(
-    asked: LossRequest, what: str = "keys from the data", found: str = "are found"
+    asked: LossRequest, what: str = KEYS, found: str = "are found"
 ) -> tuple[Fraction, Delta]:
     """The ε and δ of a release that finds labels or tests a value."""
     epsilon = asked.laplace_epsilon(f"{what} {found} by Laplace noise", "epsilon= and delta=")
     if not asked.delta:
-        raise MissingArgument(f"delta= is needed for {what}, such as delta=1e-6.")
+        raise missing_delta(what)
     return epsilon, asked.delta
+
+
+def missing_delta(what: str = KEYS) -> MissingArgument:
+    """What to say where a release needs a δ, and none was given."""
+    return MissingArgument(f"delta= is needed for {what}, such as delta=1e-6.")
 
 
 @dataclass(frozen=True)
@@ -123,27 +130,51 @@ class Threshold(_NoisyThreshold, RecordPart):
         return [(place, count) for place, count in enumerate(noisy) if count >= self.least]
 
 
-@dataclass(frozen=True)
-class KeyedNoise(RecordPart):
-    """A threshold on the counts of labels, then noise on more integers of the released labels.
-
-    *Guarantee*: that of the threshold plus that of the noise: given the released labels, the
-    integers are those of declared keys (adaptive composition; docs/proofs/thresholds.md).
-    """
-
-    keys: Threshold
-    values: DiscreteLaplace
-    sensitivities: tuple[Sensitivity, Sensitivity]
-
-    word = "laplace"
+class KeySelection(Protocol):
+    """Decides which labels are released, by the first integer of each."""
 
     @property
     def name(self) -> str:
-        return f"{self.keys.name}, then discrete Laplace"
+        """Its name in the ledger."""
 
     @property
-    def threshold(self) -> ReleaseThreshold:
-        """From which noisy count on a label is released."""
+    def word(self) -> str:
+        """What ``mechanism=`` calls it."""
+
+    @property
+    def threshold(self) -> ReleaseThreshold | None:
+        """From which noisy count on a label is released, if counts decide."""
+
+    def passing(self, exact: Found) -> list[tuple[int, int]]:
+        """Places of the released labels, each with what is released of its first integer."""
+
+    def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
+        """The loss of the selection."""
+
+
+@dataclass(frozen=True)
+class KeyedNoise(RecordPart):
+    """A selection of labels, then noise on more integers of the released labels.
+
+    *Guarantee*: that of the selection plus that of the noise: given the released labels, the
+    integers are those of declared keys (adaptive composition; docs/proofs/thresholds.md).
+    """
+
+    keys: KeySelection
+    values: DiscreteLaplace | DiscreteGaussian
+    sensitivities: tuple[Sensitivity, Sensitivity]
+
+    @property
+    def name(self) -> str:
+        return f"{self.keys.name}, then {self.values.name}"
+
+    @property
+    def word(self) -> str:
+        return self.keys.word
+
+    @property
+    def threshold(self) -> ReleaseThreshold | None:
+        """From which noisy count on a label is released, if counts decide."""
         return self.keys.threshold
 
     @property

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...privacy.mechanisms.weighted_selection import weight
 from ...rows.accumulators import ROWS_PER_FOLD
 from ...rows.values.forms import Codes, numbered
 from ...rows.values.labels import Decode, Listed
@@ -165,6 +166,17 @@ def _summed(found: Sequence[NumberedLabels]) -> NumberedLabels:
     total = np.zeros((len(distinct), integers.shape[1]), dtype=np.int64 if most < 2**63 else object)
     np.add.at(total, codes, integers)
     return NumberedLabels(found[0].decodes, distinct, total)
+
+
+def weights_of(pairs: Matrix, labels: int) -> list[int]:
+    """What units weigh at each label, of distinct pairs of a unit and a label's place."""
+    _, unit, sizes = np.unique(pairs[:, 0], return_inverse=True, return_counts=True)
+    total = np.zeros(labels, dtype=np.int64)  # 2^33 units would be needed to fill one
+    known, place = np.unique(sizes, return_inverse=True)
+    weights = np.array([weight(size) for size in known.tolist()], dtype=np.int64)
+    np.add.at(total, pairs[:, 1], weights[place][unit])
+    found: list[int] = total.tolist()
+    return found
 
 
 def combined(columns: Sequence[npt.NDArray[np.int64]]) -> tuple[Codes, Matrix]:

@@ -1,22 +1,30 @@
-"""Undeclared keys: their counts, other statistics of their rows, and the keys alone."""
+"""Undeclared keys: their counts, and other statistics of their rows."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import chain
 from typing import Any, ClassVar, cast
 
 import numpy as np
 import pandas as pd
 
-from ...errors import InternalError, QueryError
+from ...errors import InternalError
+from ...privacy.accounting.conversions import least_from
 from ...privacy.accounting.losses import NO_DELTA, Delta
 from ...privacy.accounting.measures import LossRequest
 from ...privacy.mechanisms.base import Mechanism, Sensitivity
-from ...privacy.mechanisms.noise import DiscreteLaplace
-from ...privacy.mechanisms.partition_selection import PartitionSelection
-from ...privacy.mechanisms.thresholds import KeyedNoise, Threshold, Told, loss_asked
+from ...privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
+from ...privacy.mechanisms.thresholds import KeyedNoise, Threshold, Told, loss_asked, missing_delta
+from ...privacy.mechanisms.weighted_selection import (
+    WHOLE,
+    can_select,
+    is_better_of_keys,
+    of_keys,
+)
 from ...rows.accumulators import Accumulator
 from ...rows.expressions import Chunk, Expression
 from ...rows.facts import kinds
@@ -26,20 +34,22 @@ from ...rows.values.vectors import Mask
 from ..base import Partial, RowPass, Statistic, with_kept
 from ..error_model import ErrorModel
 from ..layout import Cells, Codes, Interval, Layout
-from ..methods import COLUMN, Method
 from .counts import Count, clamped
 from .distinct import units_of
 from .label_accumulators import (
-    Entries,
     Entry,
     EntryAccumulator,
     LabelAccumulator,
+    Matrix,
     NumberedLabels,
     combined,
+    weights_of,
 )  # fmt: skip
 
 #: What `NumberedLabels` says of each label.
 ByName = Mapping[str, Entry]
+#: A chunk, and what `Sparse._found` says of it.
+FoundRows = tuple[Chunk, Mask, Codes, NumberedLabels]
 
 
 @dataclass(frozen=True)
@@ -118,6 +128,14 @@ class Sparse(Statistic, registered=False):
         codes, numbers = combined(columns if there.all() else [each[there] for each in columns])
         rows = np.bincount(codes, minlength=len(numbers))[:, None]
         return there, codes, NumberedLabels(decodes, numbers, rows)
+
+    def _of_units(self, branches: Sequence[Chunk], where: Expression | None) -> list[FoundRows]:
+        """What is found in each branch, among the rows that belong to a unit."""
+        found = []
+        for chunk, keep in with_kept(branches, where):
+            inside = units_of(chunk) >= 0
+            found.append((chunk, *self._found(chunk, inside if keep is None else inside & keep)))
+        return found
 
 
 class UndeclaredKeysErrors(SparseErrors):
@@ -247,14 +265,25 @@ class UndeclaredKeys(Sparse):
         noise = DiscreteLaplace.calibrate(values.l1, epsilon / 2)
         return KeyedNoise(keys, noise, (counts, values))
 
+    def adapted_to(self, asked: LossRequest, rows: int) -> UndeclaredKeys:
+        """By weights of units where labels need fewer of them then; public facts decide. Counts of
+        rows are themselves what is released, and keep their threshold."""
+        if self.inner is None or not can_select(asked) or not is_better_of_keys(asked, rows):
+            return self
+        said = self.by, self.names, self.delta, self.inner
+        return WeightedKeys(self.cells, self.layout, *said)
+
     def over_branches(
         self, branches: Sequence[Chunk], where: Expression | None
     ) -> list[NumberedLabels]:
-        found = [self._measured(chunk, keep) for chunk, keep in with_kept(branches, where)]
+        kept = with_kept(branches, where)
+        found = [self._measured(chunk, *self._found(chunk, keep)) for chunk, keep in kept]
         return [each for each in found if len(each)]
 
-    def _measured(self, chunk: Chunk, keep: Mask | None) -> NumberedLabels:
-        there, codes, found = self._found(chunk, keep)
+    def _measured(
+        self, chunk: Chunk, there: Mask, codes: Codes, found: NumberedLabels
+    ) -> NumberedLabels:
+        """The labels found, with the integers of the inner statistic besides."""
         size = len(found)
         if self.inner is not None and size:
             cells = Numbered(count=size, of_rows=_of_all_rows(there, codes, size))
@@ -278,74 +307,102 @@ class UndeclaredKeys(Sparse):
         return inner.estimate(flat)
 
 
-class UniqueErrors(SparseErrors):
-    of: Unique
-
-    def intervals(self, noisy: Sequence[Any], half_width: int) -> list[Interval]:
-        """A released label certainly occurs."""
-        return [(1, 1)] * len(noisy)
-
-    def intervals_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[Interval]:
-        return self.intervals(noisy, 0)
-
-    def errors_at(self, noisy: Sequence[Any], law: Any, confidence: float) -> list[float]:
-        return [0] * len(noisy)
-
-    def answered_errors(self, noisy: Sequence[Any], law: Any, confidence: float) -> None:
-        return None
-
-    def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
-        raise QueryError("labels without numbers have no error. Give epsilon= and delta=.")
-
+class WeightedKeysErrors(UndeclaredKeysErrors):
     def expected_at(self, law: Any, confidence: float) -> str:
-        """The number of units from which on a label is released."""
-        return f"released if at least {law.released_from(confidence):,} units have it"
+        return self._beside(super().expected_at(law, confidence), law, confidence)
+
+    def expected_over(self, law: Any, confidence: float, rows: float) -> str:
+        return self._beside(super().expected_over(law, confidence, rows), law, confidence)
+
+    def _beside(self, expected: str, law: Any, confidence: float) -> str:
+        """The number of units from which on a label is released, beside the error."""
+        least = f"released if at least {law.keys.released_from(confidence):,} units have it"
+        return f"{expected}, {least}" if expected else least
 
 
 @dataclass(frozen=True)
-class Unique(Sparse):
-    """For each label that occurs, how many units have it: to release labels alone.
+class WeightedKeys(UndeclaredKeys):
+    """For each label that occurs, how much the units weigh that have it, and another statistic of
+    its rows. The weights decide which labels are released, and aren't themselves.
 
-    A unit of m rows has at most m labels, and adds 1 to each (docs/proofs/partition_selection.md).
+    A unit of t labels adds `weight(t)` to each, and its rows what they add to the inner statistic
+    (docs/proofs/weighted_selection.md).
     """
 
-    methods: ClassVar = (Method("unique", COLUMN),)
-    labels_only: ClassVar[bool] = True
-    error_model: ClassVar = UniqueErrors
+    error_model: ClassVar = WeightedKeysErrors
     whole_units: ClassVar[bool] = True
     accumulator: ClassVar = EntryAccumulator
-    size = 1
-    l1 = 1
+
+    reading: ClassVar[int] = 1
+
+    @property
+    def l1(self) -> int:
+        return WHOLE + self._inner.l1
+
+    def l1_sensitivity(self, rows: int) -> int:
+        return weights(rows).l1 + self._inner.l1_sensitivity(rows)
 
     def linf_sensitivity(self, rows: int) -> int:
-        return 1
+        return max(WHOLE, self._inner.linf_sensitivity(rows))
+
+    def l2_squared_sensitivity(self, rows: int) -> int:
+        return WHOLE**2 + self._inner.l2_squared_sensitivity(rows)
+
+    def adapted_to(self, asked: LossRequest, rows: int) -> WeightedKeys:
+        return self
 
     def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
-        epsilon, delta = loss_asked(asked)
-        return PartitionSelection.calibrate(sensitivity.l1, epsilon, delta)
+        if not asked.delta:
+            raise missing_delta()
+        rows = rows_of(self, sensitivity)
+        keys, values = of_keys(asked, rows), self._inner.sensitivity(rows)
+        if asked.rho is not None:
+            noise: Any = DiscreteGaussian.calibrate(values.l2_squared, asked.rho / 2)
+        else:
+            noise = DiscreteLaplace.calibrate(values.l1, cast(Fraction, asked.epsilon) / 2)
+        return KeyedNoise(keys, noise, (weights(rows), values))
 
-    def over_branches(self, branches: Sequence[Chunk], where: Expression | None) -> Entries:
-        """Counts each pair of unit and label once, over all branches."""
-        found: dict[str, Any] = {}
-        pairs = []
-        for chunk, keep in with_kept(branches, where):
-            units = units_of(chunk)
-            there, codes, found_here = self._found(chunk, keep)
-            names = found_here.names()
-            for name, label in zip(names, found_here.labels(), strict=True):
-                found.setdefault(name, label)
-            places = {name: place for place, name in enumerate(found)}
-            table = np.array([*(places[name] for name in names), -1], dtype=np.intp)
-            label_of_row = table[_of_all_rows(there, codes, len(names))]
-            inside = (label_of_row >= 0) & (units >= 0)
-            pairs.append(np.stack([units[inside], label_of_row[inside]], axis=1))
-        distinct = np.unique(np.concatenate(pairs), axis=0)
-        counts = np.bincount(distinct[:, 1], minlength=len(found)).tolist()
-        rows = zip(found.items(), counts, strict=True)
-        return {name: (label, (count,)) for (name, label), count in rows if count}
+    @property
+    def _inner(self) -> Statistic:
+        return cast(Statistic, self.inner)
 
-    def estimate(self, noisy: Sequence[Any]) -> list[float]:
-        return [1] * len(noisy)
+    def over_branches(self, branches: Sequence[Chunk], where: Expression | None) -> Any:
+        parts = self._of_units(branches, where)
+        found, pairs = distinct_pairs(parts)
+        inner = EntryAccumulator()
+        for part in parts:
+            inner.add(dict(self._measured(*part)), 0)
+        integers = inner.result()
+        weights = zip(found.items(), weights_of(pairs, len(found)), strict=True)
+        return {name: (label, (each, *integers[name][1][1:])) for (name, label), each in weights}
+
+
+def weights(labels: int) -> Sensitivity:
+    """How far a unit of so many labels moves their weights: t of them by 2^30/√t, rounded down."""
+    return Sensitivity(math.isqrt(labels * WHOLE**2), WHOLE**2, WHOLE, monotone=True)
+
+
+def rows_of(statistic: Statistic, sensitivity: Sensitivity) -> int:
+    """The rows of a unit from which a sensitivity follows: more of them have a larger one."""
+    return least_from(0, lambda rows: statistic.l1_sensitivity(rows) >= sensitivity.l1)
+
+
+def distinct_pairs(parts: Sequence[FoundRows]) -> tuple[dict[str, Any], Matrix]:
+    """All labels by name, and once each pair of a unit and the place of a label that it has."""
+    found: dict[str, Any] = {}
+    pairs = []
+    for chunk, there, codes, labels_here in parts:
+        names = labels_here.names()
+        for name, label in zip(names, labels_here.labels(), strict=True):
+            found.setdefault(name, label)
+        places = {name: place for place, name in enumerate(found)}
+        table = np.array([places[name] for name in names], dtype=np.intp)
+        pairs.append(np.stack([units_of(chunk)[there], table[codes]]))
+    units, places = np.concatenate(pairs, axis=1)
+    size = max(1, len(found))  # no more than rows, as units are: 2^31 fit no memory
+    each = np.sort(units * size + places)  # far faster than the hashes of np.unique
+    once = each[np.diff(each, prepend=-1) > 0]
+    return found, np.stack(np.divmod(once, size), axis=1)
 
 
 def _objects(values: Sequence[Any], name: Any) -> pd.Index:

@@ -57,7 +57,7 @@ class Covariance(CovarianceTable):
     )
     error_model: ClassVar = CovarianceErrors
 
-    def adapted_to(self, asked: LossRequest) -> CovarianceTable:
+    def adapted_to(self, asked: LossRequest, rows: int) -> CovarianceTable:
         """One vector of all products for Gaussian noise, complete rows and three columns or more,
         where it has less noise than blocks. Public facts decide."""
         if not self.complete or asked.noise != "gaussian" or len(self.operands) < 3:
