@@ -222,6 +222,8 @@ class Model(ABC):
     _kind: ClassVar[str | None] = None
     #: Whether it learns from a target.
     _needs_target: ClassVar[bool] = False
+    #: What `ProgramAnswers.leads` may say: both, if the program asks it.
+    _roads: ClassVar[tuple[bool, ...]] = (False,)
 
     if not TYPE_CHECKING:  # who checks types looks at the fields
 
@@ -266,7 +268,7 @@ class Model(ABC):
                 answered.start(road)
                 return self._program(box.private(frame), box, target, answered)
 
-            learnt = preview.all_or_none(*(partial(run, road) for road in (False, True)))
+            learnt = preview.all_or_none(*(partial(run, road) for road in self._roads))
         for each, value in learnt.items():
             setattr(self, each, value)
         self.releases_ = Releases(answered.records)

@@ -84,6 +84,7 @@ class LinearRegression(Linear):
     """
 
     _kind = "regressor"
+    _roads = (False, True)
 
     target_bounds: object = None
     rounds: object = None

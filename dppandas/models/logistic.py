@@ -73,6 +73,8 @@ class LogisticRegression(TwoClasses):
     >>> dp.reset()
     """
 
+    _roads = (False, True)
+
     rounds: object = None
 
     def _program(self, scaled: PrivateFrame, box: Box, y: Any, answered: ProgramAnswers) -> Learnt:
