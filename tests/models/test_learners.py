@@ -249,7 +249,7 @@ def test_a_constant_says_so_as_far_as_answers_tell() -> None:
 
 
 def test_slopes_that_are_all_zero_count_as_no_round() -> None:
-    """The number of rows and the gradient stand out; all sums after them are 0, so the step is, too."""
+    """The number of rows and the gradient stand out; all sums after them are 0, and so the step."""
     asked = []
 
     def answers(query: Any, *_: Any) -> list[int]:
