@@ -3,6 +3,7 @@ error."""
 
 import itertools
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ledgers import anew
+from refusals import refusal
 
 import dppandas as dp
 from dppandas.models import LinearRegression, LogisticRegression, linear, logistic
@@ -239,6 +241,32 @@ def test_of_more_rows_a_unit_more_rows_are_needed(most: int, exact: None) -> Non
     model.fit(people[["a", "b"]], people["y"])
     needed = linear.MANY * 9 * most
     assert (len(model.releases_) == 2) == (len(rows) >= needed) == (most == 1)
+
+
+@pytest.mark.parametrize("of", [LinearRegression, LogisticRegression])
+@pytest.mark.parametrize("loss", ["0.5", "4", "32"])
+def test_the_price_is_that_of_the_dearest_road(of: Any, loss: str, exact: None) -> None:
+    """An ε where ρ is counted costs another ρ on each road. A preview shows the larger one, and a
+    budget that is less is refused, whichever road the rows would lead to."""
+    spent, lengths = [], set()
+    ends: dict[str, Any] = {"target_bounds": (-1, 1)} if of is LinearRegression else {}
+    target = "y" if of is LinearRegression else "kind"
+    for number in (10, 30_000):
+        rows = made(number, 2)
+        session = anew(rho=1000, delta=1e-6)
+        people = dp.protect(rows, name="made")
+        model = of(epsilon=loss, bounds=(-1, 1), **ends)
+        with dp.preview() as plan:
+            model.fit(people[["a", "b"]], people[target])
+        model.fit(people[["a", "b"]], people[target])
+        spent.append(session.spent)
+        lengths.add(len(model.releases_))
+        anew(rho=plan.total * (1 - Fraction(1, 10**6)), delta=1e-6)
+        people = dp.protect(rows.copy(), name="made again")
+        refusal(lambda: model.fit(people[["a", "b"]], people[target]), "in all", dp.BudgetExceeded)  # noqa: B023
+    assert of is LinearRegression or lengths == {4, 6}
+    assert max(spent) <= plan.total
+    assert max(spent) >= plan.total * (1 - 1e-4)
 
 
 @pytest.mark.statistical
