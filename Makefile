@@ -169,6 +169,7 @@ bench-accuracy: $(VENV)/test $(PEER)/ready
 	$(BIN)/python benchmarks/tightness.py --json benchmarks/tightness.json
 	$(BIN)/python benchmarks/accuracy_regression_others.py
 	$(BIN)/python benchmarks/accuracy_regression_others.py --epsilon 0.1 --fits 100
+	$(BIN)/python benchmarks/accuracy_models_rows.py
 
 lint: $(VENV)/test
 	$(BIN)/ruff check .

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +18,15 @@ import pandas as pd
 
 from ..columns.private_rows import same_rows
 from ..columns.ranges import bounds_of, ranges_of
-from ..errors import LineageError, MissingArgument, QueryError, hide_internals, parameters, quoted
+from ..errors import (
+    LineageError,
+    MissingArgument,
+    QueryError,
+    hide_internals,
+    parameters,
+    quoted,
+    warn_user,
+)
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
 from ..privacy.accounting.losses import Loss
@@ -147,6 +156,17 @@ class ProgramAnswers:
 
     def __init__(self) -> None:
         self.records: list[Record] = []
+        self._road = False
+
+    def start(self, road: bool) -> None:
+        """Begin anew. In a rehearsal `leads` takes this road."""
+        self.records.clear()
+        self._road = road
+
+    def leads(self, condition: bool) -> bool:
+        """Whether a condition on the answers holds; on dummies, the road that is rehearsed. So both
+        are priced before anything is charged."""
+        return self._road if self.is_dummy else condition
 
     def __call__(self, answer: Any) -> Any:
         self.records.append(results.record_of_one(answer))
@@ -172,10 +192,13 @@ class ProgramAnswers:
 
 
 class Releases(tuple[Record, ...]):
-    """The records of a model's releases, in order: a tuple that shows one line for each."""
+    """The records of a model's releases, in order: a tuple that shows one line for each, and
+    ``note``, what has to be known of the model."""
+
+    note = ""
 
     def __repr__(self) -> str:
-        return "\n".join(map(in_a_line, self))
+        return "\n".join(filter(None, [*map(in_a_line, self), self.note]))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(repr(self))
@@ -199,6 +222,8 @@ class Model(ABC):
     _kind: ClassVar[str | None] = None
     #: Whether it learns from a target.
     _needs_target: ClassVar[bool] = False
+    #: What `ProgramAnswers.leads` may say: both, if the program asks it.
+    _roads: ClassVar[tuple[bool, ...]] = (False,)
 
     if not TYPE_CHECKING:  # who checks types looks at the fields
 
@@ -239,18 +264,25 @@ class Model(ABC):
                     "in a session that counts ρ."
                 )
 
-            def run() -> Learnt:
-                answered.records.clear()
+            def run(road: bool) -> Learnt:
+                answered.start(road)
                 return self._program(box.private(frame), box, target, answered)
 
-            learnt = preview.all_or_none(run)
+            learnt = preview.all_or_none(*(partial(run, road) for road in self._roads))
         for each, value in learnt.items():
             setattr(self, each, value)
         self.releases_ = Releases(answered.records)
+        self.releases_.note = self._note()
         self.feature_names_in_ = np.array(box.names, dtype=object)
         self.n_features_in_ = len(box.names)
         self._box = box
+        if self.releases_.note:
+            warn_user(f"This {name} is {self.releases_.note}")
         return self
+
+    def _note(self) -> str:
+        """What has to be known of the model just learnt, as public facts and answers tell it."""
+        return ""
 
     @abstractmethod
     def _program(self, scaled: PrivateFrame, box: Box, y: Any, answered: ProgramAnswers) -> Learnt:

@@ -100,9 +100,7 @@ def _products(
     residual = residual.clip(-reach, reach)  # changes nothing; computed once for all sums
     there = residual.notna()
     kept = [scaled[name].where(there).clip(-1, 1) for name in scaled.columns]
-    names = [str(name).removesuffix(" in [-1, 1]") for name in scaled.columns]
-    if len({*names}) < len(names) or any(" times " in name for name in names):
-        names = [str(i) for i in range(len(names))]  # one name must not stand for two columns
+    names = plain_names(scaled)
     made = {f"slope of {name}": x * residual * WEIGHT for name, x in zip(names, kept, strict=True)}
     ends = dict.fromkeys(made, (-reach * WEIGHT, reach * WEIGHT))
     made["one"], ends["one"] = there * 1.0, (0.0, 1.0)
@@ -113,6 +111,14 @@ def _products(
             product = f"{names[i]} times {names[j]}"
             made[product], ends[product] = x * y, (-1.0 if i < j else 0.0, 1.0)
     return scaled.assign(**made)[list(made)], ends
+
+
+def plain_names(scaled: PrivateFrame) -> list[str]:
+    """Names of features for the names of their products."""
+    names = [str(name).removesuffix(" in [-1, 1]") for name in scaled.columns]
+    if len({*names}) < len(names) or any(" times " in name for name in names):
+        return [str(i) for i in range(len(names))]  # one name must not stand for two columns
+    return names
 
 
 def noise_of(loss: Any) -> float:

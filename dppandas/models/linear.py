@@ -1,4 +1,4 @@
-"""Linear regression by gradients, each with a noisy line search."""
+"""Linear regression by gradients with noisy line searches, and of many rows by sums of products."""
 
 from __future__ import annotations
 
@@ -17,12 +17,16 @@ from ..release.blocks.split import Split
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.units import whole_number
 from .base import MOST_ROUNDS, Box, Learnt, ProgramAnswers, matrix_of
+from .curvature import least_squares, limit_of, plenty_of
 from .gradient import Linear, direction, first_direction, gradient, noise_of, predicted, variance_of
 from .points import Matrix, floats
 
 #: Shares of the loss: of the number of rows with the target's mean; in each round, of a gradient,
 #: the mean along it, the sums that decide how far to go, and the mean of the residual.
 FIRST, ROUND = 4, [16, "2.5", 11, 4]
+#: All weights are found at once if there are MANY · (features + 1)² · (noise of a count) rows, and
+#: with ALL in place of MANY all rows weigh the same.
+MANY, ALL = 80, 8000
 #: A direction is looked for if there are this many rows, in deviations of a count at the last
 #: share; with fewer, the noise of the last mean alone is an eighth of the target's range. It is
 #: followed if its sums stand out by this many variances of such a count.
@@ -36,27 +40,32 @@ SHRINK = 1.5
 class LinearRegression(Linear):
     """Least squares on features with public bounds, by statistical queries.
 
-    First it asks for the number of rows and the mean of the target, by two sums. Each round asks
-    for the gradient, a sum for each feature; and then how far to go along it, by the mean of the
-    weighted sum, the sums of its squares and of its products with the residual, and the mean of the
-    new residual. The first gradient is over rows that are scaled to a small norm. If there are many
-    rows compared with the square of the number of features, it includes the products of each two
-    features. One round is regression on a single direction, which tolerates more noise than solving
-    for all weights. With clip=2 and many rows, more rounds approach least squares.
+    First it asks for the number of rows and the mean of the target, by two sums. From about
+    80 (d + 1)²/ε rows on, for d features, all of the rest goes into the sums of products of each
+    two features and of features and target, from which least squares follows: the error falls as
+    rows grow. Rows far from the middle of the box weigh less at first, and all the same from 100
+    times as many rows on. The released number of rows decides.
+
+    With fewer rows, or with ``rounds=`` or ``clip=``, each round asks for the gradient, a sum for
+    each feature; and then how far to go along it, by the mean of the weighted sum, the sums of its
+    squares and of its products with the residual, and the mean of the new residual. The first
+    gradient is over rows that are scaled to a small norm. If there are many rows compared with the
+    square of the number of features, it includes the products of each two features. One round is
+    regression on a single direction, which tolerates more noise than solving for all weights.
 
     It takes a step only if that is surely better than none. If there are too few rows for the
     noise, or the first gradient doesn't stand out from its own noise, the rest of the loss goes
-    into one mean of the target, and the model is that constant, after 0 rounds.
+    into one mean of the target, and the model is that constant, after 0 rounds. A warning says so.
 
     epsilon, rho : the loss of the whole fit.
     bounds : (lower, upper) for all features, or a dict; else the declared domain's.
     target_bounds : (lower, upper) that the target is clipped to; else the declared domain's.
-    rounds : how many rounds to run. They remove no bias that ``clip`` brings.
-    clip : the gradient and the step clip the residual to this share of half the target's range,
-        which lowers the noise; the residual's mean clips it to no less than half the range. Where
-        residuals are larger, as of a target that is 0 or 1, slopes shrink (the default may halve
-        them) and the constant is off, however many rows there are. 2 clips nothing, unless the
-        line leaves the target's range by itself: set it if there are many rows.
+    rounds : how many rounds to run, 1 beside a ``clip``. They remove no bias that ``clip`` brings.
+    clip : the gradient and the step clip the residual to this share of half the target's range, by
+        default 0.5, which lowers the noise; the residual's mean clips it to no less than half the
+        range. Where residuals are larger, as of a target that is 0 or 1, slopes shrink (0.5 may
+        halve them) and the constant is off, however many rows there are. 2 clips nothing, unless
+        the line leaves the target's range by itself.
 
     After `fit`: ``coef_`` (d,), ``intercept_``, ``n_iter_`` (0 if the model is a constant),
     ``releases_``.
@@ -75,13 +84,16 @@ class LinearRegression(Linear):
     """
 
     _kind = "regressor"
+    _roads = (False, True)
 
     target_bounds: object = None
-    rounds: object = 1
-    clip: object = 0.5
+    rounds: object = None
+    clip: object = None
 
     def _program(self, scaled: PrivateFrame, box: Box, y: Any, answered: ProgramAnswers) -> Learnt:
-        rounds, reach = whole_number(self.rounds, "rounds", 1, MOST_ROUNDS), _reach(self.clip)
+        given = 1 if self.rounds is None else self.rounds
+        rounds = whole_number(given, "rounds", 1, MOST_ROUNDS)
+        reach = _reach(0.5 if self.clip is None else self.clip)
         ends = _ends(y, self.target_bounds)
         if ends.lower == ends.upper:
             raise QueryError(f"target_bounds={ends} is a single point. Give wider bounds.")
@@ -89,7 +101,15 @@ class LinearRegression(Linear):
         value = ((y.clip(ends.lower, ends.upper) - middle) / half).clip(-1, 1)
         weights, constant, done = self._fitted_line(scaled, value, rounds, reach, answered)
         learnt = self._learnt(box, weights * half, constant * half + middle)
-        return {**learnt, "n_iter_": done}
+        return {**learnt, "n_iter_": done if weights.any() else 0}
+
+    def _note(self) -> str:
+        if self.coef_.any() or self.releases_[-1].preview:
+            return ""
+        return (
+            "a constant, and n_iter_ is 0, because no slope stands out from the noise. Give it a "
+            "larger loss, more rows or fewer features, or narrower bounds= and target_bounds=."
+        )
 
     def _fitted_line(
         self,
@@ -107,6 +127,10 @@ class LinearRegression(Linear):
             # a row with a missing feature has no weighted sum, not even with weights of 0
             known = (value + scaled.dot(weights.tolist())).clip(-1, 1)
             number, mean = _number_and_mean(scaled, known, losses[0], answered)
+            plenty = plenty_of(number, len(weights), split, answered)
+            if self.rounds is self.clip is None and answered.leads(plenty >= MANY):
+                limit, rest = limit_of(plenty, ALL), split._join()
+                return *least_squares(scaled, known, limit, rest, answered), 1
             level = Level(mean, variance_of(losses[0]))
             if not answered.is_dummy and number < FEW * np.sqrt(variance_of(losses[4])):
                 return weights, _alone(level, known, split, answered), 0

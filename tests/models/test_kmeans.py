@@ -427,7 +427,7 @@ def test_a_share_is_kept_once_its_model_has_begun(monkeypatch: pytest.MonkeyPatc
             stopped.setattr(KMeans, "_cells_a_side", raising(late))
             refusal(lambda: KMeans(2).fit(p), error=dp.BudgetExceeded)
             assert (shares.left, session.spent) == (2, 0), "in the rehearsal"
-            stopped.setattr(preview, "all_or_none", lambda program: program())
+            stopped.setattr(preview, "all_or_none", lambda program, *_: program())
             with pytest.raises(dp.BudgetExceeded):
                 KMeans(2).fit(p)
         assert shares.left == 1

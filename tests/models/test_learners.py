@@ -1,5 +1,6 @@
 """Regressions and the perceptron, against plain arithmetic and scikit-learn."""
 
+import warnings
 from fractions import Fraction
 from typing import Any
 
@@ -151,8 +152,8 @@ def test_many_rows_are_asked_for_products_too(rows: int, loss: dict[str, Any], f
     frozen(0)
     ends = {"bounds": BOX, **loss}
     for model, target in (
-        (LogisticRegression(**ends, classes=["no", "yes"]), "kind"),
-        (LinearRegression(**ends, target_bounds=(0, 8)), "y"),
+        (LogisticRegression(**ends, classes=["no", "yes"], rounds=1), "kind"),
+        (LinearRegression(**ends, target_bounds=(0, 8), rounds=1), "y"),
     ):
         anew(**loss, **({"delta": 1e-6} if "rho" in loss else {}))
         people = dp.protect(table(rows), name="people")
@@ -168,7 +169,7 @@ def test_many_rows_come_near_least_squares_in_one_round() -> None:
     a = random.uniform(-1, 1, 20_000)
     rows = pd.DataFrame({"a": a, "b": np.clip(a + random.normal(0, 0.2, len(a)), -1, 1)})
     rows["y"] = rows["a"] - rows["b"]
-    model = LinearRegression(epsilon=8, bounds=(-1, 1), target_bounds=(-1, 1))
+    model = LinearRegression(epsilon=8, bounds=(-1, 1), target_bounds=(-1, 1), rounds=1)
     anew(epsilon=8)
     people = dp.protect(rows, name="people")
     model.fit(people[["a", "b"]], people["y"])
@@ -222,6 +223,45 @@ def test_without_a_step_the_rest_of_the_loss_goes_into_one_mean(exact: None) -> 
         assert losses == [Fraction(share) / Fraction("37.5") for share in shares]
         assert (model.n_iter_, model.coef_.tolist()) == (0, [0.0] * 5)
         assert model.intercept_ == pytest.approx(rows["y"].mean(), abs=1e-6)
+
+
+def test_a_constant_says_so_as_far_as_answers_tell() -> None:
+    """Once for each fit, a free one too; not in a preview, and not where a slope was learnt."""
+    few, many = line(20), line(3000)
+    anew(epsilon=3)
+    people, others = dp.protect(few, name="few"), dp.protect(many, name="many")
+    names = list("abcde")
+    model = LinearRegression(epsilon=1, bounds=(-1, 1), target_bounds=(-4, 4))
+    with dp.preview(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(people[names], people["y"])
+        assert model.releases_.note == ""
+    for _ in range(2):
+        with pytest.warns(UserWarning, match=r"is a constant, .* larger loss") as warned:
+            model.fit(people[names], people["y"])
+        assert [each.filename for each in warned] == [__file__]
+        assert model.n_iter_ == 0
+        assert repr(model.releases_).endswith(model.releases_.note)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model.fit(others[names], others["y"]).n_iter_ == 1
+    assert "constant" not in repr(model.releases_)
+
+
+def test_slopes_that_are_all_zero_count_as_no_round() -> None:
+    """The number of rows and the gradient stand out; all sums after them are 0, and so the step."""
+    asked = []
+
+    def answers(query: Any, *_: Any) -> list[int]:
+        asked.append(query)
+        return [2**40 * (len(asked) <= 2)] * query.statistic.size
+
+    anew(epsilon=1)
+    people = dp.protect(line(300), name="people")
+    model = LinearRegression(epsilon=1, bounds=(-1, 1), target_bounds=(-4, 4), rounds=1)
+    with watching(answers), pytest.warns(UserWarning, match="constant"):
+        model.fit(people[list("abcde")], people["y"])
+    assert (model.n_iter_, len(asked)) == (0, 5)
 
 
 def test_what_is_added_trusts_answers_by_their_noise() -> None:

@@ -195,7 +195,7 @@ def running() -> Preview | None:
     return found
 
 
-def all_or_none(program: Callable[[], R]) -> R:
+def all_or_none(*roads: Callable[[], R]) -> R:
     """Run a program of releases if the budget can pay for all of them, and return its result.
 
     The program runs as a preview first, in which stored answers are returned. So a program whose
@@ -204,8 +204,14 @@ def all_or_none(program: Callable[[], R]) -> R:
     The releases must depend on nothing but the program's arguments and the answers. If somebody
     else is charged in between, the program can still stop half way; what it has released by then
     stays charged.
+
+    roads : the program, once for each road that it may take where a new answer decides. They differ
+        on dummy answers only. All are rehearsed, and the dearest one is the price.
     """
     outer = running()
+    plans = [] if outer is not None and len(roads) == 1 else list(map(_rehearsed, roads))
+    dearest = max(range(len(plans)), key=lambda i: (not plans[i].fits, plans[i].total), default=0)
+    program = roads[dearest]
     if outer is not None:
         was = outer._replays, outer._is_blank
         outer._replays, outer._is_blank = True, all(was)  # an inner program starts afresh
@@ -213,10 +219,7 @@ def all_or_none(program: Callable[[], R]) -> R:
             return program()
         finally:
             outer._replays, outer._is_blank = was
-    plan = Preview(replays=True)
-    with plan, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # they come with the answers
-        program()
+    plan = plans[dearest]
     if not plan.fits:
         left, missing = plan.left, plan.missing
         name = next(n for n in ("rho", "epsilon", "delta") if getattr(missing, n) > 0)
@@ -230,6 +233,14 @@ def all_or_none(program: Callable[[], R]) -> R:
             earlier=current()._advice(),
         )
     return program()
+
+
+def _rehearsed(program: Callable[[], object]) -> Preview:
+    plan = Preview(replays=True)
+    with plan, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they come with the answers
+        program()
+    return plan
 
 
 @partial(hide_internals, takes=_TAKES)

@@ -102,6 +102,15 @@ class Split:
                 self._free = [first]
             return self.shares[first]
 
+    def _divide(self, shares: Sequence[object]) -> None:
+        """Divide all that is left anew, in proportion to shares. Of ε or ρ it is the same sum; an ε
+        in a session that counts ρ may cost more or less ρ than before."""
+        parts = _fractions(None, list(shares))
+        with self._lock:
+            first, rest = self._free[0], sum((self._fractions[i] for i in self._free), Fraction(0))
+            self._fractions = (*self._fractions[:first], *(rest * part for part in parts))
+            self._free = list(range(first, len(self._fractions)))
+
     def _joined(self, parts: Sequence[Fraction]) -> Fraction:
         """One part that costs as much as some parts together, or hardly less."""
         epsilon = self._whole.epsilon

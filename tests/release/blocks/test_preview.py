@@ -4,11 +4,14 @@ import contextlib
 import contextvars
 import warnings
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from ledgers import anew, elsewhere
 from operations import GROUPS, OF_UNITS, OPERATIONS, SELECTIONS, UNKNOWN, released, sixty
 from refusals import raising, refusal
@@ -351,6 +354,27 @@ def test_a_program_run_again_is_free_though_nothing_is_left() -> None:
     assert preview.all_or_none(lambda: program(p)) == first
     with pytest.raises(dp.BudgetExceeded, match=r"its 4 releases ask for ε = 0\.25 in all"):
         preview.all_or_none(lambda: program(p, 4))
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(1, 9))
+def test_the_dearest_road_is_the_price(tenths: list[int], limit: int) -> None:
+    """Whichever road the answers lead to: if the budget can't pay for one, nothing is charged; and
+    a preview shows the dearest."""
+    dp.reset()
+    session = dp.session(epsilon=Fraction(limit, 10))
+    p = people()
+    roads = [partial(p.count, epsilon=Fraction(each, 10)) for each in tenths]
+    with dp.preview() as plan:
+        preview.all_or_none(*roads)
+    assert plan.total == Fraction(max(tenths), 10)
+    if limit < max(tenths):
+        with pytest.raises(dp.BudgetExceeded, match="1 release asks"):
+            preview.all_or_none(*roads)
+        assert session.spent == 0
+    else:
+        preview.all_or_none(*roads)
+        assert session.spent <= plan.total
+    dp.reset()
 
 
 def test_a_program_in_a_preview_is_previewed() -> None:

@@ -332,6 +332,23 @@ def test_what_is_left_can_be_one_share() -> None:
         assert dp.record(people.count()).loss.epsilon == 30
 
 
+def test_what_is_left_can_be_divided_anew() -> None:
+    session = dp.session(epsilon=1)
+    people = dp.protect(pd.DataFrame({"x": [1, 2, 3]}), name="three")
+    with dp.split(epsilon=1, shares=[1, 2, 3, 4]) as shares:
+        people.count()
+        shares._divide(["0.1", "0.2"])
+        assert [each.epsilon for each in shares.shares] == [Fraction(1, 10), *thirds("0.9")]
+        asked = [dp.record(people["x"].sum(bounds=(0, i + 1))).loss for i in range(2)]
+        assert asked == [*shares.shares[1:]]
+        refusal(people.count, "2 shares|3 shares")
+    assert session.spent == 1
+
+
+def thirds(whole: str) -> list[Fraction]:
+    return [Fraction(whole) / 3, Fraction(whole) * 2 / 3]
+
+
 def test_where_rho_is_counted_what_is_left_is_less_than_its_sum() -> None:
     """Of ε; and ρ add up."""
     session = dp.session(rho=20, delta=1e-6)
