@@ -6,6 +6,7 @@ errors of an answer could shrink together and still hold in 95 % of the answers.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -39,7 +40,21 @@ TIGHT = {
 SHARES = {"value_counts, shares", "clipping_shares"}
 
 #: Why a target can't be met, by the operation and what is missed.
-REASONS: Mapping[tuple[str, str], str] = {}
+REASONS: Mapping[tuple[str, str], str] = {
+    **dict.fromkeys(
+        itertools.product(
+            ["corr", "corr of a pair", "corr of complete rows", "groupby corr of complete rows"],
+            ["over", "slack"],
+        ),
+        "a correlation depends on the ratio of two deviations, of which noise leaves a factor of 2 "
+        "open in so few rows: all that it may be is covered",
+    ),
+    **dict.fromkeys(
+        itertools.product(["groupby cov", "groupby var", "groupby sem"], ["over", "slack"]),
+        "the smallest group has 30 rows, and noise of 3 to 6: products of errors count, and what "
+        "is possible ends at the bounds",
+    ),
+}
 
 _OF = {
     name: record.statistic
