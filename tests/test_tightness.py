@@ -27,6 +27,7 @@ from dppandas.types import Model
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 sys.path.append(str(BENCHMARKS))
 
+import tightness_figures as figures  # noqa: E402
 from tightness_operations import LINES, WITHOUT  # noqa: E402
 
 KINDS = (
@@ -135,3 +136,34 @@ def test_the_figures_are_of_these_lines_and_all_errors_held() -> None:
     assert {line["operation"] for line in found} == {*LINES}
     for line in found:
         assert not line["alarm"], line
+
+
+def drawn(noises: Any, stated: float) -> list[tuple[Any, Any, str]]:
+    return [(np.full(len(each), stated), np.abs(each), "rows") for each in noises]
+
+
+def test_over_and_slack_are_what_they_say() -> None:
+    """Of normal numbers that are told twice as wide as they need be."""
+    noises = np.random.default_rng(1).normal(0, 1, (4000, 1))
+    found = drawn(noises, 2 * 1.96)
+    times, least = figures.over(found)
+    assert 1.9 < least < times < 2.1
+    assert 1.9 < 1 / figures.upper([figures.beyond(*each[:2]) for each in found]) < 2.1
+    slack = figures.slack_at_least([figures.beyond(*each[:2]) for each in found])
+    assert 1.8 < slack < 2.05
+    assert figures.slack_at_least([0.5] * 10) is None, "too few"
+    assert figures.over([(np.ones(1), np.zeros(1), ""), (np.ones(2), np.ones(2), "")])[0] is None
+
+
+def test_what_misses_its_target_is_told_with_the_reason() -> None:
+    line = {"operation": "mean", "by": "ε", "rows": 1000, "unit": "x", "numbers": 1}
+    wide = line | {"over": 1.5, "over at least": 1.4, "slack": 1.3, "slack at least": 1.1}
+    (said,) = figures.missed([wide])
+    assert said == "mean, ε, 1,000 rows: over 1.50, target 1.3: no reason is known"
+    assert figures.missed([wide | {"by": "ρ"}]) == []
+    assert len(figures.missed([wide | {"slack at least": 1.25}])) == 2
+    grouped = wide | {"operation": "groupby mean", "numbers": 6, "slack at least": 1.25}
+    assert figures.missed([grouped]) == []
+    assert figures.missed([grouped | {"slack at least": 1.45}])
+    assert figures.missed([wide | {"operation": "median", "unit": "ranks"}]) == []
+    assert {name for name, _ in figures.REASONS} <= {*LINES}
