@@ -869,7 +869,7 @@ RECORDS.append(Operation(
     hostile=some_quantiles,
     law=RANKS,
     is_noisy=False,
-    warns=("min", "group max", "quantiles of columns"),
+    warns=("min", "group max", "group min of hours", "quantiles of columns"),
     asked={
         "group quantiles with missing": lambda p: p.groupby("code", keys=CODES, dropna=False)[
             "number"
@@ -881,6 +881,10 @@ RECORDS.append(Operation(
         "median of whole numbers": lambda p: p["code"].median(bounds=(0, 8), step=1),
         "quantiles of whole numbers": lambda p: p[["code", "number"]].quantile(
             [0.2, 0.5, 0.9], bounds=(-4, 8), step=2),
+        "median of tenths": lambda p: p[["number", "code"]].median(
+            bounds=BOUNDS, step={"number": 0.1}),
+        "group min of hours": lambda p: p.groupby("group", keys=GROUPS)["when"].min(
+            bounds=FEW_DAYS, step=pd.Timedelta("15min")),
         "third": lambda p: (p["number"] + p["code"]).quantile(1 / 3, bounds=BOUNDS),
         "quantiles": lambda p: p["number"].quantile([0.25, 0.5, 0.9], bounds=BOUNDS),
         "quantile of columns": lambda p: p[["number", "code"]].quantile(0.7, bounds=BOUNDS),

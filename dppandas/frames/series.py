@@ -116,9 +116,9 @@ class PrivateSeries(Frequencies):
         names = pd.Index([name for _, name in values])
         return pd.Series(list(values.values()), index=names, name=self.name)
 
-    def _described(self, percentiles: object, bounds: object) -> ReleaseBundle:
+    def _described(self, percentiles: object, bounds: object, step: object) -> ReleaseBundle:
         if not self._is_labelled(self._expression, bounds is not None):
-            return super()._described(percentiles, bounds)
+            return super()._described(percentiles, bounds, step)
         rows_of(percentiles)  # refuses what can't be; labels have none
         parts = Parts()
         add_labels(parts, None, self, Fraction(1))
@@ -162,7 +162,7 @@ class PrivateSeries(Frequencies):
         (30.0, 24.0)
         """
         if self._is_smooth(method):
-            return self._smoothly("median", 0.5, bounds)
+            return self._smoothly("median", 0.5, bounds, step)
         return super().median(bounds=bounds, step=step)
 
     @typing.overload
@@ -234,7 +234,7 @@ class PrivateSeries(Frequencies):
         20.0
         """
         if self._is_smooth(method):
-            return self._smoothly("quantile", q, bounds)
+            return self._smoothly("quantile", q, bounds, step)
         return super().quantile(q, bounds=bounds, step=step)  # type: ignore[call-overload]
 
     def _is_smooth(self, method: object) -> bool:
@@ -242,8 +242,10 @@ class PrivateSeries(Frequencies):
             raise QueryError(f"method={quoted(method)} must be 'exponential' or 'smooth'.")
         return method == "smooth"
 
-    def _smoothly(self, what: builtins.str, q: object, bounds: object) -> Any:
+    def _smoothly(self, what: builtins.str, q: object, bounds: object, step: object) -> Any:
         shares, label = quantiles_of(q)
+        if step is not None:
+            raise QueryError('step= is for method="exponential". Leave one of them out.')
         if isinstance(label, list):
             raise QueryError('method="smooth" takes a single q, such as q=0.5. Ask separately.')
         operands, parsed, layout = self._measured(bounds, bounds_of)

@@ -27,7 +27,7 @@ from ...rows import expressions
 from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.spans import Span
 from ...rows.figures import short
-from .arguments import checked_ddof, quantiles_of, step_of, weights_of, with_levels
+from .arguments import checked_ddof, quantiles_of, steps_of, weights_of, with_levels
 from .queryable import Queryable
 
 
@@ -405,9 +405,11 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         q : a share from 0 to 1, or a list of them. Several at once cost less than each on its own,
             and never decrease as q grows. For shares of 0 and 1 see `min`.
         bounds : as in `mean`. Answers lie on a grid of at most 2^30 steps between them.
-        step : the step of a coarser grid that all values are known to lie on, such as 1 for whole
-            numbers, which makes answers more accurate. A public fact: a power of two that divides
-            the bounds.
+        step : a number of which all values are known to be whole multiples, such as 1 or 0.05, or
+            for times and durations a Timedelta; or a dict by column. Answers are then multiples
+            too, and more accurate. A public fact; without it, that of ``steps=`` of
+            `dppandas.protect`. A float means the decimal that it prints as. Multiples of times are
+            counted from 1970, by the local clock; in a zone a step must divide 15 minutes.
 
         Where pandas interpolates between two values, the answer is a point between them.
         ``.error()`` is in ranks: how many values may lie between an exact quantile and the answer.
@@ -432,9 +434,11 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         return self._quantile(said, shares, labels, bounds, step, kind)
 
     @typing.overload
-    def min(self, *, bounds: object = None) -> Unreleased[Measured]: ...
+    def min(self, *, bounds: object = None, step: object = None) -> Unreleased[Measured]: ...
     @typing.overload
-    def min(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Measured: ...
+    def min(
+        self, *, bounds: object = None, step: object = None, **ways: Unpack[AskOptions]
+    ) -> Measured: ...
     @typing.overload
     def min(
         self: HasRows[Column],
@@ -444,7 +448,7 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         numeric_only: bool = False,
     ) -> Column: ...
     @release_method  # type: ignore[misc]
-    def min(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
+    def min(self, *, bounds: object = None, step: object = None, **ways: Unpack[AskOptions]) -> Any:
         """A value near the smallest: as close as privacy allows.
 
         The smallest value itself belongs to somebody. This is a point with about one value below
@@ -453,18 +457,21 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         bounds : as in `quantile`, but narrow. Any point below all values is as good as another, so
             with bounds much wider than the values the answer can lie anywhere in between, and
             ``quantile(0.01)`` is more useful.
+        step : as in `quantile`.
 
         A `UserWarning` says that the answer isn't the smallest value. `describe`, where this is one
         of eight figures, doesn't warn.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md).
         """
-        return self._quantile("min", [Fraction(0)], None, bounds, kind=UnreleasedExtreme)
+        return self._quantile("min", [Fraction(0)], None, bounds, step, UnreleasedExtreme)
 
     @typing.overload
-    def max(self, *, bounds: object = None) -> Unreleased[Measured]: ...
+    def max(self, *, bounds: object = None, step: object = None) -> Unreleased[Measured]: ...
     @typing.overload
-    def max(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Measured: ...
+    def max(
+        self, *, bounds: object = None, step: object = None, **ways: Unpack[AskOptions]
+    ) -> Measured: ...
     @typing.overload
     def max(
         self: HasRows[Column],
@@ -474,12 +481,12 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         numeric_only: bool = False,
     ) -> Column: ...
     @release_method  # type: ignore[misc]
-    def max(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
+    def max(self, *, bounds: object = None, step: object = None, **ways: Unpack[AskOptions]) -> Any:
         """A value near the largest: as close as privacy allows. See `min`.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md).
         """
-        return self._quantile("max", [Fraction(1)], None, bounds, kind=UnreleasedExtreme)
+        return self._quantile("max", [Fraction(1)], None, bounds, step, UnreleasedExtreme)
 
     def _quantile(
         self,
@@ -492,8 +499,7 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
     ) -> Any:
         operands, parsed, flat = self._measured(bounds)
         shape = with_levels(flat, labels, self._operands(), self._groups)
-        public_step = step_of(step, parsed)
-        of = self._groups, shape, operands, parsed, tuple(shares), public_step
-        statistic = statistics.Quantiles(*of)
-        options = () if public_step is None else (("step", short(public_step)),)
-        return self._question(statistic, self._asks(verb, parsed, *options), kind)
+        steps = steps_of(self, self._operands(), parsed, step)
+        of = self._groups, shape, operands, parsed, tuple(shares), steps.sizes
+        question = self._asks(verb, parsed, *steps.options)
+        return self._question(statistics.Quantiles(*of), question, kind)

@@ -82,12 +82,14 @@ def single(func: Any, where: Offered = AGG) -> str | None:
     return statistic_of(func, where)[0] if isinstance(func, str) or callable(func) else None
 
 
-def request_of(face: Any, statistic: str, bounds: object) -> Request:
+def request_of(face: Any, statistic: str, bounds: object, step: object = None) -> Request:
     """A statistic, asked of a column, a frame or groups by its method."""
     name, _, ddof = statistic.partition(", ddof=")
     method = getattr(face, name)
-    given: dict[str, Any] = {"bounds": bounds} if "bounds" in parameters(method) else {}
-    return method(**given, **({"ddof": int(ddof)} if ddof else {}))._request  # type: ignore[no-any-return]
+    taken = parameters(method)
+    given = {k: v for k, v in {"bounds": bounds, "step": step}.items() if k in taken}
+    said: Any = {**given, **({"ddof": int(ddof)} if ddof else {})}
+    return method(**said)._request  # type: ignore[no-any-return]
 
 
 def statistic_of(how: Any, where: Offered = AGG) -> tuple[str, str]:

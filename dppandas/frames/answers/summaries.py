@@ -58,7 +58,7 @@ class Summaries(
 
     @typing.overload
     def agg(
-        self, func: list[Any], *, bounds: object = None, shares: object = None
+        self, func: list[Any], *, bounds: object = None, step: object = None, shares: object = None
     ) -> ReleaseBundle[Described]: ...
     @typing.overload
     def agg(
@@ -66,6 +66,7 @@ class Summaries(
         func: list[Any],
         *,
         bounds: object = None,
+        step: object = None,
         shares: object = None,
         **ways: Unpack[AskOptions],
     ) -> Described: ...
@@ -75,6 +76,7 @@ class Summaries(
         func: None = None,
         *,
         bounds: object = None,
+        step: object = None,
         shares: object = None,
         epsilon: None = None,
         rho: None = None,
@@ -86,6 +88,7 @@ class Summaries(
         func: None = None,
         *,
         bounds: object = None,
+        step: object = None,
         shares: object = None,
         epsilon: Number = ...,
         rho: Number = ...,
@@ -100,6 +103,7 @@ class Summaries(
         func: Any,
         *,
         bounds: object = None,
+        step: object = None,
         shares: object = None,
         **ways: Unpack[AskOptions],
     ) -> Any: ...
@@ -109,6 +113,7 @@ class Summaries(
         func: Any = None,
         *,
         bounds: object = None,
+        step: object = None,
         shares: object = None,
         named: Mapping[str, Any] = NOTHING_NAMED,
         **ways: Unpack[AskOptions],
@@ -119,6 +124,7 @@ class Summaries(
             each column, such as {"a": "mean", "b": ["sum", "count"]}. A single name is that method.
             Or give each figure a name of its own, as in ``agg(late=("delay", "mean"))``.
         bounds : as in `mean`, for those that need them.
+        step : as in `quantile`, for median, min and max.
         shares : how the loss is divided: a dict of shares by statistic, by (column, statistic) or
             by the names of figures, such as {"mean": 2, "count": 1}. Without it, evenly.
 
@@ -146,10 +152,10 @@ class Summaries(
                     f"shares= divides a loss among several statistics, and {one} is only one. "
                     "Leave shares= out."
                 )
-            return self._aggregated(self, one, bounds)
+            return self._aggregated(self, one, bounds, step)
         asked = self._spread(several.asked(func, named, self._is_single))
         self._can_show(asked.columns(self._is_single))
-        parts = {name: self._component(*name, bounds) for name in asked.components()}
+        parts = {name: self._component(*name, bounds, step) for name in asked.components()}
 
         def combined(values: dict[Name, Any]) -> Any:
             found: dict[Name, Any] = {}
@@ -178,10 +184,9 @@ class Summaries(
         ]
         return replace(asked, figures=figures)
 
-    def _component(self, column: Any, name: str, bounds: object) -> Request:
-        return self._aggregated(
-            self._each if column is None else self._column(column), name, bounds
-        )
+    def _component(self, column: Any, name: str, bounds: object, step: object) -> Request:
+        of = self._each if column is None else self._column(column)
+        return self._aggregated(of, name, bounds, step)
 
     def _entries(self, figure: several.Figure, value: Any) -> dict[Any, Any]:
         """What a release says of each column."""
@@ -199,8 +204,10 @@ class Summaries(
         each = list(self._each._operands()) if column is None else [column]
         return [(name, of) for of in each] if name in APART else each
 
-    def _aggregated(self, face: Queryable, name: str, bounds: object) -> Request:
-        return several.request_of(face, name, bounds)
+    def _aggregated(
+        self, face: Queryable, name: str, bounds: object, step: object = None
+    ) -> Request:
+        return several.request_of(face, name, bounds, step)
 
 
 class Covariances(Summaries[Counted, Measured, Listed, Described, OfRows]):
