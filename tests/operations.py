@@ -44,6 +44,7 @@ from hostile import (
     some_distinct_values,
     some_few,
     some_mean,
+    some_measured_quantiles,
     some_misfit,
     some_normed_sum,
     some_present,
@@ -929,6 +930,28 @@ RECORDS.append(Operation(
         ),
     },
     truth="off by ranks, which draws.py counts",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.MeasuredQuantiles,
+    hostile=some_measured_quantiles,
+    law="test_quantile_ladders.py::test_intervals_and_errors_hold_in_two_thousand_draws",
+    is_noisy=False,
+    undecided=dict.fromkeys(
+        ["median with an interval", "quantiles with intervals", "group median with intervals",
+         "median of times with an interval"], BY_ANSWER),
+    asked={
+        "median with an interval": lambda p: p["number"].median(bounds=BOUNDS, interval=True),
+        "quantiles with intervals": lambda p: p[["number", "code"]].quantile(
+            [0.25, 0.5], bounds=BOUNDS, step={"code": 1}, interval=True),
+        "group median with intervals": lambda p: p.groupby("group", keys=GROUPS)[
+            "number"].median(bounds=BOUNDS, interval=True),
+        "median of times with an interval": lambda p: p["when"].median(
+            bounds=FEW_DAYS, interval=True),
+    },
+    truth="test_quantile_ladders.py compares it with pandas' quantiles",
+    kinds="those of Quantiles, which it is asked by",
+    tight="test_intervals_are_as_narrow_as_said, in ranks: in values it depends on the rows",
 ))  # fmt: skip
 
 RECORDS.append(Operation(

@@ -116,9 +116,11 @@ class PrivateSeries(Frequencies):
         names = pd.Index([name for _, name in values])
         return pd.Series(list(values.values()), index=names, name=self.name)
 
-    def _described(self, percentiles: object, bounds: object, step: object) -> ReleaseBundle:
+    def _described(
+        self, percentiles: object, bounds: object, step: object, interval: object
+    ) -> ReleaseBundle:
         if not self._is_labelled(self._expression, bounds is not None):
-            return super()._described(percentiles, bounds, step)
+            return super()._described(percentiles, bounds, step, interval)
         rows_of(percentiles)  # refuses what can't be; labels have none
         parts = Parts()
         add_labels(parts, None, self, Fraction(1))
@@ -131,7 +133,12 @@ class PrivateSeries(Frequencies):
 
     @typing.overload
     def median(
-        self, *, bounds: object = None, step: object = None, method: object = "exponential"
+        self,
+        *,
+        bounds: object = None,
+        step: object = None,
+        interval: bool = False,
+        method: object = "exponential",
     ) -> Unreleased[ReleasedFloat]: ...
     @typing.overload
     def median(
@@ -139,6 +146,7 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         method: object = "exponential",
         **ways: Unpack[AskOptions],
     ) -> ReleasedFloat: ...
@@ -148,10 +156,12 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         method: object = "exponential",
         **ways: Unpack[AskOptions],
     ) -> Any:
-        """The median of the values, clipped to bounds: the `quantile` for q=0.5.
+        """The median of the values, clipped to bounds: the `quantile` for q=0.5, which says what
+        ``step``, ``interval`` and ``method`` are.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md;
         docs/proofs/smooth.md).
@@ -162,8 +172,8 @@ class PrivateSeries(Frequencies):
         (30.0, 24.0)
         """
         if self._is_smooth(method):
-            return self._smoothly("median", 0.5, bounds, step)
-        return super().median(bounds=bounds, step=step)
+            return self._smoothly("median", 0.5, bounds, step, interval)
+        return super().median(bounds=bounds, step=step, interval=interval)
 
     @typing.overload
     def quantile(
@@ -172,6 +182,7 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         method: object = "exponential",
     ) -> Unreleased[ReleasedFloat]: ...
     @typing.overload
@@ -181,6 +192,7 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         method: object = "exponential",
         **ways: Unpack[AskOptions],
     ) -> ReleasedFloat: ...
@@ -191,6 +203,7 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         method: object = "exponential",
     ) -> Unreleased[pd.Series[Any]]: ...
     @typing.overload
@@ -200,6 +213,7 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         method: object = "exponential",
         **ways: Unpack[AskOptions],
     ) -> pd.Series[Any]: ...
@@ -210,13 +224,14 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         method: object = "exponential",
         **ways: Unpack[AskOptions],
     ) -> Any:
         """The value below which a share q of the values lies, clipped to bounds. Missing values
         are left out. A list of shares is the index of the result, as in pandas.
 
-        q, bounds, step : as for the columns of a frame (`PrivateFrame.quantile`).
+        q, bounds, step, interval : as for the columns of a frame (`PrivateFrame.quantile`).
         method : "exponential" selects a point by its rank. "smooth" adds noise to the value of rank
             ⌈qn⌉, the more noise the more a few rows could change that value. It is better only if
             many values are equal or lie close together; it takes one q and has no error. It is
@@ -234,18 +249,20 @@ class PrivateSeries(Frequencies):
         20.0
         """
         if self._is_smooth(method):
-            return self._smoothly("quantile", q, bounds, step)
-        return super().quantile(q, bounds=bounds, step=step)  # type: ignore[call-overload]
+            return self._smoothly("quantile", q, bounds, step, interval)
+        return super().quantile(q, bounds=bounds, step=step, interval=interval)  # type: ignore[call-overload]
 
     def _is_smooth(self, method: object) -> bool:
         if not is_one_of(method, ("exponential", "smooth")):
             raise QueryError(f"method={quoted(method)} must be 'exponential' or 'smooth'.")
         return method == "smooth"
 
-    def _smoothly(self, what: builtins.str, q: object, bounds: object, step: object) -> Any:
+    def _smoothly(
+        self, what: builtins.str, q: object, bounds: object, step: object, interval: object
+    ) -> Any:
         shares, label = quantiles_of(q)
-        if step is not None:
-            raise QueryError('step= is for method="exponential". Leave one of them out.')
+        if step is not None or interval:
+            raise QueryError('step= and interval= are for method="exponential". Leave them out.')
         if isinstance(label, list):
             raise QueryError('method="smooth" takes a single q, such as q=0.5. Ask separately.')
         operands, parsed, layout = self._measured(bounds, bounds_of)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .moments.sums import Sum as Sum
     from .moments.variances import Moments as Moments
     from .moments.variances import Variance as Variance
+    from .quantile_intervals import MeasuredQuantiles as MeasuredQuantiles
     from .quantiles import Quantiles as Quantiles
     from .scores import Scores as Scores
     from .smooth import SmoothQuantile as SmoothQuantile
@@ -55,6 +56,7 @@ _HOMES = {
     "Distinct": "counting.distinct",
     "DistinctValues": "counting.distinct_values",
     "Mean": "moments.means",
+    "MeasuredQuantiles": "quantile_intervals",
     "Moments": "moments.variances",
     "NormedSum": "moments.norms",
     "OccurringKeys": "counting.occurring_keys",

@@ -42,10 +42,11 @@ class QuantilesErrors(ErrorModel):
     of: Quantiles
 
     in_ranks: ClassVar[bool] = True
+    takes_rows: ClassVar[bool] = True
     no_interval: ClassVar[str] = (
         "a quantile has no interval of values: how far apart values are is private. .error() tells "
-        "how many ranks it may be off. For a bracket ask for several quantiles at once, such as "
-        "quantile([0.45, 0.5, 0.55])."
+        "how many ranks it may be off. Ask with interval=True for one, which spends a part of the "
+        "loss on it."
     )
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
@@ -215,12 +216,12 @@ class Quantiles(Statistic):
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         table = np.array(noisy, dtype=np.int64).reshape(-1, len(self.operands))
-        columns = map(_numbers, table.T, self.grids, self.bounds)
+        columns = map(numbers, table.T, self.grids, self.bounds)
         found: list[float] = np.stack(list(columns), axis=1).reshape(-1).tolist()
         return found
 
 
-def _numbers(points: Integers, grid: Grid | StepGrid, bounds: Bounds) -> npt.NDArray[np.float64]:
+def numbers(points: Integers, grid: Grid | StepGrid, bounds: Bounds) -> npt.NDArray[np.float64]:
     """The values of grid integers: origin + point · step, rounded half to even to a multiple of the
     step, and clipped to the bounds."""
     if isinstance(grid, StepGrid):

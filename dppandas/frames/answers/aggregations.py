@@ -27,7 +27,7 @@ from ...rows import expressions
 from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.spans import Span
 from ...rows.figures import short
-from .arguments import checked_ddof, quantiles_of, steps_of, weights_of, with_levels
+from .arguments import checked_ddof, quantiles_of, steps_of, weights_of, with_intervals, with_levels
 from .queryable import Queryable
 
 
@@ -336,10 +336,17 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         return self._question(statistic, self._asks(what, parsed))
 
     @typing.overload
-    def median(self, *, bounds: object = None, step: object = None) -> Unreleased[Measured]: ...
+    def median(
+        self, *, bounds: object = None, step: object = None, interval: bool = False
+    ) -> Unreleased[Measured]: ...
     @typing.overload
     def median(
-        self, *, bounds: object = None, step: object = None, **ways: Unpack[AskOptions]
+        self,
+        *,
+        bounds: object = None,
+        step: object = None,
+        interval: bool = False,
+        **ways: Unpack[AskOptions],
     ) -> Measured: ...
     @typing.overload
     def median(
@@ -351,22 +358,35 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
     ) -> Column: ...
     @release_method  # type: ignore[misc]
     def median(
-        self, *, bounds: object = None, step: object = None, **ways: Unpack[AskOptions]
+        self,
+        *,
+        bounds: object = None,
+        step: object = None,
+        interval: bool = False,
+        **ways: Unpack[AskOptions],
     ) -> Any:
-        """The median of the values, clipped to bounds: the `quantile` for q=0.5.
+        """The median of the values, clipped to bounds: the `quantile` for q=0.5, which says what
+        ``step`` and ``interval`` are.
 
-        *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md).
+        *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md;
+        docs/proofs/quantile_intervals.md).
 
         >>> import pandas as pd
         >>> m = pd.Series([20, 30, 40] * 1000, name="age").dp.median(bounds=(0, 60), epsilon=1)
         >>> m, m.error()  # in ranks
         (30.0, 24.0)
         """
-        return self._quantile("median", [Fraction(1, 2)], None, bounds, step)
+        half = [Fraction(1, 2)]
+        return self._quantile("median", half, None, bounds, step, interval=interval)
 
     @typing.overload
     def quantile(
-        self, q: float | Fraction | Decimal = 0.5, *, bounds: object = None, step: object = None
+        self,
+        q: float | Fraction | Decimal = 0.5,
+        *,
+        bounds: object = None,
+        step: object = None,
+        interval: bool = False,
     ) -> Unreleased[Measured]: ...
     @typing.overload
     def quantile(
@@ -375,11 +395,17 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         **ways: Unpack[AskOptions],
     ) -> Measured: ...
     @typing.overload
     def quantile(
-        self, q: Iterable[float | Fraction | Decimal], *, bounds: object = None, step: object = None
+        self,
+        q: Iterable[float | Fraction | Decimal],
+        *,
+        bounds: object = None,
+        step: object = None,
+        interval: bool = False,
     ) -> Unreleased[Listed]: ...
     @typing.overload
     def quantile(
@@ -388,6 +414,7 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         **ways: Unpack[AskOptions],
     ) -> Listed: ...
     @release_method
@@ -397,6 +424,7 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         **ways: Unpack[AskOptions],
     ) -> Any:
         """The value below which a share q of the values lies, clipped to bounds. Missing values
@@ -411,15 +439,19 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
             `dppandas.protect`. A float means the decimal that it prints as. Multiples of times are
             counted from 1970, by the local clock; in a zone a step must divide 15 minutes.
 
+        interval : True spends two fifths of the loss on noisy counts of the rows between the answer
+            and points around it. ``.interval()`` (of several ``.intervals()``) then has the values
+            between which pandas' quantile lies, and ``.error()`` a smaller number of ranks.
+
         Where pandas interpolates between two values, the answer is a point between them.
         ``.error()`` is in ranks: how many values may lie between an exact quantile and the answer.
         For several quantiles it is smaller if you know how many values there are at most: give
         ``expected_rows=`` with `within=`, in ``expected_error`` or in ``dp.record(…).errors``.
-        There is no interval of values; ask for ``quantile([0.45, 0.5, 0.55])`` to bracket one.
+        There is no interval of values without ``interval=True``.
 
         *Guarantee*: differential privacy of the unit, and of how many values there are; the
         exponential mechanism (McSherry and Talwar, FOCS 2007; Kaplan, Schnapp and Stemmer, ICML
-        2022; docs/proofs/quantiles.md).
+        2022; docs/proofs/quantiles.md; docs/proofs/quantile_intervals.md).
 
         >>> import pandas as pd
         >>> ages = pd.Series([20, 30, 40] * 1000, name="age").dp
@@ -431,7 +463,7 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         shares, labels = quantiles_of(q)
         said = quantile_verb([short(float(share)) for share in shares])
         kind = UnreleasedExtreme if 0 in shares or 1 in shares else Unreleased
-        return self._quantile(said, shares, labels, bounds, step, kind)
+        return self._quantile(said, shares, labels, bounds, step, kind, interval)
 
     @typing.overload
     def min(self, *, bounds: object = None, step: object = None) -> Unreleased[Measured]: ...
@@ -496,10 +528,13 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         bounds: object,
         step: object = None,
         kind: type[Unreleased] = Unreleased,
+        interval: object = False,
     ) -> Any:
         operands, parsed, flat = self._measured(bounds)
         shape = with_levels(flat, labels, self._operands(), self._groups)
         steps = steps_of(self, self._operands(), parsed, step)
         of = self._groups, shape, operands, parsed, tuple(shares), steps.sizes
-        question = self._asks(verb, parsed, *steps.options)
-        return self._question(statistics.Quantiles(*of), question, kind)
+        measured = with_intervals(interval, shares)
+        statistic = (statistics.MeasuredQuantiles if measured else statistics.Quantiles)(*of)
+        question = self._asks(verb, parsed, *steps.options, *measured)
+        return self._question(statistic, question, kind)

@@ -29,6 +29,9 @@ from ...statistics import Cells, Layout
 #: Each quantile is a selection, which takes time for any data.
 MOST_QUANTILES = 1000
 
+#: The most quantiles with intervals.
+MOST_MEASURED = 100
+
 #: The most rows trimmed at one end: as many as a unit may have.
 MOST_TRIMMED = 2**31
 
@@ -170,6 +173,18 @@ def steps_of(
     is_one = len(said) == len(columns) and len({*said.values()}) == 1
     words = said.popitem()[1] if is_one else ", ".join(f"{name} {s}" for name, s in said.items())
     return ChosenSteps(sizes, (("step", words),))
+
+
+def with_intervals(interval: object, shares: Sequence[Fraction]) -> tuple[tuple[str, Any], ...]:
+    """The options of a question that asks for intervals of quantiles; none if it doesn't."""
+    if not isinstance(interval, bool | np.bool_):
+        raise QueryError(f"interval={quoted(interval)} must be True or False.")
+    if interval and len(set(shares)) > MOST_MEASURED:
+        raise QueryError(
+            f"interval=True is for at most {MOST_MEASURED} quantiles at once, not for "
+            f"{len(set(shares))}, because points around each are chosen as well."
+        )
+    return (("interval", "an interval"),) if interval else ()
 
 
 def with_levels(
