@@ -24,6 +24,7 @@ from dppandas.rows import query_string
 from dppandas.rows.expressions import EVERY, Column, Compare, Expression, IsMissing, Literal, Not
 from dppandas.rows.facts.bounds import Bounds, Grid
 from dppandas.rows.facts.keys import Keys
+from dppandas.rows.facts.steps import StepGrid
 from dppandas.statistics.distances import Measurer, Valuer
 from dppandas.statistics.scores import Scorer
 
@@ -211,7 +212,21 @@ def some_distance(rng: random.Random, proposed: bool = False) -> Any:
 
 def some_quantiles(rng: random.Random) -> stats.Quantiles:
     shares = tuple(Fraction(rng.randint(0, 8), 8) for _ in range(rng.choice([1, 1, 3])))
-    return within_bounds(stats.Quantiles, quantiles=shares)(rng)
+    found: stats.Quantiles = within_bounds(stats.Quantiles, quantiles=shares)(rng)
+    steps = tuple(rng.choice([None, some_step(rng, each)]) for each in found.bounds)
+    return replace(found, step=steps if any(steps) else None)
+
+
+def some_measured_quantiles(rng: random.Random) -> stats.MeasuredQuantiles:
+    plain = some_quantiles(rng)
+    of = plain.cells, plain.layout, plain.operands, plain.bounds, plain.quantiles, plain.step
+    return stats.MeasuredQuantiles(*of)
+
+
+def some_step(rng: random.Random, within: Bounds) -> Fraction | None:
+    """One that makes a grid between bounds, whatever these are."""
+    step = Fraction(rng.choice([1, 3, Fraction(1, 10), Fraction(within.upper - within.lower) / 7]))
+    return step if step > 0 and not StepGrid.lacks(within, step) else None
 
 
 def some_weighted_quantiles(rng: random.Random) -> stats.WeightedQuantiles:

@@ -44,6 +44,7 @@ from hostile import (
     some_distinct_values,
     some_few,
     some_mean,
+    some_measured_quantiles,
     some_misfit,
     some_normed_sum,
     some_present,
@@ -921,7 +922,7 @@ RECORDS.append(Operation(
     hostile=some_quantiles,
     law=RANKS,
     is_noisy=False,
-    warns=("min", "group max", "quantiles of columns"),
+    warns=("min", "group max", "group min of hours", "quantiles of columns"),
     asked={
         "group quantiles with missing": lambda p: p.groupby("code", keys=CODES, dropna=False)[
             "number"
@@ -933,6 +934,10 @@ RECORDS.append(Operation(
         "median of whole numbers": lambda p: p["code"].median(bounds=(0, 8), step=1),
         "quantiles of whole numbers": lambda p: p[["code", "number"]].quantile(
             [0.2, 0.5, 0.9], bounds=(-4, 8), step=2),
+        "median of tenths": lambda p: p[["number", "code"]].median(
+            bounds=BOUNDS, step={"number": 0.1}),
+        "group min of hours": lambda p: p.groupby("group", keys=GROUPS)["when"].min(
+            bounds=FEW_DAYS, step=pd.Timedelta("15min")),
         "third": lambda p: (p["number"] + p["code"]).quantile(1 / 3, bounds=BOUNDS),
         "quantiles": lambda p: p["number"].quantile([0.25, 0.5, 0.9], bounds=BOUNDS),
         "quantile of columns": lambda p: p[["number", "code"]].quantile(0.7, bounds=BOUNDS),
@@ -999,6 +1004,28 @@ RECORDS.append(Operation(
     },
     tight="those of Quantiles, times the largest weight",
     truth="off by weights of rows, which draws.py counts",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.MeasuredQuantiles,
+    hostile=some_measured_quantiles,
+    law="test_quantile_ladders.py::test_intervals_and_errors_hold_in_two_thousand_draws",
+    is_noisy=False,
+    undecided=dict.fromkeys(
+        ["median with an interval", "quantiles with intervals", "group median with intervals",
+         "median of times with an interval"], BY_ANSWER),
+    asked={
+        "median with an interval": lambda p: p["number"].median(bounds=BOUNDS, interval=True),
+        "quantiles with intervals": lambda p: p[["number", "code"]].quantile(
+            [0.25, 0.5], bounds=BOUNDS, step={"code": 1}, interval=True),
+        "group median with intervals": lambda p: p.groupby("group", keys=GROUPS)[
+            "number"].median(bounds=BOUNDS, interval=True),
+        "median of times with an interval": lambda p: p["when"].median(
+            bounds=FEW_DAYS, interval=True),
+    },
+    truth="test_quantile_ladders.py compares it with pandas' quantiles",
+    kinds="those of Quantiles, which it is asked by",
+    tight="test_intervals_are_as_narrow_as_said, in ranks: in values it depends on the rows",
 ))  # fmt: skip
 
 RECORDS.append(Operation(

@@ -322,6 +322,18 @@ def test_every_released_float_lies_on_a_public_grid(bounds: Any, noise: int, fro
         assert share != share or (Fraction(share) / SHARE_STEP).denominator == 1
 
 
+@pytest.mark.parametrize("step", [1, 0.1, 0.05, Fraction(1, 3), 7])
+def test_a_quantile_is_the_float_nearest_to_a_multiple_of_a_declared_step(step: Any) -> None:
+    df = people().assign(number=np.linspace(-20, 99.5, 40))
+    p = dp.protect(df, "stepped", domain={"number": (-20, 99.5)}, steps={"number": step})
+    exact = step if isinstance(step, Fraction) else Fraction(str(step))
+    groups = p.groupby("code", keys=ops.CODES)["number"]
+    asked = [p["number"].quantile([0.2, 0.5, 0.9]), groups.median(), groups.quantile([0.1, 0.7])]
+    for answer in (each.release(epsilon=1) for each in asked):
+        for x in np.ravel(answer).tolist():
+            assert x == float(round(Fraction(x) / exact) * exact)
+
+
 # --- 4: one process, and threads in it ------------------------------------------------------------
 
 

@@ -29,7 +29,7 @@ HEADING = "## Read against\n\n"
 HERE = Path(__file__).parent
 #: Names in the package that proofs were read with, and what they are now. No old name may still be
 #: one of anything else, or two different functions would be read alike: a test looks for it.
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = {"_Tail": "SumTail"}
 WAS = {now: was for was, now in RENAMED.items()}
 NAME = re.compile(r"`(dppandas[\w.]+)`(?: \((\w+), (\w+)\))?")
 

@@ -57,6 +57,8 @@ class PrivateFrame(FrameAggregations[Counted, "PrivateFrame[pd.Series[int]]"]):
         exclude: object = None,
         *,
         bounds: object = None,
+        step: object = None,
+        interval: bool = False,
     ) -> ReleaseBundle[pd.DataFrame]: ...
     @typing.overload
     def describe(
@@ -66,6 +68,8 @@ class PrivateFrame(FrameAggregations[Counted, "PrivateFrame[pd.Series[int]]"]):
         exclude: object = None,
         *,
         bounds: object = None,
+        step: object = None,
+        interval: bool = False,
         **ways: Unpack[AskOptions],
     ) -> pd.DataFrame: ...
     @release_method
@@ -76,13 +80,16 @@ class PrivateFrame(FrameAggregations[Counted, "PrivateFrame[pd.Series[int]]"]):
         exclude: object = None,
         *,
         bounds: object = None,
+        step: object = None,
+        interval: bool = False,
         said: Ways = UNSAID,
         **ways: Unpack[AskOptions],
     ) -> Any:
         """The public schema: each column with its declared kind, bounds or keys. With epsilon=
         (or another argument), pandas' figures of each column: a DataFrame.
 
-        percentiles, bounds : see `PrivateSeries.describe`, also for how the loss is divided.
+        percentiles, bounds, step, interval : see `PrivateSeries.describe`, also for how the loss is
+            divided.
         include, exclude : kinds of columns, as in `select_dtypes`, or include="all". Without them,
             columns of numbers, durations and times, if there are any. Kinds are public. The column
             of units is left out. Each column has an equal part of the loss.
@@ -91,16 +98,20 @@ class PrivateFrame(FrameAggregations[Counted, "PrivateFrame[pd.Series[int]]"]):
         (docs/proofs/variances.md, docs/proofs/quantiles.md, docs/proofs/presence.md). The schema is
         public.
         """
-        wanted = (percentiles, include, exclude, bounds)
-        if said.give_loss or any(x is not None for x in wanted):
+        wanted = (percentiles, include, exclude, bounds, step)
+        if said.give_loss or interval or any(x is not None for x in wanted):
             self._some_columns()
-            return self._kept(include, exclude, bounds)._described(percentiles, bounds)
+            return self._kept(include, exclude, bounds)._described(
+                percentiles, bounds, step, interval
+            )
         declared = [self._table.declared(expression) for expression in self._columns.values()]
+        steps = [self._table.step(expression) or "" for expression in self._columns.values()]
         held = [e.held if isinstance(e, Declared) else "" for e in self._columns.values()]
         return pd.DataFrame(
             {
                 **({"kind": held} if any(held) else {}),
                 "bounds": [str(d) if isinstance(d, Bounds | Span) else "" for d in declared],
+                **({"step": [*map(str, steps)]} if any(steps) else {}),
                 "keys": [str(d) if isinstance(d, Keys) else "" for d in declared],
             },
             index=pd.Index(list(self._columns), name="column", tupleize_cols=False),

@@ -102,17 +102,21 @@ class FrameAggregations(Naming[Selected], PivotMethods[Counted], Generic[Counted
             return True
         return kind in kinds.UNSURE and isinstance(self._table.declared(expression), Bounds | Span)
 
-    def _described(self, percentiles: object, bounds: object) -> ReleaseBundle:
+    def _described(
+        self, percentiles: object, bounds: object, step: object, interval: object
+    ) -> ReleaseBundle:
         is_bounded = bounds is not None
         labelled = [name for name, e in self._columns.items() if self._is_labelled(e, is_bounded)]
         if not labelled:
-            return super()._described(percentiles, bounds)
+            return super()._described(percentiles, bounds, step, interval)
         rest = {name: e for name, e in self._columns.items() if name not in labelled}
         measured, parts = self._with(rest, self._where), Parts()
         each, shares = Fraction(1, len(self._columns)), rows_of(percentiles)
         left_out: frozenset[str] = frozenset()
         if rest:
-            left_out = measured._add_numbers(parts, shares, bounds, each * len(rest))
+            left_out = measured._add_numbers(
+                parts, shares, bounds, step, interval, each * len(rest)
+            )
         for name in labelled:
             add_labels(parts, name, self[name], each)
 

@@ -34,6 +34,7 @@ from ..rows.facts.domain import Declaration, parse_domain
 from ..rows.facts.keys import SOURCE_ATTR, lasting_names
 from ..rows.facts.kinds import UNKNOWN, Schema, of_dtype, undeclared
 from ..rows.facts.kinds import parse as parse_kinds
+from ..rows.facts.steps import parse as parse_steps
 from ..rows.facts.units import Unit
 from ..rows.values import hashing
 from . import fingerprints
@@ -64,6 +65,7 @@ def protect(
     kinds: Any = None,
     materialize: bool = False,
     prune: bool = False,
+    steps: Any = None,
 ) -> PrivateFrame[ReleasedInt]:
     """Protect a table, and return the private frame to work with.
 
@@ -77,14 +79,14 @@ def protect(
     domain : public facts: a dict of columns to (lower, upper) or to a list of keys. They are never
         read from the data, and apply if a call gives none. The returned frame knows only these;
         `PrivateFrame.declare` makes one that knows more.
-    version : your name for this state of the data. Change it whenever the data change. A session
-        with a store needs it, because there the same query of the same version is answered once,
-        and replayed after a restart.
+    version : your name for this state of the data; change it whenever they change. A session with
+        a store needs it: there a query of a version is answered once, and replayed ever after.
     kinds : the kinds of columns, a public fact. A dict such as {"when": "time", "price": "number"}
         converts cells as astype does. Without it, the dtypes decide, and you assert that they
         are public (docs/kinds.md).
     materialize : True reads a stream of Arrow into memory, and lets Dask and Spark keep the rows.
     prune : True skips row groups in which a filter keeps no row: the time depends on the data.
+    steps : public facts for quantiles: a dict of columns to a ``step`` (`PrivateFrame.quantile`).
 
     Frames that are made from the private frame by its own methods are row-wise, and their lineage
     is *verified*. It is *asserted* if plain pandas made ``df`` from the frame of an earlier source.
@@ -112,9 +114,8 @@ ask .release(epsilon=…)>
     before = identities.get(str(token))
     _check_owner(owner, unit, token, before, running)
     terms: Terms = {"unit": owner, "version": version}
-    known = _known(found.kinds, meant, running.strict)
-    own = found.own()
-    facts = own.fingerprint(_KEY)
+    known = _known(found.kinds, meant, running.strict, steps)
+    facts = (own := found.own()).fingerprint(_KEY)
     held = running._sources.get(name)
     if held is None:
         # pandas may have changed the rows of another source's frame in any way
@@ -158,11 +159,14 @@ def _refuse_others(
         )
 
 
-def _known(kinds: Schema, declared: Schema, strict: bool = False) -> dict[str, Any]:
+def _known(
+    kinds: Schema, declared: Schema, strict: bool = False, steps: object = None
+) -> dict[str, Any]:
     """What a source knows of kinds: the declared ones, else those of the types, or in a strict
-    session none; and which columns of unknown kind nobody declared."""
+    session none; which columns of unknown kind nobody declared; and the steps of columns."""
     schema = {**(dict.fromkeys(kinds, UNKNOWN) if strict else kinds), **declared}
-    return {"schema": schema, "undeclared": undeclared(schema, declared)}
+    found = {"schema": schema, "undeclared": undeclared(schema, declared)}
+    return {**found, "steps": parse_steps(steps, kinds, schema)}
 
 
 def _columns(names: list[Any], ordered: frozenset[Any], declared: Schema) -> dict[Any, Expression]:
@@ -186,7 +190,7 @@ def _table_of(
     table = Table(
         source, held.engine, held.engine, levels=found.levels, times=found.times, facts=held.facts
     )
-    return table.declaring(declared, mends=True)
+    return table.declaring(declared, mends=True, steps=known["steps"])
 
 
 def _check_names(name: object, version: object) -> None:

@@ -116,9 +116,11 @@ class PrivateSeries(Frequencies):
         names = pd.Index([name for _, name in values])
         return pd.Series(list(values.values()), index=names, name=self.name)
 
-    def _described(self, percentiles: object, bounds: object) -> ReleaseBundle:
+    def _described(
+        self, percentiles: object, bounds: object, step: object, interval: object
+    ) -> ReleaseBundle:
         if not self._is_labelled(self._expression, bounds is not None):
-            return super()._described(percentiles, bounds)
+            return super()._described(percentiles, bounds, step, interval)
         rows_of(percentiles)  # refuses what can't be; labels have none
         parts = Parts()
         add_labels(parts, None, self, Fraction(1))
@@ -135,6 +137,7 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         method: object = "exponential",
         weights: object = None,
         weight_bounds: object = None,
@@ -145,6 +148,7 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         method: object = "exponential",
         weights: object = None,
         weight_bounds: object = None,
@@ -156,12 +160,14 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         method: object = "exponential",
         weights: object = None,
         weight_bounds: object = None,
         **ways: Unpack[AskOptions],
     ) -> Any:
-        """The median of the values, clipped to bounds: the `quantile` for q=0.5.
+        """The median of the values, clipped to bounds: the `quantile` for q=0.5, which says what
+        ``step``, ``interval`` and ``method`` are.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md;
         docs/proofs/smooth.md).
@@ -172,10 +178,11 @@ class PrivateSeries(Frequencies):
         (30.0, 24.0)
         """
         if self._is_smooth(method, weights):
-            return self._smoothly("median", 0.5, bounds)
+            return self._smoothly("median", 0.5, bounds, step, interval)
         return super().median(
-            bounds=bounds, step=step, weights=weights, weight_bounds=weight_bounds
-        )
+            bounds=bounds, step=step, interval=interval, weights=weights,
+            weight_bounds=weight_bounds,
+        )  # fmt: skip
 
     @typing.overload
     def quantile(
@@ -184,6 +191,7 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         method: object = "exponential",
         weights: object = None,
         weight_bounds: object = None,
@@ -195,6 +203,7 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         method: object = "exponential",
         weights: object = None,
         weight_bounds: object = None,
@@ -207,6 +216,7 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         method: object = "exponential",
         weights: object = None,
         weight_bounds: object = None,
@@ -218,6 +228,7 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         method: object = "exponential",
         weights: object = None,
         weight_bounds: object = None,
@@ -230,6 +241,7 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         method: object = "exponential",
         weights: object = None,
         weight_bounds: object = None,
@@ -238,7 +250,7 @@ class PrivateSeries(Frequencies):
         """The value below which a share q of the values lies, clipped to bounds. Missing values
         are left out. A list of shares is the index of the result, as in pandas.
 
-        q, bounds, step, weights, weight_bounds : as for the columns of a frame
+        q, bounds, step, interval, weights, weight_bounds : as for the columns of a frame
             (`PrivateFrame.quantile`).
         method : "exponential" selects a point by its rank. "smooth" adds noise to the value of rank
             ⌈qn⌉, the more noise the more a few rows could change that value. It is better only if
@@ -257,10 +269,11 @@ class PrivateSeries(Frequencies):
         20.0
         """
         if self._is_smooth(method, weights):
-            return self._smoothly("quantile", q, bounds)
+            return self._smoothly("quantile", q, bounds, step, interval)
         return super().quantile(  # type: ignore[call-overload]
-            q, bounds=bounds, step=step, weights=weights, weight_bounds=weight_bounds
-        )
+            q, bounds=bounds, step=step, interval=interval, weights=weights,
+            weight_bounds=weight_bounds,
+        )  # fmt: skip
 
     def _is_smooth(self, method: object, weights: object) -> bool:
         if not is_one_of(method, ("exponential", "smooth")):
@@ -272,8 +285,12 @@ class PrivateSeries(Frequencies):
             )
         return method == "smooth"
 
-    def _smoothly(self, what: builtins.str, q: object, bounds: object) -> Any:
+    def _smoothly(
+        self, what: builtins.str, q: object, bounds: object, step: object, interval: object
+    ) -> Any:
         shares, label = quantiles_of(q)
+        if step is not None or interval:
+            raise QueryError('step= and interval= are for method="exponential". Leave them out.')
         if isinstance(label, list):
             raise QueryError('method="smooth" takes a single q, such as q=0.5. Ask separately.')
         operands, parsed, layout = self._measured(bounds, bounds_of)

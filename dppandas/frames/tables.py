@@ -24,6 +24,7 @@ from ..rows.facts import kinds
 from ..rows.facts.declared import DeclaredFacts
 from ..rows.facts.domain import Declaration
 from ..rows.facts.keys import Keys, did_you_mean
+from ..rows.facts.steps import Steps
 from ..rows.facts.units import Unit
 from .verbs.transformations import Transformations
 
@@ -69,6 +70,12 @@ def _domain_of(table: Table, asked: Asked) -> dict[Any, Any]:
     """What is declared of the values holds for one of them, and for what lies between them."""
     found = {n: _declared(table, e, how) for n, (e, how) in asked.items() if e is not None}
     return {name: declared for name, declared in found.items() if declared is not None}
+
+
+def _steps_of(table: Table, asked: Asked) -> Steps:
+    """A step of the values holds for one of them."""
+    chosen = {n: e for n, (e, how) in asked.items() if e is not None and AGGREGATES[how].chooses}
+    return {n: step for n, e in chosen.items() if (step := table.step(e)) is not None}
 
 
 def _declared(table: Table, expression: Expression, how: str) -> Declaration | None:
@@ -185,7 +192,7 @@ charged; ask .release(epsilon=…)>
         source = replace(
             table.source, unit=Unit(unit, 1), domain=_domain_of(table, asked), made=made,
             told=_told(frame, asked),
-            schema=schema, undeclared=undeclared, assumed=assumed,
+            schema=schema, undeclared=undeclared, assumed=assumed, steps=_steps_of(table, asked),
         )  # fmt: skip
         engine = table.engine.per_unit(frame._where, table.branches, asked)
         if source.verified and made is not None:

@@ -30,6 +30,7 @@ from ..rows.expressions.periods import Calendar
 from ..rows.facts.bounds import Bounds, Grid
 from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Ruler, Span
+from ..rows.facts.steps import Step
 from ..rows.facts.units import Unit
 from ..statistics import Layout, every
 from ..statistics.layout import GroupLabels
@@ -44,7 +45,7 @@ from .query import Query, Source, Token, token
 _KEPT: tuple[type, ...] = (
     Record, RecordBundle, Query, Source, Entry, Loss, Epsilon, Delta, LossRequest, Measure, Part,
     Unit, Layout, GroupLabels, Expression, Calendar, Keys, Bounds, Grid, Span, Ruler, Assumption,
-    Sensitivity,
+    Sensitivity, Step,
 )  # fmt: skip
 #: The modules with subclasses that are defined after this module was imported.
 _LATER = (

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -13,9 +14,10 @@ from ..engines.base import Engine
 from ..errors import PrivateValueError, SourceError, UnsupportedVerb, hide_internals, quoted
 from ..privacy.accounting.composition import Path
 from ..rows.expressions import Expression, spanned
-from ..rows.facts.declared import DeclaredFacts
+from ..rows.facts.declared import DeclaredFacts, Fact
 from ..rows.facts.domain import Declaration, list_for_tuple
 from ..rows.facts.keys import Keys
+from ..rows.facts.steps import Step, Steps
 from . import foreign
 from .blocks import preview
 from .query import Source
@@ -44,6 +46,10 @@ class Table:
         """What the domain says about an expression, or implies for it."""
         return expression.declared(self.source.domain)
 
+    def step(self, expression: Expression) -> Step | None:
+        """The declared step of which all values of an expression are multiples."""
+        return expression.step(self.source.steps or {})
+
     def list_for_tuple(self, expression: Expression) -> str:
         """What an error about missing bounds says of columns that were declared by two labels. Two
         numbers are bounds as well."""
@@ -54,19 +60,28 @@ class Table:
             if column in read and isinstance(fact, Keys) and spanned(fact) is None
         )
 
-    def declaring(self, declared: Mapping[Any, Declaration], mends: bool = False) -> Table:
+    def declaring(
+        self, declared: Mapping[Any, Declaration], mends: bool = False, steps: Steps | None = None
+    ) -> Table:
         """This table with more facts. Refuses those that contradict earlier ones, unless the call
         ``mends`` the facts of a source about which nothing is charged."""
         if preview.running() is None:  # a preview may make up an answer, and so a fact
             advise = partial(_way_on, self.source, self.facts, mends)
-            self.facts.add(declared.items(), self.source.name, advise)
-        return self.knowing(declared)
+            facts = chain[tuple[Any, Fact]](declared.items(), (steps or {}).items())
+            self.facts.add(facts, self.source.name, advise)
+        return self.knowing(declared, steps)
 
     def joining(self, others: Iterable[Table]) -> Table:
         """This table with the facts of others of it. Refuses those that contradict: one was made
         before `protect` was called again with another domain."""
-        known = dict(self.source.domain)
-        for column, fact in (each for other in others for each in other.source.domain.items()):
+        known, steps = dict(self.source.domain), dict(self.source.steps or {})
+        for other in others:
+            self._join(known, other.source.domain)
+            self._join(steps, other.source.steps or {})
+        return self.knowing(known, steps)
+
+    def _join(self, known: dict[Any, Any], facts: Mapping[Any, Any]) -> None:
+        for column, fact in facts.items():
             first = known.setdefault(column, fact)
             if repr(first) != repr(fact):
                 raise SourceError(
@@ -74,14 +89,14 @@ class Table:
                     f"{quoted(column)} differently, because the domain was corrected after one of "
                     "them was made. Make both again from the frame that dp.protect returned last."
                 )
-        return self.knowing(known)
 
-    def knowing(self, declared: Mapping[Any, Declaration]) -> Table:
+    def knowing(self, declared: Mapping[Any, Declaration], steps: Steps | None = None) -> Table:
         """This table, with the facts of another of its frames added."""
-        domain = {**self.source.domain, **declared}
-        if domain == self.source.domain:
+        before = self.source.domain, self.source.steps or {}
+        domain, steps = {**before[0], **declared}, {**before[1], **(steps or {})}
+        if (domain, steps) == before:
             return self
-        return replace(self, source=replace(self.source, domain=domain))
+        return replace(self, source=replace(self.source, domain=domain, steps=steps))
 
 
 def _way_on(source: Source, facts: DeclaredFacts, mends: bool) -> str:

@@ -24,6 +24,7 @@ from ..rows.expressions import (
 )
 from ..rows.facts.domain import Declaration
 from ..rows.facts.kinds import LIST, Schema
+from ..rows.facts.steps import Steps
 from ..rows.facts.units import Unit
 from ..statistics import Statistic
 
@@ -85,6 +86,8 @@ class Source:
     undeclared: Mapping[Any, Any] | None = field(default=None, compare=False)
     #: What was taken for granted of such columns when the table was made.
     assumed: tuple[Assumption, ...] = field(default=(), compare=False)
+    #: Of which numbers or durations all values of a column are multiples.
+    steps: Steps | None = field(default=None, compare=False)
 
     @property
     def facts(self) -> Facts:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .moments.several import Several as Several
     from .moments.sums import Sum as Sum
     from .moments.variances import Variance as Variance
+    from .quantile_intervals import MeasuredQuantiles as MeasuredQuantiles
     from .quantiles import Quantiles as Quantiles
     from .scores import Scores as Scores
     from .smooth import SmoothQuantile as SmoothQuantile
@@ -61,6 +62,7 @@ _HOMES = {
     "DistinctValues": "counting.distinct_values",
     "FirstMoments": "moments.several",
     "Mean": "moments.means",
+    "MeasuredQuantiles": "quantile_intervals",
     "Moments": "moments.several",
     "NormedSum": "moments.norms",
     "OccurringKeys": "counting.occurring_keys",

@@ -37,6 +37,9 @@ class ErrorModel:
     #: Whether errors are measured in ranks.
     in_ranks: ClassVar[bool] = False
 
+    #: Whether a limit on the rows narrows its errors.
+    takes_rows: ClassVar[bool] = False
+
     #: Whether noise is shown in the units of the columns rather than in rows.
     noise_in_columns: ClassVar[bool] = False
 

@@ -18,6 +18,7 @@ from ..privacy.mechanisms.ranks import Ranks, RanksByCell, losses
 from ..rows.expressions import Chunk, Expression
 from ..rows.facts import kinds
 from ..rows.facts.bounds import Bounds, Grid
+from ..rows.facts.steps import StepGrid
 from ..rows.values.vectors import Mask, as_numbers
 from .base import Partial, RowPass, Statistic, with_kept
 from .error_model import ErrorModel, RowLimit, at
@@ -41,10 +42,11 @@ class QuantilesErrors(ErrorModel):
     of: Quantiles
 
     in_ranks: ClassVar[bool] = True
+    takes_rows: ClassVar[bool] = True
     no_interval: ClassVar[str] = (
         "a quantile has no interval of values: how far apart values are is private. .error() tells "
-        "how many ranks it may be off. For a bracket ask for several quantiles at once, such as "
-        "quantile([0.45, 0.5, 0.55])."
+        "how many ranks it may be off. Ask with interval=True for one, which spends a part of the "
+        "loss on it."
     )
 
     def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
@@ -86,7 +88,9 @@ class Quantiles(Statistic):
     operands: tuple[Expression, ...] = ()
     bounds: tuple[Bounds, ...] = ()
     quantiles: tuple[Fraction, ...] = ()
-    step: float | None = None  # of a coarser grid
+    #: The steps of coarser grids, in the units of bounds; None for a column without one. In pickles
+    #: of older versions a power of two for all columns.
+    step: tuple[Fraction | None, ...] | float | None = None
 
     methods: ClassVar[tuple[Method, ...]] = (
         Method("median", DECLARED | AGG, (np.median, np.nanmedian)),
@@ -99,11 +103,10 @@ class Quantiles(Statistic):
     needs: ClassVar = {"operands": kinds.NUMBERS}
 
     @property
-    def grids(self) -> tuple[Grid, ...]:
-        step = self.step
-        if step is None:
-            return tuple(bounds.grid for bounds in self.bounds)
-        return tuple(Grid(b.lower, step, 0, int((b.upper - b.lower) / step)) for b in self.bounds)
+    def grids(self) -> tuple[Grid | StepGrid, ...]:
+        steps = self.step if isinstance(self.step, tuple) else (self.step,) * len(self.bounds)
+        pairs = zip(self.bounds, steps, strict=True)
+        return tuple(b.grid if s is None else StepGrid.within(b, Fraction(s)) for b, s in pairs)
 
     @property
     def size(self) -> int:
@@ -213,14 +216,16 @@ class Quantiles(Statistic):
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         table = np.array(noisy, dtype=np.int64).reshape(-1, len(self.operands))
-        columns = map(_numbers, table.T, self.grids, self.bounds)
+        columns = map(numbers, table.T, self.grids, self.bounds)
         found: list[float] = np.stack(list(columns), axis=1).reshape(-1).tolist()
         return found
 
 
-def _numbers(points: Integers, grid: Grid, bounds: Bounds) -> npt.NDArray[np.float64]:
+def numbers(points: Integers, grid: Grid | StepGrid, bounds: Bounds) -> npt.NDArray[np.float64]:
     """The values of grid integers: origin + point · step, rounded half to even to a multiple of the
     step, and clipped to the bounds."""
+    if isinstance(grid, StepGrid):
+        return grid.numbers(points)
     steps = Fraction(grid.origin) / Fraction(grid.step)
     whole, rest = divmod(steps, 1)
     multiples = points + int(whole)

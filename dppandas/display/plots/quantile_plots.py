@@ -36,6 +36,7 @@ class Curve:
     bounds: Bounds
     rows: float | None
     scale: Scale
+    ends: Floats | None = None  # both ends of intervals, if there are any
 
 
 def panels(statistic: Quantiles, table: PlotTable, rows: float | None) -> list[Panel]:
@@ -47,6 +48,7 @@ def panels(statistic: Quantiles, table: PlotTable, rows: float | None) -> list[P
     in_order = np.array(list(dict.fromkeys(shown_at // (shape[1] * shape[2]))), dtype=np.int64)
     values = np.where(kept, record._values(), np.nan).reshape(shape)
     ranks = np.array(record._errors_among(table.confidence)).reshape(shape)
+    ends = _intervals(table, shape)
     order = sorted(range(shape[1]), key=lambda i: statistic.quantiles[i])
     shares = [float(statistic.quantiles[i]) for i in order]
     groups, columns, shown = _groups(table, statistic), _columns(table), kept.reshape(shape)
@@ -60,7 +62,8 @@ def panels(statistic: Quantiles, table: PlotTable, rows: float | None) -> list[P
             scale = scale_of(
                 record, np.flatnonzero(kept.reshape(-1, shape[2])[:, i]) * shape[2] + i
             )
-            curves[column] = Curve(some, off, shares, keys, statistic.bounds[i], known, scale)
+            own = None if ends is None else ends[:, cells][:, :, order, i]
+            curves[column] = Curve(some, off, shares, keys, statistic.bounds[i], known, scale, own)
     titles = [
         record._question.about(columns=None if len(curves) == 1 else [column]).title
         for column in curves
@@ -69,6 +72,14 @@ def panels(statistic: Quantiles, table: PlotTable, rows: float | None) -> list[P
         _panel(table, curve, title, at == len(curves))
         for at, (curve, title) in enumerate(zip(curves.values(), titles, strict=True), 1)
     ]
+
+
+def _intervals(table: PlotTable, shape: tuple[int, ...]) -> Floats | None:
+    """The lower and upper ends of all intervals, if they were asked for."""
+    if table.record._statistic.errors.no_interval:
+        return None
+    ends: Floats = np.array(table.record._intervals(table.confidence)).T.reshape(2, *shape)
+    return ends
 
 
 def _groups(table: PlotTable, statistic: Quantiles) -> pd.Index | None:
@@ -100,7 +111,7 @@ def _panel(table: PlotTable, curve: Curve, title: str, is_last: bool) -> Panel:
 
 def _caption(table: PlotTable, curve: Curve) -> str:
     record = table.record
-    number = record._statistic.size
+    number = len(record._values())
     most, sure = format_number(float(np.nanmax(curve.ranks))), percent(table.confidence)
     together = f", all {number} together" if number > 1 else ""
     if curve.rows:
@@ -109,6 +120,8 @@ def _caption(table: PlotTable, curve: Curve) -> str:
             f"{format_number(curve.rows)} values. Shaded: where the share of values at or below x "
             "then lies."
         )
+    elif curve.ends is not None:
+        said = f"Lines: intervals of values ({sure}{together}), by ranks off by {most} at most."
     else:
         said = (
             f"No whiskers: a quantile errs in ranks, here by {most} at most ({sure}{together}); "
@@ -130,6 +143,9 @@ def _draw_curve(ax: Any, curve: Curve) -> str:
     else:
         ax.plot(values, shares, linestyle=":", color=BLUE, linewidth=1, zorder=2)
     ax.plot(values, shares, "o", color=BLUE, zorder=4, clip_on=False)
+    if curve.ends is not None:
+        least, most = (scale.positions(each[0]) for each in curve.ends)
+        ax.hlines(shares, least, most, color=BLUE, linewidth=2, zorder=3, gid="intervals")
     room = 0.01 * (high - low)
     ax.set(xlim=(low - room, high + room), ylim=(-0.02, 1.02))
     ax.set_ylabel("share of values at or below")

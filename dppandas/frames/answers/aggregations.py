@@ -27,7 +27,15 @@ from ...rows import expressions
 from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.spans import Span
 from ...rows.figures import short
-from .arguments import Weights, checked_ddof, quantiles_of, step_of, weights_of, with_levels
+from .arguments import (
+    Weights,
+    checked_ddof,
+    quantiles_of,
+    steps_of,
+    weights_of,
+    with_intervals,
+    with_levels,
+)
 from .queryable import Queryable
 
 
@@ -345,6 +353,7 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         weights: object = None,
         weight_bounds: object = None,
     ) -> Unreleased[Measured]: ...
@@ -354,6 +363,7 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         weights: object = None,
         weight_bounds: object = None,
         **ways: Unpack[AskOptions],
@@ -372,21 +382,26 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         weights: object = None,
         weight_bounds: object = None,
         **ways: Unpack[AskOptions],
     ) -> Any:
-        """The median of the values, clipped to bounds: the `quantile` for q=0.5.
+        """The median of the values, clipped to bounds: the `quantile` for q=0.5, which says what
+        ``step`` and ``interval`` are.
 
-        *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md).
+        *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md;
+        docs/proofs/quantile_intervals.md).
 
         >>> import pandas as pd
         >>> m = pd.Series([20, 30, 40] * 1000, name="age").dp.median(bounds=(0, 60), epsilon=1)
         >>> m, m.error()  # in ranks
         (30.0, 24.0)
         """
-        weighing = weights_of(self, weights, weight_bounds), weights
-        return self._quantile("median", [Fraction(1, 2)], None, bounds, step, weighing=weighing)
+        weighing, half = (weights_of(self, weights, weight_bounds), weights), [Fraction(1, 2)]
+        return self._quantile(
+            "median", half, None, bounds, step, weighing=weighing, interval=interval
+        )
 
     @typing.overload
     def quantile(
@@ -395,6 +410,7 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         weights: object = None,
         weight_bounds: object = None,
     ) -> Unreleased[Measured]: ...
@@ -405,6 +421,7 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         weights: object = None,
         weight_bounds: object = None,
         **ways: Unpack[AskOptions],
@@ -416,6 +433,7 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         weights: object = None,
         weight_bounds: object = None,
     ) -> Unreleased[Listed]: ...
@@ -426,6 +444,7 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         weights: object = None,
         weight_bounds: object = None,
         **ways: Unpack[AskOptions],
@@ -437,6 +456,7 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         *,
         bounds: object = None,
         step: object = None,
+        interval: bool = False,
         weights: object = None,
         weight_bounds: object = None,
         **ways: Unpack[AskOptions],
@@ -447,9 +467,15 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         q : a share from 0 to 1, or a list of them. Several at once cost less than each on its own,
             and never decrease as q grows. For shares of 0 and 1 see `min`.
         bounds : as in `mean`. Answers lie on a grid of at most 2^30 steps between them.
-        step : the step of a coarser grid that all values are known to lie on, such as 1 for whole
-            numbers, which makes answers more accurate. A public fact: a power of two that divides
-            the bounds.
+        step : a number of which all values are known to be whole multiples, such as 1 or 0.05, or
+            for times and durations a Timedelta; or a dict by column. Answers are then multiples
+            too, and more accurate. A public fact; without it, that of ``steps=`` of
+            `dppandas.protect`. A float means the decimal that it prints as. Multiples of times are
+            counted from 1970, by the local clock; in a zone a step must divide 15 minutes.
+
+        interval : True spends two fifths of the loss on noisy counts of the rows between the answer
+            and points around it. ``.interval()`` (of several ``.intervals()``) then has the values
+            between which pandas' quantile lies, and ``.error()`` a smaller number of ranks.
         weights, weight_bounds : as in `count`; each value counts by its weight, and ``.error()`` is
             how much the values may weigh that lie between an exact quantile and the answer. Values
             without a weight are left out.
@@ -458,11 +484,12 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         ``.error()`` is in ranks: how many values may lie between an exact quantile and the answer.
         For several quantiles it is smaller if you know how many values there are at most: give
         ``expected_rows=`` with `within=`, in ``expected_error`` or in ``dp.record(…).errors``.
-        There is no interval of values; ask for ``quantile([0.45, 0.5, 0.55])`` to bracket one.
+        There is no interval of values without ``interval=True``.
 
         *Guarantee*: differential privacy of the unit, and of how many values there are; the
         exponential mechanism (McSherry and Talwar, FOCS 2007; Kaplan, Schnapp and Stemmer, ICML
-        2022; docs/proofs/quantiles.md, docs/proofs/weighted_quantiles.md).
+        2022; docs/proofs/quantiles.md, docs/proofs/quantile_intervals.md,
+        docs/proofs/weighted_quantiles.md).
 
         >>> import pandas as pd
         >>> ages = pd.Series([20, 30, 40] * 1000, name="age").dp
@@ -475,12 +502,14 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         said = quantile_verb([short(float(share)) for share in shares])
         kind = UnreleasedExtreme if 0 in shares or 1 in shares else Unreleased
         weighing = weights_of(self, weights, weight_bounds), weights
-        return self._quantile(said, shares, labels, bounds, step, kind, weighing)
+        return self._quantile(said, shares, labels, bounds, step, kind, weighing, interval)
 
     @typing.overload
-    def min(self, *, bounds: object = None) -> Unreleased[Measured]: ...
+    def min(self, *, bounds: object = None, step: object = None) -> Unreleased[Measured]: ...
     @typing.overload
-    def min(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Measured: ...
+    def min(
+        self, *, bounds: object = None, step: object = None, **ways: Unpack[AskOptions]
+    ) -> Measured: ...
     @typing.overload
     def min(
         self: HasRows[Column],
@@ -490,7 +519,7 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         numeric_only: bool = False,
     ) -> Column: ...
     @release_method  # type: ignore[misc]
-    def min(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
+    def min(self, *, bounds: object = None, step: object = None, **ways: Unpack[AskOptions]) -> Any:
         """A value near the smallest: as close as privacy allows.
 
         The smallest value itself belongs to somebody. This is a point with about one value below
@@ -499,18 +528,21 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         bounds : as in `quantile`, but narrow. Any point below all values is as good as another, so
             with bounds much wider than the values the answer can lie anywhere in between, and
             ``quantile(0.01)`` is more useful.
+        step : as in `quantile`.
 
         A `UserWarning` says that the answer isn't the smallest value. `describe`, where this is one
         of eight figures, doesn't warn.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md).
         """
-        return self._quantile("min", [Fraction(0)], None, bounds, kind=UnreleasedExtreme)
+        return self._quantile("min", [Fraction(0)], None, bounds, step, UnreleasedExtreme)
 
     @typing.overload
-    def max(self, *, bounds: object = None) -> Unreleased[Measured]: ...
+    def max(self, *, bounds: object = None, step: object = None) -> Unreleased[Measured]: ...
     @typing.overload
-    def max(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Measured: ...
+    def max(
+        self, *, bounds: object = None, step: object = None, **ways: Unpack[AskOptions]
+    ) -> Measured: ...
     @typing.overload
     def max(
         self: HasRows[Column],
@@ -520,12 +552,12 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         numeric_only: bool = False,
     ) -> Column: ...
     @release_method  # type: ignore[misc]
-    def max(self, *, bounds: object = None, **ways: Unpack[AskOptions]) -> Any:
+    def max(self, *, bounds: object = None, step: object = None, **ways: Unpack[AskOptions]) -> Any:
         """A value near the largest: as close as privacy allows. See `min`.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md).
         """
-        return self._quantile("max", [Fraction(1)], None, bounds, kind=UnreleasedExtreme)
+        return self._quantile("max", [Fraction(1)], None, bounds, step, UnreleasedExtreme)
 
     def _quantile(
         self,
@@ -536,17 +568,23 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         step: object = None,
         kind: type[Unreleased] = Unreleased,
         weighing: tuple[Weights | None, object] = (None, None),
+        interval: object = False,
     ) -> Any:
         weights, named = weighing
         face = self._beside(named)
         operands, parsed, flat = face._measured(bounds)
         shape = with_levels(flat, labels, face._operands(), face._groups)
-        public_step = step_of(step, parsed)
-        of = face._groups, shape, operands, parsed, tuple(shares), public_step
-        options = () if public_step is None else (("step", short(public_step)),)
-        title = face._asks(verb, parsed, *options)
+        steps = steps_of(face, face._operands(), parsed, step)
+        of = face._groups, shape, operands, parsed, tuple(shares), steps.sizes
+        measured = with_intervals(interval, shares)
+        question = face._asks(verb, parsed, *steps.options, *measured)
         if weights is None:
-            return self._question(statistics.Quantiles(*of), title, kind)
+            statistic = statistics.MeasuredQuantiles if measured else statistics.Quantiles
+            return self._question(statistic(*of), question, kind)
+        if measured:
+            raise QueryError(
+                "interval=True is for quantiles without weights. Leave out interval= or weights=."
+            )
         by = weights.expression, Grid.centred(weights.bounds)
-        statistic = statistics.WeightedQuantiles(*of, *by)
-        return self._question(statistic, title.beside(*weights.options), kind)
+        weighted = statistics.WeightedQuantiles(*of, *by)
+        return self._question(weighted, question.beside(*weights.options), kind)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import numbers
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -19,15 +19,18 @@ from ...columns.ranges import bounds_of, shown
 from ...errors import MissingArgument, QueryError, is_one_of, quoted
 from ...rows import expressions
 from ...rows.expressions import Expression, Literal
-from ...rows.facts.bounds import Bounds, Grid, Ticks
-from ...rows.facts.keys import Keys, object_index
+from ...rows.facts.bounds import Bounds, Grid
+from ...rows.facts.keys import Keys, by_column, object_index
+from ...rows.facts.steps import Step
 from ...rows.facts.units import whole_number
 from ...rows.plain_values import refuse_private
-from ...rows.values.vectors import NUMBERS
 from ...statistics import Cells, Layout
 
 #: Each quantile is a selection, which takes time for any data.
 MOST_QUANTILES = 1000
+
+#: The most quantiles with intervals.
+MOST_MEASURED = 100
 
 #: The most rows trimmed at one end: as many as a unit may have.
 MOST_TRIMMED = 2**31
@@ -139,24 +142,49 @@ def trim_of(trim: object) -> int:
     return whole_number(trim, "trim", 0, MOST_TRIMMED, why)
 
 
-def step_of(step: object, bounds: Sequence[Bounds]) -> float | None:
-    """The step of a coarser grid: a power of two that divides all bounds; None for none."""
-    if step is None:
-        return None
-    if any(isinstance(bound, Ticks) for bound in bounds):
-        raise QueryError("step= is for numbers. Leave it out for times and durations.")
-    if isinstance(step, bool) or not isinstance(step, NUMBERS) or not 0 < step < 2.0**900:
-        raise QueryError(f"step={quoted(step)} must be a number such as 1.")
-    exact = Fraction(float(step))
-    ends = [Fraction(end) / exact for bound in bounds for end in (bound.lower, bound.upper)]
-    widths = [high - low for low, high in zip(ends[::2], ends[1::2], strict=True)]
-    is_power = (exact.numerator * exact.denominator).bit_count() == 1
-    if not is_power or any(end.denominator != 1 for end in ends) or max(widths) > 2**30:
+@dataclass(frozen=True)
+class ChosenSteps:
+    """The steps of the columns of a question: in the units of their bounds, and in words."""
+
+    sizes: tuple[Fraction | None, ...] | None
+    options: tuple[tuple[str, Any], ...]
+
+
+def steps_of(
+    of: PrivateTable, columns: Mapping[Any, Expression], bounds: Sequence[Bounds], step: object
+) -> ChosenSteps:
+    """The steps of a call, for all columns or by name; for others the declared ones, where these
+    make a grid between the bounds."""
+    given: Mapping[Any, object] = dict.fromkeys(columns, step)
+    if isinstance(step, Mapping):
+        given = by_column(step, {*columns, *of._columns}, "step=", "{'age': 1, 'price': 0.05}")
+    found: dict[Any, tuple[Step, Fraction]] = {}
+    for (name, expression), bound in zip(columns.items(), bounds, strict=True):
+        if (own := given.get(name)) is not None:
+            asked = Step.parse(own, "step")
+            found[name] = asked, asked.within(bound, "step")
+        elif (known := of._table.step(expression)) is not None:
+            with contextlib.suppress(QueryError):
+                found[name] = known, known.within(bound, "step")
+    if not found:
+        return ChosenSteps(None, ())
+    sizes = tuple(found[name][1] if name in found else None for name in columns)
+    said = {name: str(known) for name, (known, _) in found.items()}
+    is_one = len(said) == len(columns) and len({*said.values()}) == 1
+    words = said.popitem()[1] if is_one else ", ".join(f"{name} {s}" for name, s in said.items())
+    return ChosenSteps(sizes, (("step", words),))
+
+
+def with_intervals(interval: object, shares: Sequence[Fraction]) -> tuple[tuple[str, Any], ...]:
+    """The options of a question that asks for intervals of quantiles; none if it doesn't."""
+    if not isinstance(interval, bool | np.bool_):
+        raise QueryError(f"interval={quoted(interval)} must be True or False.")
+    if interval and len(set(shares)) > MOST_MEASURED:
         raise QueryError(
-            f"step={quoted(step)} must be a power of two, such as 1 or 0.5, that divides both "
-            "bounds. They may lie at most 2^30 steps apart."
+            f"interval=True is for at most {MOST_MEASURED} quantiles at once, not for "
+            f"{len(set(shares))}, because points around each are chosen as well."
         )
-    return float(exact)
+    return (("interval", "an interval"),) if interval else ()
 
 
 def with_levels(

@@ -78,22 +78,39 @@ class Descriptions(
 
     @typing.overload
     def describe(
-        self, percentiles: object = None, *, bounds: object = None
+        self,
+        percentiles: object = None,
+        *,
+        bounds: object = None,
+        step: object = None,
+        interval: bool = False,
     ) -> ReleaseBundle[Described]: ...
     @typing.overload
     def describe(
-        self, percentiles: object = None, *, bounds: object = None, **ways: Unpack[AskOptions]
+        self,
+        percentiles: object = None,
+        *,
+        bounds: object = None,
+        step: object = None,
+        interval: bool = False,
+        **ways: Unpack[AskOptions],
     ) -> Described: ...
     @release_method
     def describe(
-        self, percentiles: object = None, *, bounds: object = None, **ways: Unpack[AskOptions]
+        self,
+        percentiles: object = None,
+        *,
+        bounds: object = None,
+        step: object = None,
+        interval: bool = False,
+        **ways: Unpack[AskOptions],
     ) -> Any:
         """pandas' eight figures of the values, clipped to bounds: a Series for a column, a
         DataFrame by group (for several columns, with eight columns for each). Of a column of texts
         or of True and False four: count, unique, top and freq. Of times alone seven, without std.
 
         percentiles : shares between 0 and 1, instead of the quartiles.
-        bounds : as in `mean`.
+        bounds, step, interval : as in `quantile`.
 
         Count, mean and deviation come from one release with three eighths of the loss. The other
         five come from a second release: the quartiles, and near the ends two quantiles as min and
@@ -113,14 +130,16 @@ class Descriptions(
         >>> asked.release(epsilon=1).index.tolist()[3:]
         ['min', '10%', '90%', 'max']
         """
-        return self._described(percentiles, bounds)
+        return self._described(percentiles, bounds, step, interval)
 
-    def _described(self, percentiles: object, bounds: object) -> ReleaseBundle:
+    def _described(
+        self, percentiles: object, bounds: object, step: object, interval: object
+    ) -> ReleaseBundle:
         """All columns, by their numbers."""
         parts, shares = Parts(), rows_of(percentiles)
         if self._is_single:
             self._can_show([*MOMENTS, *shares[1]])
-        left_out = self._add_numbers(parts, shares, bounds, Fraction(1))
+        left_out = self._add_numbers(parts, shares, bounds, step, interval, Fraction(1))
 
         def combined(values: Values) -> Any:
             return self._gathered(self._of_numbers_in(values, shares[1], left_out))
@@ -134,6 +153,8 @@ class Descriptions(
         parts: Parts,
         shares: tuple[list[Fraction], list[str]],
         bounds: object,
+        step: object,
+        interval: object,
         whole: Fraction,
     ) -> frozenset[str]:
         """The two releases of columns of numbers; and the figures that aren't shown: pandas shows
@@ -146,7 +167,12 @@ class Descriptions(
             raise QueryError("describe needs bounds whose upper end lies above the lower one.")
         found = (
             (MOMENTS, moments),
-            (labels, self._quantile(said, quantiles, [*map(float, quantiles)], bounds)),
+            (
+                labels,
+                self._quantile(
+                    said, quantiles, [*map(float, quantiles)], bounds, step, interval=interval
+                ),
+            ),
         )
         figures = len(MOMENTS) + len(labels)
         for rows, request in found:

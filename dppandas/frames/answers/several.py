@@ -90,16 +90,18 @@ class Releases:
     requests: dict[Name, Request] = field(default_factory=dict)
     _places: dict[Name, tuple[Name, int, int]] = field(default_factory=dict)
 
-    def add(self, column: Any, statistics: Sequence[str], bounds: object, *apart: str) -> None:
-        """The releases of a column's statistics. See `in_releases`."""
-        for group in in_releases(statistics, *apart):
+    def add(
+        self, column: Any, statistics: Sequence[str], bounds: object, step: object = None
+    ) -> None:
+        """The releases of a column's statistics."""
+        for group in in_releases(statistics):
             face = self.face_of(column)
             together = face._from_sums(group, bounds) if len(group) > 1 else None
             if together is not None:
                 self._add(column, group, together)
                 continue
             for each in group:
-                self._add(column, (each,), request_of(face, each, bounds))
+                self._add(column, (each,), request_of(face, each, bounds, step))
 
     def _add(self, column: Any, group: tuple[str, ...], request: Request) -> None:
         name = column, ", ".join(group)
@@ -136,12 +138,14 @@ def single(func: Any, where: Offered = AGG) -> str | None:
     return statistic_of(func, where)[0] if isinstance(func, str) or callable(func) else None
 
 
-def request_of(face: Any, statistic: str, bounds: object) -> Request:
+def request_of(face: Any, statistic: str, bounds: object, step: object = None) -> Request:
     """A statistic, asked of a column, a frame or groups by its method."""
     name, ddof = _split(statistic)
     method = getattr(face, name)
-    given: dict[str, Any] = {"bounds": bounds} if "bounds" in parameters(method) else {}
-    return method(**given, **({"ddof": ddof} if ddof != 1 else {}))._request  # type: ignore[no-any-return]
+    taken = parameters(method)
+    given = {k: v for k, v in {"bounds": bounds, "step": step}.items() if k in taken}
+    said: Any = {**given, **({"ddof": ddof} if ddof != 1 else {})}
+    return method(**said)._request  # type: ignore[no-any-return]
 
 
 def in_releases(statistics: Sequence[str], *apart: str) -> list[tuple[str, ...]]:

@@ -58,7 +58,7 @@ class Summaries(
 
     @typing.overload
     def agg(
-        self, func: list[Any], *, bounds: object = None, shares: object = None
+        self, func: list[Any], *, bounds: object = None, step: object = None, shares: object = None
     ) -> ReleaseBundle[Described]: ...
     @typing.overload
     def agg(
@@ -66,6 +66,7 @@ class Summaries(
         func: list[Any],
         *,
         bounds: object = None,
+        step: object = None,
         shares: object = None,
         **ways: Unpack[AskOptions],
     ) -> Described: ...
@@ -75,6 +76,7 @@ class Summaries(
         func: None = None,
         *,
         bounds: object = None,
+        step: object = None,
         shares: object = None,
         epsilon: None = None,
         rho: None = None,
@@ -86,6 +88,7 @@ class Summaries(
         func: None = None,
         *,
         bounds: object = None,
+        step: object = None,
         shares: object = None,
         epsilon: Number = ...,
         rho: Number = ...,
@@ -100,6 +103,7 @@ class Summaries(
         func: Any,
         *,
         bounds: object = None,
+        step: object = None,
         shares: object = None,
         **ways: Unpack[AskOptions],
     ) -> Any: ...
@@ -109,6 +113,7 @@ class Summaries(
         func: Any = None,
         *,
         bounds: object = None,
+        step: object = None,
         shares: object = None,
         named: Mapping[str, Any] = NOTHING_NAMED,
         **ways: Unpack[AskOptions],
@@ -119,6 +124,7 @@ class Summaries(
             each column, such as {"a": "mean", "b": ["sum", "count"]}. A single name is that method.
             Or give each figure a name of its own, as in ``agg(late=("delay", "mean"))``.
         bounds : as in `mean`, for those that need them.
+        step : as in `quantile`, for median, min and max.
         shares : how the loss is divided: a dict of shares by statistic, by (column, statistic) or
             by the names of figures, such as {"mean": 2, "median": 1}. Without it, evenly.
 
@@ -153,14 +159,14 @@ class Summaries(
                     f"shares= divides a loss among several statistics, and {one} is only one. "
                     "Leave shares= out."
                 )
-            return several.request_of(self, one, bounds)
+            return several.request_of(self, one, bounds, step)
         asked = self._spread(several.asked(func, named, self._is_single))
         self._can_show(asked.columns(self._is_single))
         releases, by_column = several.Releases(self._face), dict[Any, list[str]]()
         for column, statistic in asked.components():
             by_column.setdefault(column, []).append(statistic)
         for column, each in by_column.items():
-            releases.add(column, each, bounds)
+            releases.add(column, each, bounds, step)
 
         def combined(values: dict[Name, Any]) -> Any:
             found: dict[Name, Any] = {}

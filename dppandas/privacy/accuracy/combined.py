@@ -212,7 +212,7 @@ def _half_width(joint: CombinedNoise, confidence: float, entries: int) -> int:
         return parts[0][0].half_width(confidence, entries)
     beta = -math.expm1(math.log(confidence) / entries)
     total = sum(joint.weights)
-    tail = _Tail(parts, math.sqrt(joint.variance) * total, beta)
+    tail = SumTail(parts, math.sqrt(joint.variance) * total, beta)
 
     def enough(w: int) -> bool:
         # From here on |ΣwZ| is too large. Halves count as too large: they may be rounded up.
@@ -229,7 +229,7 @@ def _half_width(joint: CombinedNoise, confidence: float, entries: int) -> int:
     return high
 
 
-class _Tail:
+class SumTail:
     """Upper bounds of P[ΣWᵢZᵢ ≥ x], for whole weights and x > 0.
 
     All noises but the widest are moved up to the next multiple of a step and added up there. The

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -56,24 +57,33 @@ class Node(RecordPart):
 
 
 @lru_cache(maxsize=256)
-def plan(quantiles: tuple[Fraction, ...]) -> tuple[Node, ...]:
-    """The choices for sorted quantiles in their order: the middle first, then both sides."""
+def plan(quantiles: tuple[Fraction, ...], first: tuple[Fraction, ...] = ()) -> tuple[Node, ...]:
+    """The choices for sorted quantiles in their order: the middle first, then both sides. Those of
+    ``first``, if there are any, come before all others, which are on the levels below."""
     nodes = []
 
-    def split(first: int, last: int, low: int | None, high: int | None, level: int) -> None:
-        if first == last:
+    def split(places: Sequence[int], low: int | None, high: int | None, level: int) -> None:
+        if not places:
             return
-        at = (first + last) // 2
-        if quantiles[at] in (0, 1):  # the least certain: no other choice should depend on them
-            at = (first + last - 1) // 2
+        middle = len(places) // 2
+        if quantiles[places[middle]] in (0, 1):  # the least certain: none should depend on them
+            middle = (len(places) - 1) // 2
+        at = places[middle]
         start = Fraction(0) if low is None else quantiles[low]
         end = Fraction(1) if high is None else quantiles[high]
         share = (quantiles[at] - start) / (end - start)
-        nodes.append(Node(at, low, high, level, share, last - first == 1))
-        split(first, at, low, at, level + 1)
-        split(at + 1, last, at, high, level + 1)
+        nodes.append(Node(at, low, high, level, share, is_leaf=True))
+        split(places[:middle], low, at, level + 1)
+        split(places[middle + 1 :], at, high, level + 1)
 
-    split(0, len(quantiles), None, None, 0)
+    early = [place for place, share in enumerate(quantiles) if share in first]
+    split(early, None, None, 0)
+    ends = [None, *early, None]
+    for low, high in pairwise(ends):
+        between = range(-1 if low is None else low, len(quantiles) if high is None else high)
+        split(between[1:], low, high, len(early).bit_length())
+    divided = {side for node in nodes for side in (node.low, node.high)}
+    nodes = [replace(node, is_leaf=node.at not in divided) for node in nodes]
     return tuple(sorted(nodes, key=lambda node: node.level))
 
 

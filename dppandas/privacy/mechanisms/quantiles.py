@@ -87,6 +87,8 @@ class ExponentialQuantiles(RecordPart):
     cells: int
     per_unit: Fraction  # the ε of a movement by 1
     heaviest: int = 1  # how many ranks a row may count for
+    first: tuple[Fraction, ...] = ()  # those chosen before all others
+    weights: tuple[Fraction, ...] = ()  # the part of each level, where they differ
 
     name = word = "exponential"
 
@@ -117,7 +119,7 @@ class ExponentialQuantiles(RecordPart):
 
     @cached_property
     def _nodes(self) -> tuple[Node, ...]:
-        return plan(self._found)
+        return plan(self._found, self.first)
 
     @cached_property
     def _levels(self) -> int:
@@ -131,7 +133,8 @@ class ExponentialQuantiles(RecordPart):
         """How much one rank lowers the logarithm of a probability. A row moves losses by up to
         max(a, b-a) units of 1/b rank, up or down: twice that is their range, but an extreme's."""
         unit = node.sensitivity if len(self._found) == 1 else 1
-        rate = self.per_unit * unit / self._levels / node.spread
+        part = self.weights[node.level] if self.weights else Fraction(1, self._levels)
+        rate = self.per_unit * unit * part / node.spread
         return SLACK * rate * node.share.denominator
 
     def _rate(self, node: Node) -> Fraction:

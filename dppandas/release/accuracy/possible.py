@@ -108,11 +108,12 @@ class _FigureOrder:
             return
         name, entry = self._figures.places[what]
         statistic: Any = self._records[name]._statistic
-        step = Fraction(statistic.grids[entry % len(statistic.operands)].step)
+        grid = statistic.grids[entry % len(statistic.operands)]
+        step, anchor = Fraction(grid.step), grid.anchor
         is_spread = what in ("std", "var")
         if is_spread:
-            step /= 2**20
-        there = float(outward(Fraction(value) / step) * step)
+            step, anchor = step / 2**20, Fraction(0)
+        there = float(outward((Fraction(value) - anchor) / step) * step + anchor)
         bounds = self._figures.bounds
         if bounds is not None and not is_spread:
             there = min(max(there, bounds.lower), bounds.upper)

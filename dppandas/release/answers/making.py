@@ -58,13 +58,13 @@ def record_of(
 
 def among(record: Record, rows: float | None) -> Record:
     """A record of quantiles, with the most rows that there are."""
-    knows = rows is not None and record._statistic.errors.in_ranks
+    knows = rows is not None and record._statistic.errors.takes_rows
     return registered(replace(record, _rows=rows)) if knows else record
 
 
 def counted(record: Record, beside: Record) -> Record:
     """A record of quantiles, with another release that counts the same rows."""
-    if record.preview or not record._statistic.errors.in_ranks:
+    if record.preview or not record._statistic.errors.takes_rows:
         return record
     most = beside._statistic.errors.rows_at_most(beside._noisy, beside._law, CONFIDENCE)
     if most is None or len(most) != record._statistic.places:

@@ -93,6 +93,9 @@ class _Released:
             return f"preview, no answer ({self._record.expected or 'error unknown'})"
         if self._record._statistic.errors.no_interval:
             return format_value(self._plainly())
+        if self._record._statistic.errors.in_ranks:  # which aren't in the unit of the value
+            ends = map(format_value, self._record.intervals())
+            return f"{format_value(self._plainly())} ({' to '.join(ends)})"
         return with_error(self._plainly(), self._record.errors())
 
     def __format__(self, spec: str) -> str:

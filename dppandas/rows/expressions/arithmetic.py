@@ -19,6 +19,7 @@ from ..facts.bounds import Bounds, finite
 from ..facts.domain import Declaration
 from ..facts.keys import Keys, some_names
 from ..facts.kinds import Kind, Schema
+from ..facts.steps import Step, Steps
 from ..figures import short
 from ..values import vectors
 from ..values.forms import Numbers, Vector
@@ -323,6 +324,11 @@ class Clip(Unary, Remembered):
         known = self.operand.bounds(domain) or Bounds(-math.inf, math.inf)
         ends = (min(max(end, self.lower), self.upper) for end in (known.lower, known.upper))
         return finite(*ends)
+
+    def step(self, steps: Steps) -> Step | None:
+        known = self.operand.step(steps)
+        is_kept = known is not None and all(map(known.divides, (self.lower, self.upper)))
+        return known if is_kept else None
 
     def __str__(self) -> str:
         return f"clip({self.operand}, {short(self.lower)}, {short(self.upper)})"

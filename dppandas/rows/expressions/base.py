@@ -15,6 +15,7 @@ from ..facts.bounds import Bounds, covering, finite
 from ..facts.domain import Declaration
 from ..facts.keys import Keys
 from ..facts.kinds import Kind, Schema
+from ..facts.steps import Step, Steps
 from ..values import vectors
 from ..values.cells import nearest
 from ..values.forms import Mask, Numbers, Truths, Vector
@@ -105,6 +106,10 @@ class Expression:
 
     def declared(self, domain: Domain) -> Declaration | None:
         """What the columns' declared facts imply about the values."""
+        return None
+
+    def step(self, steps: Steps) -> Step | None:
+        """The step of which all its values are multiples, if the columns' steps prove one."""
         return None
 
     def known_keys(self, domain: Domain, schema: Schema) -> Keys | None:
@@ -263,6 +268,9 @@ class Column(Expression):
             return replace(known, ordered=frozenset([0]))
         return known
 
+    def step(self, steps: Steps) -> Step | None:
+        return steps.get(self.name)
+
     @property
     def may_be_truth(self) -> bool:
         return True
@@ -330,6 +338,9 @@ class ByBranch(Expression):
             return Keys(vectors.distinct(label for labels in keys for label in labels))
         return covering([part.bounds(domain) for part in parts])
 
+    def step(self, steps: Steps) -> Step | None:
+        return common_step(self.branches, steps)
+
     def _kind(self, schema: Schema) -> Kind:
         return one_of(self.branches, schema)
 
@@ -351,6 +362,12 @@ def by_branch(parts: Sequence[Expression]) -> Expression:
     """One expression per branch, or a single one if all are the same."""
     alike = all(repr(part) == repr(parts[0]) for part in parts)  # 1 == True, but they differ
     return parts[0] if alike else ByBranch(tuple(parts))
+
+
+def common_step(parts: Sequence[Expression], steps: Steps) -> Step | None:
+    """The step of a value that is one of several, if all have the same; a missing value has any."""
+    found = {part.step(steps) for part in parts if not is_none(part)}
+    return found.pop() if len(found) == 1 else None
 
 
 def one_of(parts: Sequence[Expression], schema: Schema) -> Kind:

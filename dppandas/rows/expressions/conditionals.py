@@ -15,10 +15,23 @@ from ..facts.bounds import Bounds, covering
 from ..facts.domain import Declaration
 from ..facts.keys import Keys, is_missing, plain, some_names
 from ..facts.kinds import Kind, Schema
+from ..facts.steps import Step, Steps
 from ..values import MISSING, Cell, canonical, vectors
 from ..values.forms import Array, Numbers, Truths, Vector
 from ..values.objects import value_of
-from .base import Chunk, Column, Domain, Expression, Literal, Meets, Needs, Unary, is_none, one_of
+from .base import (
+    Chunk,
+    Column,
+    Domain,
+    Expression,
+    Literal,
+    Meets,
+    Needs,
+    Unary,
+    common_step,
+    is_none,
+    one_of,
+)
 
 
 @dataclass(frozen=True)
@@ -35,6 +48,9 @@ class Where(Expression):
 
     def declared(self, domain: Domain) -> Declaration | None:
         return either(self.yes, self.no, domain)
+
+    def step(self, steps: Steps) -> Step | None:
+        return common_step((self.yes, self.no), steps)
 
     @property
     def may_be_truth(self) -> bool:

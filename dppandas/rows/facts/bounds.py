@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -99,6 +101,9 @@ class Grid:
     step: float
     low: int
     high: int
+
+    #: Released numbers are this and whole steps more.
+    anchor: ClassVar[Fraction] = Fraction(0)
 
     @classmethod
     def anchored(cls, bounds: Bounds) -> Grid:

@@ -10,9 +10,11 @@ from typing import Any
 from ...errors import SourceError
 from .domain import Declaration, list_for_tuple
 from .keys import Keys
+from .steps import Step
 
+Fact = Declaration | Step
 #: Columns of a table, and what is declared of each.
-Declarations = Iterable[tuple[Any, Declaration]]
+Declarations = Iterable[tuple[Any, Fact]]
 
 
 class DeclaredFacts:
@@ -23,13 +25,14 @@ class DeclaredFacts:
     """
 
     def __init__(self) -> None:
-        self._known: dict[Any, Declaration] = {}
+        self._known: dict[tuple[str, Any], Fact] = {}
         self._lock = threading.Lock()
 
     @property
     def known(self) -> dict[Any, Declaration]:
-        """By column, in the order of their first declaration."""
-        return dict(self._known)
+        """The domain by column, in the order of their first declaration."""
+        each = self._known.items()
+        return {c: fact for (_, c), fact in each if not isinstance(fact, Step)}
 
     def add(self, declared: Declarations, source: str, advise: Callable[[], str]) -> None:
         """Note all of these facts. If one contradicts what was declared before, raise `SourceError`
@@ -39,35 +42,40 @@ class DeclaredFacts:
 
     def _with(
         self, declared: Declarations, source: str, advise: Callable[[], str]
-    ) -> dict[Any, Declaration]:
-        known = self.known
+    ) -> dict[tuple[str, Any], Fact]:
+        known = dict(self._known)
         for column, fact in declared:
-            before = known.get(column, fact)
+            what = "step" if isinstance(fact, Step) else "domain"
+            before = known.get((what, column), fact)
             # equal keys may be of different types, 1 or True
             if before is not fact and repr(before) != repr(fact) and (advice := advise()):
-                raise _refused(column, before, fact, source, advice)
-            known[column] = fact
+                raise _refused(what, column, before, fact, source, advice)
+            known[what, column] = fact
         return known
 
 
 def _refused(
-    column: Any, before: Declaration, fact: Declaration, source: str, advice: str
+    what: str, column: Any, before: Fact, fact: Fact, source: str, advice: str
 ) -> SourceError:
     then, now = _told(before), _told(fact)
     if then == now:
         now = "others" if isinstance(fact, Keys) else repr(fact)
-    lists = [list_for_tuple(column, each) for each in (fact, before)]
+    given = "bounds= or keys= in the call (range= for periods)"
+    if isinstance(fact, Step):
+        given = "step= in the call"
+    facts = [each for each in (fact, before) if not isinstance(each, Step)]
+    lists = [list_for_tuple(column, each) for each in facts] or ["", ""]
     # beside other labels, two are no mistake
     are_keys = isinstance(before, Keys) and isinstance(fact, Keys)
     explained = "" if are_keys and "" in lists else lists[0] or lists[1]
     return SourceError(
-        f"source {source!r} was declared before with other terms (domain of {column!r} was {then}, "
-        f"is {now}), and both can't hold.{explained} Keep to the first; or give bounds= or keys= "
-        f"in the call (range= for periods), where they may differ each time; or {advice}"
+        f"source {source!r} was declared before with other terms ({what} of {column!r} was {then}, "
+        f"is {now}), and both can't hold.{explained} Keep to the first; or give {given}, where "
+        f"they may differ each time; or {advice}"
     )
 
 
-def _told(fact: Declaration) -> str:
+def _told(fact: Fact) -> str:
     """The number of labels, not the labels, which may have been read from a column."""
     if isinstance(fact, Keys):
         return "1 key" if len(fact) == 1 else f"{len(fact)} keys"

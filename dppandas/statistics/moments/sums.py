@@ -15,6 +15,7 @@ from ...rows.expressions import Chunk, Expression
 from ...rows.facts import kinds
 from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.kinds import Schema
+from ...rows.facts.steps import StepGrid
 from ...rows.values.vectors import Mask, as_numbers
 from ..base import Floats, Partial, Statistic, sum_by
 from ..error_model import ErrorModel
@@ -153,7 +154,7 @@ class Clipped(ByColumn, registered=False):
 
 
 def on_grid(
-    operand: Expression, grid: Grid, chunk: Chunk, keep: Mask | None
+    operand: Expression, grid: Grid | StepGrid, chunk: Chunk, keep: Mask | None
 ) -> tuple[Floats, Mask | None]:
     """The grid integers of a chunk's values, 0 where one is missing or its row not kept; and where
     one is there, None for everywhere."""

@@ -1,0 +1,117 @@
+"""Quantiles whose errors are measured, and which have intervals of values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..errors import QueryError
+from ..privacy.accounting.measures import LossRequest
+from ..privacy.mechanisms.base import Mechanism, Sensitivity
+from ..privacy.mechanisms.quantile_ladders import Ladder, LadderQuantiles, ladders, size_of
+from ..rows.facts.steps import StepGrid
+from .error_model import RowLimit
+from .layout import Interval
+from .quantiles import Quantiles, QuantilesErrors, numbers
+
+
+class MeasuredErrors(QuantilesErrors):
+    """Errors in ranks and intervals of values, from noisy counts between the points."""
+
+    of: MeasuredQuantiles
+
+    takes_rows: ClassVar[bool] = False
+    no_interval: ClassVar[str] = ""
+    _LATER: ClassVar[str] = (
+        "interval=True measures the error, so only the answer decides it. Release it, and call "
+        ".error(); or leave interval= out."
+    )
+
+    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
+        risk = (1 - confidence) / len(self.of.answers)
+        found = self.of.ladders(noisy)
+        return [
+            self.of.ends(block, *found[block].interval(law.of_counts, place, risk))
+            for block, place in self.of.answers
+        ]
+
+    def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
+        risk = (1 - confidence) / len(self.of.answers)
+        found = self.of.ladders(noisy)
+        return [
+            float(found[block].error(law.of_counts, place, risk))
+            for block, place in self.of.answers
+        ]
+
+    def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
+        raise QueryError(self._LATER)
+
+    def expected_at(self, law: Any, confidence: float) -> str:
+        return ""
+
+    def expected_over(self, law: Any, confidence: float, rows: float) -> str:
+        return ""
+
+    def errors_among(self, law: Any, confidence: float, rows: RowLimit) -> list[float]:
+        raise QueryError("interval=True measures errors in ranks. Leave the number of rows out.")
+
+
+@dataclass(frozen=True)
+class MeasuredQuantiles(Quantiles):
+    """Quantiles, points around them, and noisy counts of the rows between all of these.
+
+    A row adds 1 to the number of rows and to one count in its cell and column, and moves losses as
+    for several quantiles: ℓ1 is the number of columns (docs/proofs/quantile_intervals.md).
+    """
+
+    error_model: ClassVar = MeasuredErrors
+    reading: ClassVar[int] = 1
+
+    @property
+    def size(self) -> int:
+        return self.places * size_of(self.quantiles)
+
+    @property
+    def _alone(self) -> None:
+        """Several points are chosen, whatever is asked."""
+
+    @property
+    def linf(self) -> int:
+        return 1
+
+    def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
+        of = self.quantiles, tuple(grid.high for grid in self.grids), len(self.cells)
+        return LadderQuantiles.calibrate(asked, sensitivity, *of)
+
+    @property
+    def answers(self) -> list[tuple[int, int]]:
+        """For each number of the answer the block of integers about its column and cell, and its
+        place among the shares in order."""
+        place = {share: i for i, share in enumerate(sorted(set(self.quantiles)))}
+        columns = len(self.operands)
+        return [
+            (cell * columns + column, place[share])
+            for cell in range(len(self.cells))
+            for share in self.quantiles
+            for column in range(columns)
+        ]
+
+    def ladders(self, noisy: Sequence[int]) -> list[Ladder]:
+        """What was released about each column in each cell."""
+        return ladders(noisy, self.quantiles, [grid.high for grid in self.grids])
+
+    def estimate(self, noisy: Sequence[int]) -> list[float]:
+        found = self.ladders(noisy)
+        return super().estimate([found[block].point(place) for block, place in self.answers])
+
+    def ends(self, block: int, low: int, high: int) -> Interval:
+        """The numbers between which values lie that were rounded to points from low to high."""
+        column = block % len(self.operands)
+        grid, bounds = self.grids[column], self.bounds[column]
+        if not isinstance(grid, StepGrid):  # a value is up to half a step from its point
+            low, high = max(0, low - 1), min(grid.high, high + 1)
+        least, most = numbers(np.array([low, high], dtype=np.int64), grid, bounds).tolist()
+        return (bounds.lower if low == 0 else least), (bounds.upper if high == grid.high else most)
