@@ -37,6 +37,9 @@ class ErrorModel:
     #: Whether errors are measured in ranks.
     in_ranks: ClassVar[bool] = False
 
+    #: Whether a rank is as many as a row weighs, and so no share of the rows.
+    weighs_rows: ClassVar[bool] = False
+
     #: Whether noise is shown in the units of the columns rather than in rows.
     noise_in_columns: ClassVar[bool] = False
 
