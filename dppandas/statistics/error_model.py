@@ -40,6 +40,9 @@ class ErrorModel:
     #: Whether a limit on the rows narrows its errors.
     takes_rows: ClassVar[bool] = False
 
+    #: Whether a rank is as many as a row weighs, and so no share of the rows.
+    weighs_rows: ClassVar[bool] = False
+
     #: Whether noise is shown in the units of the columns rather than in rows.
     noise_in_columns: ClassVar[bool] = False
 

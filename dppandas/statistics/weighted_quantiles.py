@@ -27,6 +27,8 @@ from .quantiles import Pass, Quantiles, QuantilesErrors
 class WeightedQuantilesErrors(QuantilesErrors):
     of: WeightedQuantiles
 
+    weighs_rows: ClassVar[bool] = True
+
     @property
     def noise_steps(self) -> tuple[float, ...]:
         return (self.of.weight_grid.step,)

@@ -269,6 +269,8 @@ def test_weights_of_nothing_choose_any_point_and_none_is_heavier_than_its_bound(
     (lambda p: p["x"].median(
         method="smooth", weights=p["w"], weight_bounds=(0, 1), **BOUNDS, epsilon=1), QueryError,
      "takes no weights"),
+    (lambda p: p["x"].median(weights=p["w"], weight_bounds=(0, 1), **BOUNDS).release(
+        within="5%", expected_rows=200), QueryError, "isn't counted in rows"),
 ])  # fmt: skip
 def test_refusals_charge_nothing(ask: Any, error: Any, said: str) -> None:
     dp.session(epsilon=9)

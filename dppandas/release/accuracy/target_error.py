@@ -188,7 +188,8 @@ def parsed(ways: Ways, statistic: Statistic, what: object, schema: Schema) -> Ta
     wanted, options = ways.within, options_of(ways, statistic)
     rows = expected.parse_rows(ways.expected_rows)
     share = str(wanted).strip() if isinstance(wanted, str) and "%" in wanted else ""
-    is_share = statistic.errors.counts_rows(schema) or statistic.errors.in_ranks
+    model = statistic.errors
+    is_share = model.counts_rows(schema) or (model.in_ranks and not model.weighs_rows)
     if share:
         within = _share_of_rows(share, rows, what, is_share)
     else:
