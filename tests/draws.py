@@ -28,6 +28,7 @@ import dppandas as dp
 from dppandas.privacy.accounting import gaussian as normal
 from dppandas.privacy.accounting.enclosures import DIGITS
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
+from dppandas.privacy.mechanisms.quantile_ladders import LadderQuantiles
 from dppandas.privacy.mechanisms.quantiles import ExponentialQuantiles
 from dppandas.privacy.mechanisms.selection import Selection
 from dppandas.release.context import watching
@@ -42,7 +43,7 @@ from dppandas.statistics.counting.unknown_keys import Sparse, UndeclaredKeys
 from dppandas.statistics.distances import Distance
 from dppandas.statistics.error_model import ErrorModel
 from dppandas.statistics.moments.covariance_tables import CovarianceTable
-from dppandas.statistics.quantiles import Quantiles
+from dppandas.statistics.quantiles import Quantiles, numbers
 from dppandas.statistics.suggested_bounds import CELLS, BoundsHistogram, edges
 
 CONFIDENCE = 0.95
@@ -215,7 +216,7 @@ def held(name: str, table: str, part: Part, confidence: float, draws: int = 0) -
     found = Held(name, table, noise, confidence, draws or number_of_draws(part))
     if isinstance(part.law, Selection):
         return _selections(found, part)
-    if isinstance(part.law, ExponentialQuantiles):
+    if isinstance(part.law, ExponentialQuantiles | LadderQuantiles):
         return _ranks(found, part)
     if part.statistic.errors.no_interval:
         return None
@@ -328,21 +329,52 @@ def _selections(found: Held, part: Part) -> Held:
 
 
 def _ranks(found: Held, part: Part) -> Held:
-    """How many rows lie between what was chosen and the quantile."""
+    """How many rows lie between what was chosen and the quantile; and whether the values that
+    pandas' quantile lies between are in its interval, where it has one."""
     statistic, law = part.statistic, part.law
-    errors = law.rank_errors(found.confidence)
-    columns = len(statistic.operands)
-    found.errors = 0
-    for points in part.draws(found.draws):
+    columns, is_measured = len(statistic.operands), isinstance(law, LadderQuantiles)
+    found.errors, inside = 0, 0
+    for noisy in part.draws(found.draws):
+        errors = statistic.errors.errors_at(noisy, law, found.confidence)
+        ends = statistic.errors.intervals_at(noisy, law, found.confidence) if is_measured else []
+        points, beside = noisy, []
+        if is_measured:
+            ladders = statistic.ladders(noisy)
+            points = [ladders[block].point(place) for block, place in statistic.answers]
         holds = True
         for i, (point, error) in enumerate(zip(points, errors, strict=True)):
             cell, within = divmod(i, len(statistic.quantiles) * columns)
             ranks = part.exact[within % columns][cell]
-            target = statistic.quantiles[within // columns] * int(ranks.below[-1])
+            share = statistic.quantiles[within // columns]
+            target = share * int(ranks.below[-1])
             below, up_to = ranks.mass(point, 1), ranks.mass(point + 1, 1)
             holds &= max(0, below - target, target - up_to) <= error
+            if is_measured:
+                beside.append(_beside(statistic, ranks, share, within % columns))
         found.errors += holds
-    found.before = found.errors
+        inside += all(
+            low <= value <= high
+            for (low, high), values in zip(ends, beside, strict=False)
+            for value in values
+        )
+    if is_measured:
+        found.intervals = inside
+    else:
+        found.before = found.errors
+    return found
+
+
+def _beside(statistic: Any, ranks: Any, share: Fraction, column: int) -> list[float]:
+    """The rounded values between which pandas' quantile lies; none of no rows."""
+    rows, grid = int(ranks.below[-1]), statistic.grids[column]
+    if not rows:
+        return []
+    place = (rows - 1) * share
+    points = [
+        int(ranks.values[np.searchsorted(ranks.below[1:], rank, "right")])
+        for rank in (math.floor(place), math.ceil(place))
+    ]
+    found: list[float] = numbers(np.array(points), grid, statistic.bounds[column]).tolist()
     return found
 
 

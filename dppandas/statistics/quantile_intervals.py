@@ -26,8 +26,8 @@ class MeasuredErrors(QuantilesErrors):
     takes_rows: ClassVar[bool] = False
     no_interval: ClassVar[str] = ""
     _LATER: ClassVar[str] = (
-        "interval=True measures the error, so only the answer decides it. Release it, and call "
-        ".error(); or leave interval= out."
+        "with interval=True it is measured, so only the answer decides its error. Release it, and "
+        "call .error(); or leave interval= out."
     )
 
     def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:

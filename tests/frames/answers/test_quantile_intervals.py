@@ -106,7 +106,7 @@ def test_it_is_a_question_of_its_own_and_replays(p: Any) -> None:
 
 REFUSED = {
     "an error beforehand": (
-        lambda p: p["age"].median(interval=True, within=20), "interval=True measures the error"),
+        lambda p: p["age"].median(interval=True, within=20), "only the answer decides its error"),
     "no truth value": (lambda p: p["age"].median(interval=0.95, epsilon=1), "True or False"),
     "too many": (
         lambda p: p["age"].quantile(np.linspace(0, 1, 101), interval=True, epsilon=1), "100"),

@@ -19,6 +19,7 @@ from dppandas.privacy.mechanisms import quantiles
 from dppandas.privacy.mechanisms.base import Sensitivity
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from dppandas.privacy.mechanisms.quantile_ladders import Ladder, LadderQuantiles
+from dppandas.privacy.mechanisms.quantile_plans import plan
 from dppandas.privacy.mechanisms.ranks import Ranks
 
 HALF = Fraction(1, 2)
@@ -51,6 +52,23 @@ def test_the_stages_cost_what_is_asked(shares: Any, rows: int, columns: int) -> 
     assert isinstance(counted.of_counts, DiscreteGaussian)
     # Laplace noise and choices at their own ρ: never more than that of a pure ε
     assert pure.cost(Measure.ZCDP, moved).rho <= Fraction(9, 200)
+
+
+@given(
+    shares=st.sets(st.fractions(0, 1, max_denominator=12), min_size=1, max_size=9),
+    rows=st.integers(-5, 10**6),
+)
+def test_the_levels_of_choices_share_their_part(shares: set[Fraction], rows: int) -> None:
+    mechanism, parts = law(sorted(shares)), ladders._parts(len(shares))
+    found = mechanism.ladders(rows)
+    assert sum(parts) == 1
+    assert found == sorted(found) or len(shares) > 1
+    assert mechanism.shares == tuple(found[len(ladders.RUNGS) :: ladders.POINTS])
+    nodes = plan(tuple(sorted(set(found))), mechanism.shares)
+    assert max(node.level for node in nodes) < len(parts)
+    early = [sorted(set(found))[node.at] in shares for node in nodes]
+    assert early == sorted(early, reverse=True)  # quantiles before rungs
+    assert sorted(node.at for node in nodes) == list(range(len(set(found))))
 
 
 @pytest.mark.parametrize(("size", "released"), [(1, 90), (1, 0), (2, 90)])
@@ -104,9 +122,10 @@ def test_a_row_changes_one_count_by_one(data: Any, top: int) -> None:
     assert np.abs(counts[1] - counts[0]).sum() == len(unit)
     ends = [0, *ladders._edges(points), top + 1]
     wide = [low < high for low, high in itertools.pairwise(ends)]
-    object.__setattr__(mechanism, "of_counts", DiscreteLaplace(Fraction(50)))
+    object.__setattr__(mechanism, "of_counts", DiscreteLaplace(Fraction(10**12)))
     noisy = np.array(mechanism._measured(ranks(rows), top)[split:])
     assert (noisy[~np.array(wide)] == 0).all()
+    assert (noisy != counts[0])[wide].all()  # noise of 0 has a probability of 5e-13
 
 
 # --- what counts certify --------------------------------------------------------------------------
