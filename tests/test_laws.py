@@ -53,6 +53,7 @@ from dppandas.rows.facts.bounds import Bounds, Grid
 from dppandas.rows.facts.units import Unit
 from dppandas.statistics import Cells, DistinctValues, Layout, Sum, every, quantiles
 from dppandas.statistics.counting.counts import SHARE_STEP
+from dppandas.statistics.weighted_quantiles import WeighedValues
 
 #: Cells of all sorts are read one by one here, whatever their column is.
 pytestmark = pytest.mark.usefixtures("any_kind")
@@ -225,6 +226,7 @@ def test_a_failing_read_stays_charged_and_quotes_no_data(name: str, monkeypatch:
     for statistic in every():
         monkeypatch.setattr(statistic, "kernel", quoting)
     monkeypatch.setattr(quantiles.Pass, "points", quoting)
+    monkeypatch.setattr(WeighedValues, "kernel", quoting)
     monkeypatch.setattr(DistinctValues, "_of", quoting)
     dp.session(epsilon=1)
     df = people().assign(group=CANARY)
