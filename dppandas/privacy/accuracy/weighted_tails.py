@@ -32,8 +32,8 @@ FEW, APART = 3, 1 + 1e-3
 STEEP, STEPS, AT_ONCE, FARTHEST = 8.0, 48, 2**18, 1e4
 #: The most that discrete laws may be larger than continuous ones, as a logarithm.
 MOST_EXCESS = 0.25
-#: More than what rounding adds to products, and to sums of that many.
-ABOVE, ADDED = 1 + 1e-8, 1e-10
+#: More than what rounding adds to products, and to such a sum for up to so many noises.
+ABOVE, ADDED, MANY = 1 + 1e-8, 1e-10, 1000
 #: Which shares of a bound are tried, from the least, and how often.
 SHORTER, TRIED = (0.7, 1.0, 8), 2
 #: How often an interval for a bound is halved.
@@ -220,17 +220,17 @@ class Summed:
         tilt = np.minimum(of_normal / (1 + of_normal), 0.5)
         step = 2 * math.pi * tilt / (target + STEEP)
         places = tilt[:, None] + 1j * step[:, None] * np.arange(STEPS)
-        sizes, z = np.ones(places.shape, dtype=np.complex128), np.square(places)
-        for n, rate in rates:
-            factor = 1 - rate[:, None] * z
-            sizes *= factor if n == 1 else factor**n
-        with np.errstate(under="ignore"):
-            waves = 1 / (sizes * places)
+        waves, z = 1 / places, np.square(places)
+        with np.errstate(under="ignore"):  # far away, moments of many noises are next to none
+            for n, rate in rates:
+                moments = 1 / (1 - rate[:, None] * z)
+                waves *= moments if n == 1 else moments**n
             if self.variance:
                 waves *= np.exp(normal[:, None] / 2 * z)
             damped = np.exp(-x * tilt[:, None]) / math.pi
         beyond = np.abs(waves[:, -1] * places[:, -1]) / _power(tilt, step * (STEPS - 1), rates)
-        added = beyond + (ADDED * np.abs(waves[:, 0]) - waves[:, 0].real / 2) * step
+        rounded = ADDED * max(1.0, sum(n for n, _ in rates) / MANY)
+        added = beyond + (rounded * np.abs(waves[:, 0]) - waves[:, 0].real / 2) * step
         turn, total = np.exp(-1j * step[:, None] * x), np.zeros(x.shape, dtype=np.complex128)
         for wave in waves.T[::-1]:  # the sum of waves times powers of the turn
             total *= turn

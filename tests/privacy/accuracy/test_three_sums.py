@@ -218,6 +218,27 @@ def test_tails_of_many_noises_are_those_of_their_law(
     assert high * (1 - 2e-4) < reached[0] / T < high * 1.02
 
 
+@pytest.mark.parametrize("terms", [1, 100, 10_000, 1_000_000])
+@pytest.mark.parametrize("law", [LAPLACE, BOTH], ids=["Laplace", "combined"])
+def test_tails_of_very_many_noises_are_those_of_a_normal_law(law: Any, terms: int) -> None:
+    """Without a warning, and to a hundredth from 10,000 on."""
+    with np.errstate(all="raise", under="ignore"):
+        tail, one = weighted_tails.tail_of(law, 0.05, (terms,)), np.ones(1)
+        wide = np.array([weighted_tails.half_width(law, 0.05, terms)])
+        found = weighted_tails.reach(tail, [one], wide)[0]
+        assert not tail.is_beyond([one], np.zeros(1))[0]
+        assert tail.is_beyond([one], np.full(1, 1e30))[0]
+    if terms >= 10_000:
+        parts = law.parts if isinstance(law, CombinedNoise) else [(law, 1.0)]
+        squares = [
+            w
+            * w
+            * (float(e.sigma2) if isinstance(e, DiscreteGaussian) else 2 * float(e.scale) ** 2)
+            for e, w in parts
+        ]
+        assert 0.99 < found / (1.959964 * math.sqrt(terms * sum(squares))) < 1.03
+
+
 @pytest.mark.statistical
 def test_sums_of_several_noises_hold_as_sums_of_one() -> None:
     """Of 4,000 draws each of three intervals holds in no fewer than 3,733 (false alarms: 1e-6)."""
