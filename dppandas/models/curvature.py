@@ -47,10 +47,9 @@ def least_squares(
     limit : rows whose features allow a norm above this share of the largest weigh less. The target
         has no say in it: where its mean is a weighted sum, that one is found all the same.
     """
-    width, there = len(scaled.columns), value.notna()
-    features = [scaled[name].where(there).clip(-1, 1) for name in scaled.columns]
+    width, features = len(scaled.columns), [scaled[name] for name in scaled.columns]
     norm, largest = _norm_by_features(features, loss)
-    trust = (limit * largest / norm).clip(0, 1)
+    trust = (limit * largest / norm).clip(0, 1).where(value.notna())  # as is all that it multiplies
     made: _Columns = [
         # a row adds 1 to both together, which are the number of rows and the target's total
         ("above", (1 + value) / 2 * trust, 0.0, 1.0),
@@ -78,16 +77,16 @@ def least_squares(
 def _norm_by_features(features: list[PrivateSeries], loss: Any) -> tuple[PrivateSeries, float]:
     """The largest norm that each row of `least_squares` can have by its features, whatever its
     target is: ℓ1 under ε, ℓ2 under ρ; and the largest of any row."""
-    width, squares = len(features), [x * x for x in features]
+    width, squares = len(features), [x**2 for x in features]
     square = sum(squares[1:], squares[0])
     if loss.epsilon:
         total = sum(map(abs, features[1:]), abs(features[0]))
         halves = sum((abs(x - 0.5) for x in squares[1:]), abs(squares[0] - 0.5))
-        norm = 1 + (WEIGHT + 1) * total + halves + (total * total - square) / 2
+        norm = 1 + (WEIGHT + 1) * total + halves + (total**2 - square) / 2
         return norm, 1 + (WEIGHT + 1.5) * width + width * (width - 1) / 2
-    fourth = sum((x * x for x in squares[1:]), squares[0] * squares[0])
+    fourth = sum((x**4 for x in features[1:]), features[0] ** 4)
     known = 1 + width / 4
-    norm = np.sqrt(known + WEIGHT**2 * square + (square * square + fourth) / 2)
+    norm = np.sqrt(known + WEIGHT**2 * square + (square**2 + fourth) / 2)
     return norm, float(np.sqrt(known + WEIGHT**2 * width + (width**2 + width) / 2))
 
 
