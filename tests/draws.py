@@ -89,6 +89,8 @@ def tables() -> dict[str, pd.DataFrame]:
 # --- what is drawn --------------------------------------------------------------------------------
 
 EVERY = [*ops.ALL_ASKED, *ops.TOGETHER]
+#: What is asked of units with several labels.
+OF_SEVERAL = ("unique codes", "group mean of elements found")
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ def parts(name: str, table: str) -> list[Part]:
     anew(epsilon=1000, delta="0.01")
     dp.session(experimental=True)
     frame, found = tables()[table].copy(), list[Part]()
-    of_units = name in ops.OF_UNITS
+    of_units = name in ops.OF_UNITS or name in OF_SEVERAL
     private = dp.private(frame, unit="owner", max_rows=3) if of_units else frame.dp
 
     def record(query: Query, law: Any, exact: Any) -> Any:

@@ -44,6 +44,8 @@ COVERED = {
         "test_looks.py::test_the_intervals_of_all_looks_hold_together"),
     "privacy.mechanisms.conditional.ThresholdedNoise": (
         "test_conditional.py::test_an_interval_holds_if_the_label_is_told"),
+    "privacy.mechanisms.quantile_ladders.Ladder": (
+        "test_quantile_ladders.py::test_intervals_and_errors_hold_in_two_thousand_draws"),
     "statistics.moments.several.Total": (
         "test_several.py::test_figures_of_one_release_hold_together"),
     # the local model

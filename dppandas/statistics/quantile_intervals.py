@@ -13,8 +13,8 @@ from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.quantile_ladders import Ladder, LadderQuantiles, ladders, size_of
 from ..rows.facts.steps import StepGrid
-from .error_model import RowLimit
-from .layout import Interval
+from .error_model import CROWD, RowLimit, at
+from .layout import Interval, format_number
 from .quantiles import Quantiles, QuantilesErrors, numbers
 
 
@@ -53,7 +53,12 @@ class MeasuredErrors(QuantilesErrors):
         return ""
 
     def expected_over(self, law: Any, confidence: float, rows: float) -> str:
-        return ""
+        """That of rows spread evenly, where noise moves no point."""
+        even = self.of.spread_evenly(law, round(rows))
+        if len(even) > CROWD:
+            return ""
+        worst = max(self.errors_at(even, law, confidence))
+        return f"≈ {format_number(worst)} ranks {at(rows)}"
 
     def errors_among(self, law: Any, confidence: float, rows: RowLimit) -> list[float]:
         raise QueryError("interval=True measures errors in ranks. Leave the number of rows out.")
@@ -106,6 +111,11 @@ class MeasuredQuantiles(Quantiles):
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         found = self.ladders(noisy)
         return super().estimate([found[block].point(place) for block, place in self.answers])
+
+    def spread_evenly(self, law: LadderQuantiles, rows: int) -> list[int]:
+        """What is released of so many rows in each cell, spread evenly, but for its noise."""
+        each = [law.evenly(rows, grid.high) for grid in self.grids]
+        return [number for block in each for number in block] * len(self.cells)
 
     def ends(self, block: int, low: int, high: int) -> Interval:
         """The numbers between which values lie that were rounded to points from low to high."""

@@ -100,7 +100,8 @@ def names(mechanisms: set[str]) -> set[str]:
     found = {word for word, title in TITLES.items() if mechanisms & {title, f"{title}, in a batch"}}
     thresholds = "discrete Laplace, told", "discrete Laplace, released"
     laplace = any(each.startswith(thresholds) for each in mechanisms)
-    return found | ({"laplace"} if laplace else set())
+    measured = any(each.startswith("exponential, and noisy counts") for each in mechanisms)
+    return found | ({"laplace"} if laplace else set()) | ({"exponential"} if measured else set())
 
 
 @pytest.mark.parametrize("counted", BUDGETS)

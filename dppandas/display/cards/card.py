@@ -171,9 +171,12 @@ def foot_of(shown: ShownFigures, figures: Figures, kind: str) -> str:
     said = [record.loss.in_short]
     if record.preview:
         said = [f"preview: would cost {record.loss.in_short}, nothing was computed or charged"]
-    elif isinstance(record, RecordBundle):
+    elif isinstance(record, RecordBundle) and len(record.components) > 1:
         many = len(record.components)
         said.append(f"{HELD}: the errors of each of {many} releases hold simultaneously")
+    elif isinstance(record, RecordBundle):
+        (alone,) = record.components.values()
+        said.append(_held(shown, figures, alone))
     else:
         said.append(_held(shown, figures, record))
     return " · ".join([*filter(None, said), f"a plain pandas {kind}"])

@@ -135,10 +135,9 @@ class Summaries(
         charged, or none. Rows are counted once, whichever columns "size" is asked for.
         ``dp.record(result).components`` has their records.
 
-        A count beside a mean shares its noise, so a group is more likely to be kept for a large
-        count if its mean is off, too. The intervals of one release hold simultaneously, and go on
-        to hold for the groups that you keep. A rule that must not depend on the mean's noise asks
-        "size", a release of its own.
+        A count beside a mean shares its noise: groups that are kept for a large count are those
+        whose means are more often off. The intervals of one release hold simultaneously, so also
+        for those that you keep. A rule free of the mean's noise asks "size", a release of its own.
 
         *Guarantee*: differential privacy of the unit. The losses add up to exactly epsilon
         (sequential composition: Dwork and Roth, 2014, Theorem 3.16; docs/proofs/means.md).

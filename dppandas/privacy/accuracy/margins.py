@@ -115,12 +115,12 @@ def _noise(law: Any) -> Floats:
     return chances(law, np.arange(-wide, wide + 1))
 
 
-def _power(one: Floats, terms: int, wide: int, law: Any) -> Floats:
+def _power(one: Floats, terms: int, wide: int, law: Any, noises: int = 1) -> Floats:
     """The probabilities from -wide to wide of a sum of independent numbers, given those of one,
-    around 0, that are no larger than noise makes them for what it adds up. What goes around the
-    ends of the list is added, and is less than `AROUND`."""
+    around 0, that are no larger than so many noises make them. What goes around the ends of the
+    list is added, and is less than `AROUND`."""
     reached = len(one) // 2
-    size = 2 ** math.ceil(math.log2(2 * (wide + reached) + _around(law, terms) + 2))
+    size = 2 ** math.ceil(math.log2(2 * (wide + reached) + _around(law, terms * noises) + 2))
     placed = np.zeros(size)
     placed[: reached + 1], placed[size - reached :] = one[reached:], one[:reached]
     found = np.fft.irfft(np.fft.rfft(placed) ** terms, size).clip(0.0)
@@ -148,7 +148,7 @@ class _Table:
         row = _power(cells, self.columns, wide.row, self.law)
         hold = row.sum() ** self.rows
         column = _power(self._where_rows_hold(cells), self.rows, wide.column, self.law).sum()
-        every = _power(row, self.rows, wide.all, self.law).sum()
+        every = _power(row, self.rows, wide.all, self.law, self.columns).sum()
         rounded = 2 * self.rows * self.columns * AROUND + (self.rows + self.columns + 2) * ADDED
         found = 1 - hold + self.columns * max(0, hold - column) + max(0, hold - every) + rounded
         return float(found)

@@ -57,7 +57,7 @@ def half_width(law: Any, risk: float, terms: int = 1) -> float:
     """A w with P[|sum of noises| > w] ≤ risk, however small that is."""
     if terms > 1 or risk < SURE:
         return float(law.half_width_of_sum(risk, terms))
-    return float(law.half_width(1 - risk)) if risk < 1 else 0.0
+    return float(law.half_width(1 - risk)) if risk < 1 or isinstance(law, Within) else 0.0
 
 
 @lru_cache(maxsize=256)

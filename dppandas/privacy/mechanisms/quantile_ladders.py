@@ -135,6 +135,13 @@ class LadderQuantiles(RecordPart):
             counts[i] = noisy
         return [rows, *points, *counts]
 
+    def evenly(self, rows: int, top: int) -> list[int]:
+        """What `release` has of a column and cell with so many rows, spread evenly over the points,
+        but for noise."""
+        points = [min(int(share * (top + 1)), top) for share in self.ladders(rows)]
+        below = [end * rows // (top + 1) for end in (0, *_edges(points), top + 1)]
+        return [rows, *points, *(high - low for low, high in pairwise(below))]
+
     def _chosen(self, ranks: Ranks, top: int, shares: Sequence[Fraction]) -> list[int]:
         """A point for each share: for the quantiles first, then for rungs between two of them."""
         each, parts = tuple(sorted(set(shares))), _parts(len(self.shares))

@@ -33,6 +33,8 @@ from .kinds import Schema
 MOST_STEPS = 2**30
 #: The most steps between 0 and a bound: up to here all multiples are nearest to different floats.
 FURTHEST = 2**52
+#: The least step: below it floats are multiples of a number that may be larger.
+SMALLEST = Fraction(2) ** -1022
 #: The limits of a step, as of bounds, and of the digits that say it.
 LARGEST, MOST_DIGITS = 2.0**900, 10**400
 #: In a zone, times are counted in UTC. All zones differ from it by multiples of this.
@@ -166,7 +168,7 @@ class StepGrid:
             return "no multiple of it lies there"
         if grid.high > MOST_STEPS:
             return "they may lie at most 2^30 steps apart"
-        if grid._reach > FURTHEST:
+        if grid._reach > FURTHEST or step < SMALLEST:
             return "floats there lie further apart"
         if isinstance(bounds, Ticks) and {grid.first.denominator, step.denominator} != {1}:
             tick = pd.Timedelta(bounds.ruler.tick, "ns")

@@ -58,7 +58,10 @@ class Total:
     def half_width(self, law: Any, risk: float) -> float:
         """The largest error, before the release."""
         _, wide = self._ends([0] * len(self.weights), law, risk)
-        return float(wide if self.grid is not None else math.floor(wide))
+        if self.grid is not None:
+            return float(wide)
+        # a number that isn't whole is rounded, which may add a half
+        return float(math.floor(wide + (Fraction(1, 2) if self.row > 1 else 0)))
 
     def _ends(self, sums: Sequence[int], law: Any, risk: float) -> tuple[Fraction, Fraction]:
         largest = max(map(abs, self.weights)) or 1

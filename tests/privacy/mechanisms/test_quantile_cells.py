@@ -23,7 +23,7 @@ from dppandas.privacy.mechanisms.ranks import Ranks, RanksByCell
 from dppandas.privacy.sampling import samplers
 from dppandas.rows.facts.bounds import Bounds, Grid
 from dppandas.rows.facts.keys import Keys
-from dppandas.statistics.quantiles import _numbers
+from dppandas.statistics.quantiles import numbers
 
 WORDS = npt.NDArray[np.uint64]
 
@@ -212,7 +212,7 @@ def test_numbers_of_points_are_rounded_as_fractions_are(bounds: tuple[float, flo
         exact = [Fraction(grid.origin) + x * Fraction(grid.step) for x in points.tolist()]
         rounded = [grid.number(*each.as_integer_ratio()) for each in exact]
         expected = [min(max(each, limits.lower), limits.upper) for each in rounded]
-        assert _numbers(points, grid, limits).tolist() == expected
+        assert numbers(points, grid, limits).tolist() == expected
 
 
 def test_many_whole_numbers_have_the_text_of_each() -> None:

@@ -658,7 +658,7 @@ def test_a_step_keeps_answers_on_its_grid_and_near() -> None:
     assert np.mean(coarse) < np.mean(fine)
 
 
-@pytest.mark.parametrize("step", [0, -1, "1", True, 0.3, 3, float("nan"), 32, 2.0**-40, 1e300])
+@pytest.mark.parametrize("step", [0, -1, "1", True, float("nan"), 2.0**-40, 1e300])
 def test_a_step_that_makes_no_grid_is_refused(step: Any) -> None:
     df = pd.DataFrame({"x": [1.0, 2.0]})
     refusal(lambda: df.dp["x"].median(bounds=(0, 16), step=step, epsilon=1), "step=")

@@ -371,7 +371,7 @@ def test_clip_and_domain_declare_spans(exact: None) -> None:
     (lambda p: p["when"].mean(bounds=("now", "today"), epsilon=1), "two finite numbers"),
     (lambda p: p["when"].mean(bounds=(pd.NaT, pd.NaT), epsilon=1), "two finite numbers"),
     (lambda p: p["when"].cov(p["wait"], bounds=YEAR, epsilon=1), "numbers only"),
-    (lambda p: p["when"].median(bounds=YEAR, step=1, epsilon=1), "step= is for numbers"),
+    (lambda p: p["when"].median(bounds=YEAR, step=1, epsilon=1), "must be a duration"),
     (lambda p: p["wait"].sum(bounds=YEAR, epsilon=1), "of kind duration. Give durations"),
     (lambda p: p["zoned"].mean(bounds=NAIVE, epsilon=1), "of kind zoned time. Give times in a"),
     (lambda p: (p["when"] - p["zoned"]).count(epsilon=1), "of kind zoned time|of kind time"),

@@ -235,6 +235,12 @@ REFUSED = {
 }  # fmt: skip
 
 
+def test_a_step_that_floats_can_not_tell_apart_makes_no_grid() -> None:
+    for size in (Fraction(1, 10**390), Fraction(3, 5) * Fraction(2) ** -1074):
+        said = refusal(lambda size=size: Step(size).within(Bounds(0.0, 0.0), "step"))
+        assert "floats there lie further apart" in said
+
+
 def test_what_makes_no_grid_is_refused() -> None:
     for do, *said in REFUSED.values():
         message = refusal(do)
