@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from operations import RECORDS
+from tightness_operations import RECORDS
 from tightness_truth import Floats
 
 from dppandas import statistics as stats

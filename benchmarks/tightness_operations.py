@@ -16,6 +16,7 @@ from dppandas import local
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
+from operations import RECORDS as RECORDS
 from operations import TIGHT
 from tightness_truth import BOUNDS, KEYS, Line, named, plainly, sizes, to
 

@@ -37,7 +37,6 @@ from dppandas.statistics import Count, Mean, NormedSum, Sum, Variance, WeightedM
 from dppandas.statistics.counting.contingency import Contingency
 from dppandas.statistics.counting.distinct import Distinct
 from dppandas.statistics.counting.distinct_values import DistinctValues
-from dppandas.statistics.counting.labels_alone import Unique
 from dppandas.statistics.counting.occurring_keys import OccurringKeys
 from dppandas.statistics.counting.unknown_keys import Sparse, UndeclaredKeys
 from dppandas.statistics.distances import Distance
@@ -229,7 +228,7 @@ def _numbers(found: Held, part: Part) -> Held | None:
     statistic, law = part.statistic, part.law
     before = known_before(part, found.confidence)
     tells_errors = _tells_errors(part)
-    if isinstance(statistic, Unique):
+    if statistic.labels_only:
         return None  # labels alone
     others = in_pandas(found.name, found.table)
     # intervals of counts are cut at 0, and answers are not; of nothing the answer is the middle

@@ -54,7 +54,7 @@ def test_what_is_drawn_is_what_a_result_tells(name: str) -> None:
         number = 60 if part.statistic.errors.each else 1
         found = draws.held(name, "ordinary", part, draws.CONFIDENCE, number)
         tells = not (isinstance(part.law, Selection) or part.statistic.errors.no_interval)
-        labels_alone = type(part.statistic).__name__ == "Unique"
+        labels_alone = part.statistic.labels_only
         assert (found is not None and found.intervals is not None) == (tells and not labels_alone)
 
 

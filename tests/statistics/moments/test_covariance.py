@@ -365,7 +365,8 @@ def test_any_integers_have_intervals_within_what_is_possible(
         found = asked.errors.intervals_at(noisy, law, sure)
     for (low, high), (i, j) in zip(found, asked._entries(), strict=True):
         least = (1.0 if correlation else 0.0) if i == j else -most
-        assert least <= low <= high <= most + 1e-9
+        # masses are rounded by some 2^-28 of the range, and the answer with them
+        assert least - 1e-8 <= low <= high <= most + 1e-8
 
 
 def test_noise_that_leaves_no_covariance_shows_what_it_may_hide() -> None:
