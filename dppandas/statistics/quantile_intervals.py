@@ -46,6 +46,10 @@ class MeasuredErrors(QuantilesErrors):
             for block, place in self.of.answers
         ]
 
+    def in_words(self, errors: Sequence[float]) -> str:
+        """Errors of 0 are told: they were measured."""
+        return super().in_words(errors) or "± 0 ranks"
+
     def error_before(self, law: Any, confidence: float, rows: float | None) -> float:
         raise QueryError(self._LATER)
 

@@ -205,7 +205,7 @@ class Several(Clipped, registered=False):
 
     def says(self, entry: int) -> str:
         name = self.figure(entry)
-        return "number" if name in TOTALS else "value" if name == "mean" else "spread"
+        return "number" if name in WHOLE else "spread" if name in SPREADS else "value"
 
     def spread(self, name: str) -> Variance:
         """The statistic of the same sums that is a spread alone."""

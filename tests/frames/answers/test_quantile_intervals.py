@@ -129,6 +129,14 @@ def test_an_empty_table_has_the_bounds_as_its_interval() -> None:
     assert (low, high) == (-3, 4)
 
 
+def test_an_error_of_none_is_told() -> None:
+    anew(epsilon=100)
+    people = pd.DataFrame({"age": [30.0] * 500 + [20.0, 40.0] * 50}).dp
+    median = people["age"].median(bounds=(0, 64), step=1, interval=True, epsilon=20)
+    assert median.error() == 0
+    assert "± 0 ranks" in str(dp.record(median))
+
+
 def test_a_plot_shows_the_intervals(p: Any) -> None:
     figure = pytest.importorskip("matplotlib.figure")
     found = p["age"].quantile([0.25, 0.5], interval=True, epsilon=8)

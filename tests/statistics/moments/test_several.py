@@ -314,6 +314,19 @@ def test_times_have_no_variance_and_no_sum_beside_a_count(people: Any) -> None:
     assert dp.ledger().spent == 0
 
 
+def test_sums_of_durations_are_durations_beside_a_mean(people: Any) -> None:
+    df = pd.DataFrame({"g": ["a", "b"] * 500, "long": pd.to_timedelta(range(1000), "min")})
+    p = dp.protect(df, "long", domain={"long": (pd.Timedelta("-1min"), pd.Timedelta("1D"))})
+    alone = p["long"].agg(["sum"], epsilon=40)["sum"]
+    both = p["long"].agg(["mean", "sum", "count"], epsilon=40)
+    by_group = p.groupby("g", keys=["a", "b"])["long"].agg(["sum", "count"], epsilon=40)
+    true = df["long"].sum()
+    for found in (alone, both["sum"], by_group["sum"].sum()):
+        assert abs(found - true) < pd.Timedelta("5D")
+    assert str(by_group["sum"].dtype).startswith("timedelta64")
+    assert dp.intervals(both)["low"].loc["sum"] <= true <= dp.intervals(both)["high"].loc["sum"]
+
+
 def test_the_error_before_the_release_is_that_of_each_figure(people: Any) -> None:
     from IPython.lib.pretty import pretty
 
