@@ -33,6 +33,7 @@ from dppandas.engines.clusters.spark import SparkEngine, _Job, _Partials
 from dppandas.engines.clusters.work import Failed, Work, joined
 from dppandas.engines.pandas import PandasEngine, PerUnitEngine
 from dppandas.errors import QueryError, ReleaseFailed, SourceError
+from dppandas.privacy.mechanisms.ranks import Ranks, RanksByCell
 
 for _tests in (__name__, "waiting"):  # which workers can't import
     cloudpickle.register_pickle_by_value(sys.modules[_tests])
@@ -148,7 +149,9 @@ def flat(found: Any) -> Any:
         return sorted((key, repr(value)) for key, value in found.items())
     if isinstance(found, np.ndarray):
         return sorted(found.tolist())
-    return [*map(flat, found)] if isinstance(found, list | tuple) else repr(found)
+    if isinstance(found, Ranks):
+        return [found.values.tolist(), found.counts.tolist()]
+    return [*map(flat, found)] if isinstance(found, list | tuple | RanksByCell) else repr(found)
 
 
 #: One of each kind of road: nothing read, sums, passes, labels, hashes, whole units, programs.
