@@ -316,17 +316,16 @@ class Table:
         faces = {"": self._by_keys(), **self._margins()}
         return {part: face._from_sums(hows, self.bounds) for part, face in faces.items()}
 
-    def picked(self, values: Mapping[str, Any], place: int, levels: int) -> dict[str, Any]:
+    def pick(self, values: Mapping[str, Any], place: int, levels: int) -> dict[str, Any]:
         """The values of one of several statistics, of the releases of `requests_of`."""
-        faces, how = {"": self._by_keys(), **self._margins()}, self.asked.how
-        found = {
-            part: several.level(faces[part], value, place, levels, how)
+        found: dict[str, Any] = {
+            part: several.as_alone(value.iloc[place::levels], self.asked.how)
             for part, value in values.items()
         }
         rows, columns = self._rows_and_columns
         cells = {i: found[""].iloc[i :: len(columns)].array for i in range(len(columns))}
-        table = pd.DataFrame(cells, index=rows).set_axis(columns, axis=1)
-        return {**found, "": table}
+        found[""] = pd.DataFrame(cells, index=rows).set_axis(columns, axis=1)
+        return {part: each.iloc[0] if part == "all" else each for part, each in found.items()}
 
     @property
     def _rows_and_columns(self) -> tuple[pd.Index, pd.Index]:
@@ -418,7 +417,7 @@ def _relabelled(parts: Sequence[Any], axis: Literal[0, 1], labels: pd.Index) -> 
 
 
 @dataclass
-class Releases:
+class TableReleases:
     """The releases of one table, or of several whose figures follow from the same sums."""
 
     tables: list[Table]
@@ -428,12 +427,12 @@ class Releases:
         """What the answers say of a table."""
         if len(self.tables) == 1:
             return values
-        return table.picked(values, self.tables.index(table), len(self.tables))
+        return table.pick(values, self.tables.index(table), len(self.tables))
 
 
-def _releases(tables: Sequence[Table]) -> list[Releases]:
+def _releases(tables: Sequence[Table]) -> list[TableReleases]:
     """The releases of tables. A count with margins has its own, of which margins are sums."""
-    found: list[Releases] = []
+    found: list[TableReleases] = []
     for value in dict.fromkeys(table.asked.value for table in tables):
         of = {table.asked.how: table for table in tables if table.asked.value == value}
         counted = [how for how, table in of.items() if table.is_counted]
@@ -442,13 +441,13 @@ def _releases(tables: Sequence[Table]) -> list[Releases]:
             requests = together[0].requests_of(hows) if len(hows) > 1 else {}
             kept = {part: each for part, each in requests.items() if each is not None}
             if len(hows) > 1 and len(kept) == len(requests):
-                found.append(Releases(together, kept))
+                found.append(TableReleases(together, kept))
             else:
-                found += [Releases([table], table.requests()) for table in together]
+                found += [TableReleases([table], table.requests()) for table in together]
     return found
 
 
-def _bundle(tables: Sequence[Table], releases: Sequence[Releases]) -> ReleaseBundle:
+def _bundle(tables: Sequence[Table], releases: Sequence[TableReleases]) -> ReleaseBundle:
     """Several aggregates, or one with margins, for one loss, which the tables share evenly."""
     parts: dict[Name, Request] = {}
     shares: dict[Name, Fraction] = {}

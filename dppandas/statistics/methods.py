@@ -24,6 +24,11 @@ COLUMN, FRAME, GROUPS, FOUND_GROUPS, AGG, PIVOT = Offered
 EVERYWHERE = COLUMN | FRAME | GROUPS | FOUND_GROUPS | AGG | PIVOT
 
 
+#: Methods that ask for figures of the same sums of a column; and those of them for spreads, which
+#: the two sums of a mean don't tell.
+OF_SUMS, SPREADS = ("count", "sum", "mean", "var", "std", "sem"), ("var", "std", "sem")
+
+
 @dataclass(frozen=True)
 class Method:
     """A method that asks for a statistic.

@@ -22,6 +22,7 @@ from ...rows.expressions import Expression
 from ...rows.facts import kinds
 from ...rows.facts.keys import Keys
 from ...rows.plain_values import refuse_private
+from ...statistics.methods import SPREADS
 from . import several
 from .aggregations import Aggregations
 from .arguments import checked_ddof, quantiles_of, with_levels
@@ -206,7 +207,7 @@ class Descriptions(
                 names = ["sum of True" if name == "sum" else name for name in names]
         if "var" in names:
             self._refuse_variance_of_times(shape)
-        has_spread = any(name in several.SPREADS for name in names)
+        has_spread = any(name in SPREADS for name in names)
         freedom = checked_ddof(ddof, parsed) if has_spread else ddof
         if any(bound.lower == bound.upper for bound in parsed):
             return None

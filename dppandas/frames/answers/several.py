@@ -16,14 +16,10 @@ from ...release.blocks.bundle import Name
 from ...release.request import Request
 from ...rows.facts.keys import did_you_mean
 from ...statistics import every, methods
-from ...statistics.methods import AGG, Offered
+from ...statistics.methods import AGG, OF_SUMS, SPREADS, Offered
 
 #: numpy's variances divide by the number of values; before version 3 pandas put its own in place.
 _OF_NUMPY = ", ddof=0" if int(pd.__version__.partition(".")[0]) >= 3 else ""
-
-#: Figures of a column that sums say together; and those of them that a mean's two sums don't say.
-OF_SUMS = ("count", "sum", "mean", "var", "std", "sem")
-SPREADS = ("var", "std", "sem")
 
 _EXAMPLE = "agg(['count', 'mean']), or agg(late=('delay', 'mean'))"
 
@@ -121,12 +117,12 @@ class Releases:
         name, place, levels = self._places[component]
         if levels == 1:
             return values[name]
-        return level(self.face_of(component[0]), values[name], place, levels, component[1])
+        found = self.face_of(component[0])._level(values[name], place, levels)
+        return as_alone(found, component[1])
 
 
-def level(face: Any, value: Any, place: int, levels: int, statistic: str) -> Any:
+def as_alone(found: Any, statistic: str) -> Any:
     """One of the figures of a release, in the type that it has alone."""
-    found = face._level(value, place, levels)
     if isinstance(found, pd.Series | pd.DataFrame):
         found = found.infer_objects()  # beside figures of other types they were objects
         return found.astype("int64") if statistic == "count" else found

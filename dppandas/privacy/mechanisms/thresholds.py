@@ -21,7 +21,7 @@ from ..accounting.enclosures import Enclosure
 from ..accounting.losses import Delta, Loss
 from ..accounting.measures import LossRequest, Measure
 from ..record_parts import RecordPart
-from .base import ReleaseThreshold, Sensitivity
+from .base import Mechanism, ReleaseThreshold, Sensitivity
 from .conditional import ThresholdedNoise
 from .noise import DiscreteGaussian, DiscreteLaplace
 
@@ -130,16 +130,8 @@ class Threshold(_NoisyThreshold, RecordPart):
         return [(place, count) for place, count in enumerate(noisy) if count >= self.least]
 
 
-class KeySelection(Protocol):
+class KeySelection(Mechanism, Protocol):
     """Decides which labels are released, by the first integer of each."""
-
-    @property
-    def name(self) -> str:
-        """Its name in the ledger."""
-
-    @property
-    def word(self) -> str:
-        """What ``mechanism=`` calls it."""
 
     @property
     def threshold(self) -> ReleaseThreshold | None:
@@ -147,9 +139,6 @@ class KeySelection(Protocol):
 
     def passing(self, exact: Found) -> list[tuple[int, int]]:
         """Places of the released labels, each with what is released of its first integer."""
-
-    def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
-        """The loss of the selection."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from ...privacy.accuracy.margins import sum_width
@@ -21,13 +22,13 @@ from ...privacy.mechanisms.noise import Within
 from ...rows.facts.bounds import Grid
 from ...rows.facts.kinds import Schema
 from ..layout import Interval, around, errors_in_words
+from ..methods import SPREADS
 from .means import Mean, MeanErrors, _mean, means_between
 from .sums import ByColumnErrors, Clipped, T, sum_possible
-from .variances import Variance
+from .variances import Variance, VarianceErrors
 
-#: Sums with public weights, and those of them that are numbers of rows; and spreads.
+#: Sums with public weights, and those of them that are numbers of rows.
 TOTALS, WHOLE = ("count", "sum", "sum of True"), ("count", "sum of True")
-SPREADS = ("var", "std", "sem")
 #: What says the same of the sums as another figure, so that one risk is enough for both.
 ALIKE = {"std": "var"}
 
@@ -66,14 +67,19 @@ class Total:
     def _ends(self, sums: Sequence[int], law: Any, risk: float) -> tuple[Fraction, Fraction]:
         largest = max(map(abs, self.weights)) or 1
         sizes = tuple(float(abs(weight / largest)) for weight in self.weights)
-        noise = bound(law, risk, sizes)
-        if len({*sizes}) == 1:  # whose law is known exactly where noise is small
-            noise = min(noise, sizes[0] * sum_width(law, risk, len(sizes)))
-        wide = Fraction(noise) * largest / self.row
+        wide = Fraction(_beyond(law, risk, sizes)) * largest / self.row
         return self._exact(sums) - wide, self._exact(sums) + wide
 
     def _exact(self, sums: Sequence[int]) -> Fraction:
         return sum(map(Fraction.__mul__, self.weights, map(Fraction, sums)), Fraction()) / self.row
+
+
+@lru_cache(maxsize=256)
+def _beyond(law: Any, risk: float, sizes: tuple[float, ...]) -> float:
+    """Beyond which weighted noises are with at most this risk. The law of a plain sum is known
+    exactly where noise is small."""
+    found = bound(law, risk, sizes)
+    return min(found, sum_width(law, risk, len(sizes))) if {*sizes} == {1.0} else found
 
 
 class SeveralErrors(ByColumnErrors):
@@ -98,10 +104,7 @@ class SeveralErrors(ByColumnErrors):
             return MeanErrors(self.of).units(schema)[0]
         return "square" if name == "var" else "column"
 
-    @property
-    def noise_steps(self) -> tuple[float, ...]:
-        """A row adds T in all, and T differs slightly by column."""
-        return (max(1 / (grid.high or 1) for grid in self.of.grids),)
+    noise_steps = VarianceErrors.noise_steps
 
     def possible(self, entry: int) -> Interval | None:
         bounds, name = self.of.bounds[entry % len(self.of.bounds)], self.of.figure(entry)
