@@ -16,6 +16,7 @@ from ...release.answers.figures import Figures, ShownFigures
 from ...release.answers.record_bundle import RecordBundle
 from ...release.answers.records import Record
 from ...rows.facts.keys import is_missing
+from ...rows.figures import format_value
 from ...statistics.moments.covariance_tables import CovarianceTable
 from ..labels import cut, names_of, text_of
 from .rounding import rounded, short
@@ -158,7 +159,10 @@ def _cell(
         off = "" if is_missing(error) else short(error)
         if unit == "utility":
             return Cell(cut(text_of(value), LONGEST), off and f"(gap ≤ {off})")
-        return Cell(rounded(value, None)[0], off and f"± {off} ranks", bool(dominated))
+        said = off and f"± {off} ranks"
+        if not is_missing(low):  # what the answer was asked for says more
+            said = f"({format_value(low)} to {format_value(high)})"
+        return Cell(rounded(value, None)[0], said, bool(dominated))
     text, off = rounded(value, error)
     said = off and f"± {off}"
     includes = bool(marks_zero and low <= 0 <= high)

@@ -45,14 +45,14 @@ class Total:
         """The answer."""
         exact = self._exact(sums)
         if self.grid is None:
-            return float(max(round(exact), 0))
+            return max(round(exact), 0)
         return self.grid.number(exact.numerator, exact.denominator)
 
     def interval(self, sums: Sequence[int], law: Any, risk: float) -> Interval:
         """Which totals noise may hide, rounded outwards; the whole ones of numbers of rows."""
         low, high = self._ends(sums, law, risk)
         if self.grid is None:
-            return float(max(math.ceil(low), 0)), float(max(math.floor(high), 0))
+            return max(math.ceil(low), 0), max(math.floor(high), 0)
         ends = (self.grid.below(end.numerator, end.denominator) for end in (low, -high))
         return next(ends), -next(ends)
 

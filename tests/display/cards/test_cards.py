@@ -106,6 +106,23 @@ def test_each_kind_of_answer_says_what_its_error_is_of(exact: None) -> None:
     assert re.search(r"^Aachen  2021-03-2\d.* ± [\d.]+ (h|days)$", times, re.M)
 
 
+def test_counts_are_whole_beside_other_figures(exact: None) -> None:
+    told = text(survey().groupby("city")["age"].agg(["count", "mean"], epsilon=2))
+    assert re.search(r"^Bonn +\d\d?,\d{3} ± \d+ +\d\d\.\d+ ± 0\.\d+$", told, re.M)
+    assert "all 6 hold simultaneously" in told
+
+
+def test_quantiles_with_intervals_of_values_show_these() -> None:
+    p = survey()
+    told = text(p["age"].quantile([0.25, 0.5], step=1, interval=True, epsilon=20))
+    assert re.search(r"^0.5 +4[78] \(4\d to 4\d\)$", told, re.M)
+    times = p.groupby("city")["since"].median(
+        bounds=("2020-01-01", "2023-01-01"), interval=True, epsilon=20
+    )
+    assert re.search(r"^Köln +2021.* \(2021-.* to 2021-.*\)$", text(times), re.M)
+    assert "ranks" not in text(times)
+
+
 def test_labels_that_were_found_hold_each_given_that_it_is_told(exact: None) -> None:
     dp.session(epsilon=2, delta="0.001")
     found = text(survey().groupby("age", delta="0.0001").size().release(epsilon=1))
