@@ -322,7 +322,7 @@ def test_tables_have_the_dtypes_that_public_facts_fix() -> None:
     assert isinstance(mixed["n"], float)
     assert isinstance(mixed["when"], pd.Timestamp)
     described = p["when"].describe(bounds=bounds(BERLIN), epsilon=1)
-    kinds = {"count": float, "mean": pd.Timestamp, "50%": pd.Timestamp}
+    kinds = {"count": int, "mean": pd.Timestamp, "50%": pd.Timestamp}
     assert "std" not in described  # as in pandas
     assert {row: type(described[row]) for row in kinds} == kinds
     table = p[["when", "wait"]].describe(bounds=both, epsilon=1)
