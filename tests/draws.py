@@ -358,9 +358,9 @@ def _ranks(found: Held, part: Part) -> Held:
             for (low, high), values in zip(ends, beside, strict=False)
             for value in values
         )
-    if is_measured:
+    if not statistic.errors.no_interval:
         found.intervals = inside
-    else:
+    if not is_measured:
         found.before = found.errors
     return found
 

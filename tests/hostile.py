@@ -223,6 +223,12 @@ def some_measured_quantiles(rng: random.Random) -> stats.MeasuredQuantiles:
     return stats.MeasuredQuantiles(*of)
 
 
+def some_ranked_quantiles(rng: random.Random) -> stats.RankedQuantiles:
+    plain = some_quantiles(rng)
+    of = plain.cells, plain.layout, plain.operands, plain.bounds, plain.quantiles, plain.step
+    return stats.RankedQuantiles(*of)
+
+
 def some_step(rng: random.Random, within: Bounds) -> Fraction | None:
     """One that makes a grid between bounds, whatever these are."""
     step = Fraction(rng.choice([1, 3, Fraction(1, 10), Fraction(within.upper - within.lower) / 7]))

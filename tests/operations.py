@@ -49,6 +49,7 @@ from hostile import (
     some_normed_sum,
     some_present,
     some_quantiles,
+    some_ranked_quantiles,
     some_scores,
     some_second_moments,
     some_small_databases,
@@ -1026,6 +1027,27 @@ RECORDS.append(Operation(
     truth="test_quantile_ladders.py compares it with pandas' quantiles",
     kinds="those of Quantiles, which it is asked by",
     tight="test_intervals_are_as_narrow_as_said, in ranks: in values it depends on the rows",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.RankedQuantiles,
+    hostile=some_ranked_quantiles,
+    law="test_quantile_ladders.py::test_errors_hold_in_two_thousand_draws",
+    is_noisy=False,
+    undecided=dict.fromkeys(
+        ["median with measured ranks", "quantiles with measured ranks",
+         "group medians with measured ranks"], BY_ANSWER),
+    asked={
+        "median with measured ranks": lambda p: p["number"].median(
+            bounds=BOUNDS, interval="ranks"),
+        "quantiles with measured ranks": lambda p: p[["number", "code"]].quantile(
+            [0, 0.25, 0.5], bounds=BOUNDS, step={"code": 1}, interval="ranks"),
+        "group medians with measured ranks": lambda p: p.groupby("group", keys=GROUPS)[
+            "number"].median(bounds=BOUNDS, interval="ranks"),
+    },
+    truth="test_quantile_ladders.py compares it with exact ranks",
+    kinds="those of Quantiles, which it is asked by",
+    tight="test_errors_are_as_small_as_said, in ranks",
 ))  # fmt: skip
 
 RECORDS.append(Operation(

@@ -58,7 +58,7 @@ class PrivateFrame(FrameAggregations[Counted, "PrivateFrame[pd.Series[int]]"]):
         *,
         bounds: object = None,
         step: object = None,
-        interval: bool = False,
+        interval: bool | Literal["ranks"] = False,
     ) -> ReleaseBundle[pd.DataFrame]: ...
     @typing.overload
     def describe(
@@ -69,7 +69,7 @@ class PrivateFrame(FrameAggregations[Counted, "PrivateFrame[pd.Series[int]]"]):
         *,
         bounds: object = None,
         step: object = None,
-        interval: bool = False,
+        interval: bool | Literal["ranks"] = False,
         **ways: Unpack[AskOptions],
     ) -> pd.DataFrame: ...
     @release_method
@@ -81,7 +81,7 @@ class PrivateFrame(FrameAggregations[Counted, "PrivateFrame[pd.Series[int]]"]):
         *,
         bounds: object = None,
         step: object = None,
-        interval: bool = False,
+        interval: bool | Literal["ranks"] = False,
         said: Ways = UNSAID,
         **ways: Unpack[AskOptions],
     ) -> Any:

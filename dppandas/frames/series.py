@@ -8,7 +8,7 @@ import typing
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, Unpack
 
 import pandas as pd
 
@@ -137,7 +137,7 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
-        interval: bool = False,
+        interval: bool | Literal["ranks"] = False,
         method: object = "exponential",
         weights: object = None,
         weight_bounds: object = None,
@@ -148,7 +148,7 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
-        interval: bool = False,
+        interval: bool | Literal["ranks"] = False,
         method: object = "exponential",
         weights: object = None,
         weight_bounds: object = None,
@@ -160,7 +160,7 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
-        interval: bool = False,
+        interval: bool | Literal["ranks"] = False,
         method: object = "exponential",
         weights: object = None,
         weight_bounds: object = None,
@@ -191,7 +191,7 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
-        interval: bool = False,
+        interval: bool | Literal["ranks"] = False,
         method: object = "exponential",
         weights: object = None,
         weight_bounds: object = None,
@@ -203,7 +203,7 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
-        interval: bool = False,
+        interval: bool | Literal["ranks"] = False,
         method: object = "exponential",
         weights: object = None,
         weight_bounds: object = None,
@@ -216,7 +216,7 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
-        interval: bool = False,
+        interval: bool | Literal["ranks"] = False,
         method: object = "exponential",
         weights: object = None,
         weight_bounds: object = None,
@@ -228,7 +228,7 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
-        interval: bool = False,
+        interval: bool | Literal["ranks"] = False,
         method: object = "exponential",
         weights: object = None,
         weight_bounds: object = None,
@@ -241,7 +241,7 @@ class PrivateSeries(Frequencies):
         *,
         bounds: object = None,
         step: object = None,
-        interval: bool = False,
+        interval: bool | Literal["ranks"] = False,
         method: object = "exponential",
         weights: object = None,
         weight_bounds: object = None,

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .moments.sums import Sum as Sum
     from .moments.variances import Variance as Variance
     from .quantile_intervals import MeasuredQuantiles as MeasuredQuantiles
+    from .quantile_intervals import RankedQuantiles as RankedQuantiles
     from .quantiles import Quantiles as Quantiles
     from .scores import Scores as Scores
     from .smooth import SmoothQuantile as SmoothQuantile
@@ -68,6 +69,7 @@ _HOMES = {
     "OccurringKeys": "counting.occurring_keys",
     "Proposed": "distances",
     "Quantiles": "quantiles",
+    "RankedQuantiles": "quantile_intervals",
     "Scores": "scores",
     "SecondMoments": "moments.second_moments",
     "Several": "moments.several",

@@ -11,7 +11,14 @@ import numpy as np
 from ..errors import QueryError
 from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
-from ..privacy.mechanisms.quantile_ladders import Ladder, LadderQuantiles, ladders, size_of
+from ..privacy.mechanisms.quantile_ladders import (
+    RANKS,
+    VALUES,
+    Ladder,
+    LadderQuantiles,
+    Stages,
+    ladders,
+)
 from ..rows.facts.steps import StepGrid
 from .error_model import CROWD, RowLimit, at
 from .layout import Interval, format_number
@@ -19,15 +26,15 @@ from .quantiles import Quantiles, QuantilesErrors, numbers
 
 
 class MeasuredErrors(QuantilesErrors):
-    """Errors in ranks and intervals of values, from noisy counts between the points."""
+    """Errors in ranks and intervals of values, from noisy counts between points."""
 
     of: MeasuredQuantiles
 
     takes_rows: ClassVar[bool] = False
     no_interval: ClassVar[str] = ""
     _LATER: ClassVar[str] = (
-        "with interval=True it is measured, so only the answer decides its error. Release it, and "
-        "call .error(); or leave interval= out."
+        "with interval= it is measured, so only the answer decides its error. Release it, and call "
+        ".error(); or leave interval= out."
     )
 
     def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
@@ -65,7 +72,7 @@ class MeasuredErrors(QuantilesErrors):
         return f"≈ {format_number(worst)} ranks {at(rows)}"
 
     def errors_among(self, law: Any, confidence: float, rows: RowLimit) -> list[float]:
-        raise QueryError("interval=True measures errors in ranks. Leave the number of rows out.")
+        raise QueryError("interval= measures errors in ranks. Leave the number of rows out.")
 
 
 @dataclass(frozen=True)
@@ -78,10 +85,16 @@ class MeasuredQuantiles(Quantiles):
 
     error_model: ClassVar = MeasuredErrors
     reading: ClassVar[int] = 1
+    stages: ClassVar[Stages] = VALUES
 
     @property
     def size(self) -> int:
-        return self.places * size_of(self.quantiles)
+        return self.places * self.stages.size(self.quantiles)
+
+    @property
+    def ties(self) -> tuple[bool, ...]:
+        """Many rows may lie at a point of a column whose step is declared."""
+        return tuple(isinstance(grid, StepGrid) for grid in self.grids)
 
     @property
     def _alone(self) -> None:
@@ -93,7 +106,7 @@ class MeasuredQuantiles(Quantiles):
 
     def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
         of = self.quantiles, tuple(grid.high for grid in self.grids), len(self.cells)
-        return LadderQuantiles.calibrate(asked, sensitivity, *of)
+        return LadderQuantiles.calibrate(asked, sensitivity, *of, self.stages, self.ties)
 
     @property
     def answers(self) -> list[tuple[int, int]]:
@@ -110,7 +123,8 @@ class MeasuredQuantiles(Quantiles):
 
     def ladders(self, noisy: Sequence[int]) -> list[Ladder]:
         """What was released about each column in each cell."""
-        return ladders(noisy, self.quantiles, [grid.high for grid in self.grids])
+        tops = [grid.high for grid in self.grids]
+        return ladders(noisy, self.quantiles, tops, self.stages, self.ties)
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         found = self.ladders(noisy)
@@ -118,7 +132,7 @@ class MeasuredQuantiles(Quantiles):
 
     def spread_evenly(self, law: LadderQuantiles, rows: int) -> list[int]:
         """What is released of so many rows in each cell, spread evenly, but for its noise."""
-        each = [law.evenly(rows, grid.high) for grid in self.grids]
+        each = [law.evenly(rows, column) for column in range(len(self.grids))]
         return [number for block in each for number in block] * len(self.cells)
 
     def ends(self, block: int, low: int, high: int) -> Interval:
@@ -129,3 +143,24 @@ class MeasuredQuantiles(Quantiles):
             low, high = max(0, low - 1), min(grid.high, high + 1)
         least, most = numbers(np.array([low, high], dtype=np.int64), grid, bounds).tolist()
         return (bounds.lower if low == 0 else least), (bounds.upper if high == grid.high else most)
+
+
+class RankErrors(MeasuredErrors):
+    """Errors in ranks alone, from noisy counts between the answers."""
+
+    no_interval: ClassVar[str] = (
+        'this quantile has no interval of values: interval="ranks" measures how many ranks it may '
+        "be off, as .error() tells. Ask with interval=True for one."
+    )
+
+    def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
+        return self.intervals([0] * len(self.of.answers), 0)
+
+
+@dataclass(frozen=True)
+class RankedQuantiles(MeasuredQuantiles):
+    """Quantiles, and noisy counts of the rows between them, which are all that errors in ranks
+    need (docs/proofs/quantile_intervals.md)."""
+
+    error_model: ClassVar = RankErrors
+    stages: ClassVar = RANKS

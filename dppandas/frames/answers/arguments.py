@@ -29,7 +29,13 @@ from ...statistics import Cells, Layout
 #: Each quantile is a selection, which takes time for any data.
 MOST_QUANTILES = 1000
 
-#: The most quantiles with intervals.
+#: The statistics of quantiles by what is measured, and how their questions say so.
+MEASURED = {
+    False: ("Quantiles", ()),
+    True: ("MeasuredQuantiles", (("interval", "an interval"),)),
+    "ranks": ("RankedQuantiles", (("interval", "measured ranks"),)),
+}
+#: The most quantiles of which this is measured.
 MOST_MEASURED = 100
 
 #: The most rows trimmed at one end: as many as a unit may have.
@@ -175,16 +181,22 @@ def steps_of(
     return ChosenSteps(sizes, (("step", words),))
 
 
-def with_intervals(interval: object, shares: Sequence[Fraction]) -> tuple[tuple[str, Any], ...]:
-    """The options of a question that asks for intervals of quantiles; none if it doesn't."""
-    if not isinstance(interval, bool | np.bool_):
-        raise QueryError(f"interval={quoted(interval)} must be True or False.")
+def measured(
+    interval: object, shares: Sequence[Fraction]
+) -> tuple[str, tuple[tuple[str, Any], ...]]:
+    """Which statistic has what is asked for of quantiles, and the options of its question."""
+    if not isinstance(interval, bool | np.bool_) and not is_one_of(interval, ("ranks",)):
+        raise QueryError(
+            f'interval={quoted(interval)} must be True, False or "ranks", which measures errors in '
+            "ranks alone."
+        )
+    found = MEASURED[interval]
     if interval and len(set(shares)) > MOST_MEASURED:
         raise QueryError(
-            f"interval=True is for at most {MOST_MEASURED} quantiles at once, not for "
-            f"{len(set(shares))}, because points around each are chosen as well."
+            f"interval={quoted(interval)} is for at most {MOST_MEASURED} quantiles at once, not "
+            f"for {len(set(shares))}, because rows are counted around each."
         )
-    return (("interval", "an interval"),) if interval else ()
+    return found
 
 
 def with_levels(

@@ -6,7 +6,7 @@ import typing
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Generic, Unpack
+from typing import Any, Generic, Literal, Unpack
 
 from ... import statistics
 from ...columns.ranges import summable
@@ -84,7 +84,7 @@ class Descriptions(
         *,
         bounds: object = None,
         step: object = None,
-        interval: bool = False,
+        interval: bool | Literal["ranks"] = False,
     ) -> ReleaseBundle[Described]: ...
     @typing.overload
     def describe(
@@ -93,7 +93,7 @@ class Descriptions(
         *,
         bounds: object = None,
         step: object = None,
-        interval: bool = False,
+        interval: bool | Literal["ranks"] = False,
         **ways: Unpack[AskOptions],
     ) -> Described: ...
     @release_method
@@ -103,7 +103,7 @@ class Descriptions(
         *,
         bounds: object = None,
         step: object = None,
-        interval: bool = False,
+        interval: bool | Literal["ranks"] = False,
         **ways: Unpack[AskOptions],
     ) -> Any:
         """pandas' eight figures of the values, clipped to bounds: a Series for a column, a

@@ -1,10 +1,10 @@
-"""Quantiles with intervals: points at and around each quantile, and noisy counts between them.
+"""Quantiles whose errors are measured: points, and noisy counts of the rows between them.
 
-First the number of rows is released, then points are chosen for the shares asked for and for some
-below and above each of these, its rungs, and last the rows between all these points are counted
-with noise. The counts say how far each point may be from its quantile, in ranks. From the outermost
-rung inwards they certify that the quantile lies beyond it: the last certified rung is an end of an
-interval of values (proof: docs/proofs/quantile_intervals.md).
+The counts say how far each point may be from its quantile, in ranks. For intervals of values there
+are more points: first the number of rows is released, and points are then chosen below and above
+each quantile too, its rungs. From the outermost rung inwards the counts certify that the quantile
+lies beyond it: the last certified rung is an end of the interval (proof: docs/proofs/
+quantile_intervals.md).
 """
 
 from __future__ import annotations
@@ -29,25 +29,87 @@ from .ranks import Ranks
 
 Noise = DiscreteLaplace | DiscreteGaussian
 
-#: The shares of the loss for the number of rows, for the choices, and for the counts.
-OF_ROWS, OF_CHOICES, OF_COUNTS = Fraction(3, 100), Fraction(57, 100), Fraction(40, 100)
-#: The distances of the rungs on each side. The nearer ones are certified as a rule, and if not, the
-#: others nearly always.
-RUNGS = (1, 5)
-POINTS = 2 * len(RUNGS) + 1  # of each quantile
-EDGES = POINTS + 1  # below and above a quantile's point, below lower rungs, above upper ones
-#: The part of the choices for the quantiles themselves, which are chosen first.
-OF_QUANTILES = Fraction(9, 20)
 #: What rungs are placed for: a failure of intervals, and this many widths of a choice beside noise.
 RISK, WIDTHS = 0.05, 3
 
 
 @dataclass(frozen=True)
-class LadderQuantiles(RecordPart):
-    """Selects grid points near the quantiles of each column and cell and around them, and counts
-    the rows between these points with noise.
+class Stages(RecordPart):
+    """What each stage has of the loss, and which points are chosen beside each quantile's own."""
 
-    *Guarantee*: the losses of its three stages add up: noise on the number of rows, the choices of
+    of_rows: Fraction  # none: rungs need the number of rows
+    of_choices: Fraction
+    of_counts: Fraction
+    #: The distances of the rungs on each side. The nearer ones are certified as a rule, and if not,
+    #: the others nearly always.
+    rungs: tuple[int, ...]
+    #: The part of the choices for the quantiles themselves, which are chosen first.
+    of_quantiles: Fraction = Fraction(1)
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers of rows are released about a column in a cell."""
+        return 1 if self.of_rows else 0
+
+    @property
+    def points(self) -> int:
+        """How many are chosen for each quantile."""
+        return 2 * len(self.rungs) + 1
+
+    @property
+    def edges(self) -> int:
+        """Below and above a quantile's point, below lower rungs, and above upper ones."""
+        return self.points + 1
+
+    def size(self, quantiles: Sequence[Fraction]) -> int:
+        """How many integers are released about a column in a cell."""
+        return self.numbers + (self.points + self.edges) * len(set(quantiles)) + 1
+
+    def levels(self, quantiles: int) -> tuple[Fraction, ...]:
+        """The part of each level of choices: those of the quantiles, and those of the rungs, of
+        which twice their number lie between two quantiles, and once beyond the outermost ones."""
+        early, late = quantiles.bit_length(), len(self.rungs) * (1 if quantiles == 1 else 2)
+        rest = [1 - self.of_quantiles] * late.bit_length()
+        return (self.of_quantiles / early,) * early + tuple(each / len(rest) for each in rest)
+
+    def own_edges(self, point: int, share: Fraction, has_ties: bool) -> tuple[int, int]:
+        """The edges below and above a quantile's point. An edge e has the points below e on its
+        left. Twice the same one where that says enough, for one noise less."""
+        if self.rungs or (has_ties and 0 < share < 1):
+            return point, point + 1
+        edge = point + (share > 0)  # none is below the least, nor above the largest
+        return edge, edge
+
+    def all_edges(
+        self, points: Sequence[int], shares: Sequence[Fraction], has_ties: bool
+    ) -> list[int]:
+        """The edges of cells, in order: those of quantiles, below lower rungs, above upper ones."""
+        found: list[int] = []
+        middle = len(self.rungs)
+        for place, share in enumerate(shares):
+            own = points[place * self.points : (place + 1) * self.points]
+            found += [*own[:middle], *self.own_edges(own[middle], share, has_ties)]
+            found += [point + 1 for point in own[middle + 1 :]]
+        return sorted(found)
+
+
+#: For errors in ranks alone, and for intervals of values.
+RANKS = Stages(Fraction(0), Fraction(70, 100), Fraction(30, 100), rungs=())
+VALUES = Stages(
+    Fraction(3, 100),
+    Fraction(57, 100),
+    Fraction(40, 100),
+    rungs=(1, 5),
+    of_quantiles=Fraction(9, 20),
+)
+
+
+@dataclass(frozen=True)
+class LadderQuantiles(RecordPart):
+    """Selects grid points near the quantiles of each column and cell, and perhaps around them, and
+    counts the rows between these points with noise.
+
+    *Guarantee*: the losses of its stages add up: noise on the number of rows, the choices of
     `ExponentialQuantiles`, and noise on counts of disjoint cells, whose edges are the points
     (adaptive composition; docs/proofs/quantile_intervals.md).
     """
@@ -55,9 +117,11 @@ class LadderQuantiles(RecordPart):
     quantiles: tuple[Fraction, ...]  # as asked for, in any order
     tops: tuple[int, ...]  # the largest grid integer of each column
     cells: int
-    of_rows: Noise
+    of_rows: Noise | None
     per_unit: Fraction  # the ε of all choices for a row
     of_counts: Noise
+    stages: Stages = VALUES
+    ties: tuple[bool, ...] = ()  # whether many rows of a column may lie at one point
 
     name = "exponential, and noisy counts"
     word = "exponential"
@@ -70,24 +134,25 @@ class LadderQuantiles(RecordPart):
         quantiles: tuple[Fraction, ...],
         tops: tuple[int, ...],
         cells: int,
+        stages: Stages = VALUES,
+        ties: tuple[bool, ...] = (),
     ) -> LadderQuantiles:
-        """The loss divided among the three stages."""
-        found = sorted(set(quantiles))
-        if asked.rho is None:
-            whole = asked.epsilon or Epsilon(0)
-            rows, counts = (
-                DiscreteLaplace.calibrate(sensitivity.l1, whole * part)
-                for part in (OF_ROWS, OF_COUNTS)
-            )
-            return cls(quantiles, tops, cells, rows, whole * OF_CHOICES / sensitivity.l1, counts)
-        normal = [
-            DiscreteGaussian.calibrate(sensitivity.l2_squared, asked.rho * part)
-            for part in (OF_ROWS, OF_COUNTS)
-        ]
-        squares = sum(part**2 for part in _parts(len(found)))
-        each = asked.rho * OF_CHOICES * len(tops) / squares
-        epsilon = conversions.selection_epsilon_for(each)
-        return cls(quantiles, tops, cells, normal[0], epsilon / sensitivity.l1, normal[1])
+        """The loss divided among the stages."""
+
+        def noise(part: Fraction) -> Noise:
+            if asked.rho is None:
+                return DiscreteLaplace.calibrate(sensitivity.l1, epsilon * part)
+            return DiscreteGaussian.calibrate(sensitivity.l2_squared, asked.rho * part)
+
+        epsilon = asked.epsilon or Epsilon(0)
+        of_choices = epsilon * stages.of_choices
+        if asked.rho is not None:
+            squares = sum(part**2 for part in stages.levels(len(set(quantiles))))
+            each = asked.rho * stages.of_choices * len(tops) / squares
+            of_choices = conversions.selection_epsilon_for(each)
+        rows = noise(stages.of_rows) if stages.of_rows else None
+        of = rows, of_choices / sensitivity.l1, noise(stages.of_counts)
+        return cls(quantiles, tops, cells, *of, stages, ties or (False,) * len(tops))
 
     @cached_property
     def shares(self) -> tuple[Fraction, ...]:
@@ -103,62 +168,72 @@ class LadderQuantiles(RecordPart):
         return self.of_counts.scale
 
     def cost(self, measure: Measure, sensitivity: Sensitivity) -> Loss:
-        """What the three stages cost together."""
+        """What the stages cost together."""
         epsilon = self.per_unit * sensitivity.l1
         chosen = Loss(Epsilon(epsilon))
         if measure is Measure.ZCDP:
-            parts = (epsilon * part / len(self.tops) for part in _parts(len(self.shares)))
+            levels = self.stages.levels(len(self.shares))
+            parts = (epsilon * part / len(self.tops) for part in levels)
             rho = sum(map(conversions.rho_of_selection, parts), Fraction(0))
             chosen = Loss(rho=Rho(rho * len(self.tops)))
-        counted = (each.cost(measure, sensitivity) for each in (self.of_rows, self.of_counts))
-        return sum(counted, chosen)
+        noises = [each for each in (self.of_rows, self.of_counts) if each]
+        return sum((each.cost(measure, sensitivity) for each in noises), chosen)
 
     def release(self, exact: Sequence[Sequence[Ranks]]) -> list[int]:
-        """For each cell and column, columns varying fastest: the noisy number of rows, the points
-        of each quantile with its rungs, and the noisy counts between all their edges."""
+        """For each cell and column, columns varying fastest: the noisy number of rows, if points
+        need it, the points of each quantile with its rungs, and the noisy counts between all their
+        edges."""
         return [
             number
             for cell in range(self.cells)
-            for column, top in enumerate(self.tops)
-            for number in self._measured(exact[column][cell], top)
+            for column in range(len(self.tops))
+            for number in self._measured(exact[column][cell], column)
         ]
 
-    def _measured(self, ranks: Ranks, top: int) -> list[int]:
-        (rows,) = self.of_rows.release([int(ranks.below[-1])])
+    def _measured(self, ranks: Ranks, column: int) -> list[int]:
+        top = self.tops[column]
+        rows = self.of_rows.release([int(ranks.below[-1])]) if self.of_rows else []
         points = self._chosen(ranks, top, self.ladders(rows))
-        ends = [0, *_edges(points), top + 1]
+        ends = self._ends(points, column)
         below = [ranks.mass(end, 1) for end in ends]
         counts = [high - low for low, high in pairwise(below)]
         wide = [i for i, (low, high) in enumerate(pairwise(ends)) if low < high]
         # A cell without points holds nothing, as everybody knows: it needs no noise.
         for i, noisy in zip(wide, self.of_counts.release([counts[i] for i in wide]), strict=True):
             counts[i] = noisy
-        return [rows, *points, *counts]
+        return [*rows, *points, *counts]
 
-    def evenly(self, rows: int, top: int) -> list[int]:
+    def _ends(self, points: Sequence[int], column: int) -> list[int]:
+        """Where cells end, those of the grid too."""
+        edges = self.stages.all_edges(points, self.shares, self.ties[column])
+        return [0, *edges, self.tops[column] + 1]
+
+    def evenly(self, rows: int, column: int) -> list[int]:
         """What `release` has of a column and cell with so many rows, spread evenly over the points,
         but for noise."""
-        points = [min(int(share * (top + 1)), top) for share in self.ladders(rows)]
-        below = [end * rows // (top + 1) for end in (0, *_edges(points), top + 1)]
-        return [rows, *points, *(high - low for low, high in pairwise(below))]
+        said, top = [rows] * self.stages.numbers, self.tops[column]
+        points = [min(int(share * (top + 1)), top) for share in self.ladders(said)]
+        below = [end * rows // (top + 1) for end in self._ends(points, column)]
+        return [*said, *points, *(high - low for low, high in pairwise(below))]
 
     def _chosen(self, ranks: Ranks, top: int, shares: Sequence[Fraction]) -> list[int]:
         """A point for each share: for the quantiles first, then for rungs between two of them."""
-        each, parts = tuple(sorted(set(shares))), _parts(len(self.shares))
-        choices = ExponentialQuantiles(
-            each, (top,), 1, self.per_unit, first=self.shares, weights=parts
-        )
+        each, levels = tuple(sorted(set(shares))), self.stages.levels(len(self.shares))
+        # Choices of several count the rows that differ, but that of one by how much losses do.
+        moved = max(each[0].numerator, each[0].denominator - each[0].numerator)
+        per_unit = self.per_unit / (moved if len(each) == 1 else 1)
+        choices = ExponentialQuantiles(each, (top,), 1, per_unit, 1, self.shares, levels)
         points = dict(zip(each, choices.release([[ranks]]), strict=True))
         return [points[share] for share in shares]
 
-    def ladders(self, rows: int) -> list[Fraction]:
+    def ladders(self, rows: Sequence[int]) -> list[Fraction]:
         """For each quantile the shares of its lower rungs, itself, and its upper rungs, in order.
-        ``rows`` is the noisy number of rows."""
+        ``rows`` has the noisy number of rows, if there are rungs."""
         found: list[Fraction] = []
         ends = [Fraction(0), *self.shares, Fraction(1)]
         for place, reach in enumerate(self._reaches):
             low, share, high = ends[place : place + 3]  # rungs don't cross other quantiles
-            away = [_share_of(reach * times, rows) for times in RUNGS]
+            away = [_share_of(reach * times, *rows) for times in self.stages.rungs]
             found += [max(low, share - each) for each in reversed(away)]
             found += [share, *(min(high, share + each) for each in away)]
         return found
@@ -167,10 +242,10 @@ class LadderQuantiles(RecordPart):
     def _reaches(self) -> list[float]:
         """How many ranks the nearest rungs lie from each quantile: so many that noise seldom keeps
         them from being certified. Nothing that is stated rests on it."""
-        number, cells = len(self.shares), EDGES * len(self.shares) + 1
+        number, cells = len(self.shares), self.stages.edges * len(self.shares) + 1
         risk = RISK / (2 * number * self.cells * len(self.tops))
         normal = statistics.NormalDist().inv_cdf(1 - risk)
-        choice = 1 / float(self.per_unit * _parts(number)[-1])
+        choice = 1 / float(self.per_unit * self.stages.levels(number)[-1])
         found = []
         for place, share in enumerate(map(float, self.shares)):
             left = cells * (place + 0.5) / number
@@ -183,30 +258,24 @@ class LadderQuantiles(RecordPart):
         return [0] * size
 
 
-def size_of(quantiles: Sequence[Fraction]) -> int:
-    """How many integers are released about a column in a cell: its rows, points and counts."""
-    return 1 + (POINTS + EDGES) * len(set(quantiles)) + 1
-
-
 def ladders(
-    noisy: Sequence[int], quantiles: Sequence[Fraction], tops: Sequence[int]
+    noisy: Sequence[int],
+    quantiles: Sequence[Fraction],
+    tops: Sequence[int],
+    stages: Stages,
+    ties: Sequence[bool],
 ) -> list[Ladder]:
     """What was released about each column in each cell."""
-    shares, size = tuple(sorted(set(quantiles))), size_of(quantiles)
-    split = 1 + POINTS * len(shares)
-    blocks = (tuple(noisy[first : first + size]) for first in range(0, len(noisy), size))
+    shares, size = tuple(sorted(set(quantiles))), stages.size(quantiles)
+    first, columns = stages.numbers, len(tops)
+    split = first + stages.points * len(shares)
+    blocks = (tuple(noisy[start : start + size]) for start in range(0, len(noisy), size))
     return [
-        Ladder(shares, block[1:split], block[split:], tops[i % len(tops)])
+        Ladder(
+            shares, block[first:split], block[split:], tops[i % columns], stages, ties[i % columns]
+        )
         for i, block in enumerate(blocks)
     ]
-
-
-def _parts(quantiles: int) -> tuple[Fraction, ...]:
-    """The part of each level of choices: those of the quantiles, and those of the rungs, of which
-    up to four lie between two quantiles, and two beyond the outermost ones."""
-    early, late = quantiles.bit_length(), len(RUNGS) * (1 if quantiles == 1 else 2)
-    levels = late.bit_length()
-    return (OF_QUANTILES / early,) * early + ((1 - OF_QUANTILES) / levels,) * levels
 
 
 def _share_of(ranks: float, rows: int) -> Fraction:
@@ -217,16 +286,6 @@ def _share_of(ranks: float, rows: int) -> Fraction:
     return min(Fraction(1), Fraction(math.ceil(ranks / rows * 2.0**places), 2**places))
 
 
-def _edges(points: Sequence[int]) -> list[int]:
-    """The edges of cells, in order: below lower rungs, below and above each quantile's point, and
-    above upper rungs. An edge e has the points below e on its left."""
-    found: list[int] = []
-    for first in range(0, len(points), POINTS):
-        own, middle = points[first : first + POINTS], len(RUNGS)
-        found += [*own[: middle + 1], *(point + 1 for point in own[middle:])]
-    return sorted(found)
-
-
 @dataclass(frozen=True)
 class Ladder:
     """What was released about a column in a cell, and what follows from it."""
@@ -235,16 +294,19 @@ class Ladder:
     points: tuple[int, ...]  # of each share: lower rungs, its own, and upper rungs
     counts: tuple[int, ...]  # noisy, between the edges
     top: int
+    stages: Stages
+    has_ties: bool
 
     def point(self, place: int) -> int:
         """The point chosen for a share, by its place among all."""
-        return self.points[place * POINTS + len(RUNGS)]
+        return self.points[place * self.stages.points + len(self.stages.rungs)]
 
     @cached_property
     def _at(self) -> dict[int, tuple[int, int, int]]:
         """At each edge: the noisy number of rows on its left, and how many noises there are in it
         and on its right."""
-        ends = [0, *_edges(self.points), self.top + 1]
+        edges = self.stages.all_edges(self.points, self.shares, self.has_ties)
+        ends = [0, *edges, self.top + 1]
         noises = [int(low < high) for low, high in pairwise(ends)]
         left = accumulate(zip(self.counts, noises, strict=True), _add, initial=(0, 0))
         return {
@@ -262,9 +324,10 @@ class Ladder:
     def error(self, noise: Noise, place: int, risk: float) -> int:
         """How many ranks a point may be off. At most one side of it can be, so each may fail with
         the whole risk."""
-        share, point = self.shares[place], self.point(place)
-        below, under = self._beyond(point, share)
-        above, over = self._beyond(point + 1, share)
+        share = self.shares[place]
+        low, high = self.stages.own_edges(self.point(place), share, self.has_ties)
+        below, under = self._beyond(low, share)
+        above, over = self._beyond(high, share)
         # No rank is below the least, or above the largest.
         too_high = [below + under.width(noise, risk)] if share < 1 else []
         too_low = [over.width(noise, risk) - above] if share > 0 else []

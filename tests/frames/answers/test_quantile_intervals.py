@@ -11,6 +11,7 @@ from ledgers import anew
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import RecordError
 
 ROWS = 4000
 
@@ -104,10 +105,38 @@ def test_it_is_a_question_of_its_own_and_replays(p: Any) -> None:
     assert (kept, kept.interval(), kept.error()) == (found, found.interval(), found.error())
 
 
+@pytest.mark.filterwarnings("ignore:the smallest or largest value belongs to somebody")
+def test_errors_in_ranks_are_measured_alone(p: Any) -> None:
+    found = p["age"].median(interval="ranks", epsilon=8)
+    assert dp.record(found).error_unit == "ranks"
+    assert "median with measured ranks of age" in dp.record(found).query
+    assert 0 < found.error() < 20  # 3 nearly always
+    assert found.error(0.5) <= found.error()
+    said = "interval=True"
+    assert said in refusal(found.interval, error=RecordError)
+    assert p["age"].median(interval="ranks", epsilon=8) == found  # it replays
+    assert dp.ledger().spent == 8
+    groups = p.groupby("sex")[["age", "whole"]].quantile(
+        [0, 0.25, 0.5], step={"whole": 1}, interval="ranks", epsilon=8
+    )
+    assert groups.shape == (6, 2)
+    assert (dp.record(groups).errors() >= 0).all().all()
+    told = p["age"].describe(interval="ranks", epsilon=8)
+    assert (dp.record(told).errors()[["25%", "50%", "75%"]] < 20).all()
+    anew(rho=9, delta=1e-6)
+    units = people(unit="who", max_rows=2)["age"]
+    assert dp.record(units.quantile([0.2, 0.6], interval="ranks", rho=4)).loss.rho == 4
+
+
 REFUSED = {
     "an error beforehand": (
         lambda p: p["age"].median(interval=True, within=20), "only the answer decides its error"),
-    "no truth value": (lambda p: p["age"].median(interval=0.95, epsilon=1), "True or False"),
+    "no truth value": (lambda p: p["age"].median(interval=0.95, epsilon=1), "True, False or"),
+    "another word": (lambda p: p["age"].median(interval="values", epsilon=1), '"ranks"'),
+    "ranks with weights": (
+        lambda p: p["age"].median(
+            interval="ranks", weights=p["whole"], weight_bounds=(0, 1), epsilon=1),
+        "without weights"),
     "too many": (
         lambda p: p["age"].quantile(np.linspace(0, 1, 101), interval=True, epsilon=1), "100"),
     "smooth": (
