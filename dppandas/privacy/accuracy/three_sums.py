@@ -29,8 +29,8 @@ ASIDE = 0.02
 NARROW = 2.0**-12
 #: More than rounding adds to differences of large numbers.
 ROUNDED = 2.0**-47
-#: By how much a bound on all noises is lowered at a time, and how often.
-SHORTER, TRIED = 0.8, 12
+#: Which shares of a bound on all noises are tried.
+SHORTER = 0.8 ** np.arange(13)
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,11 @@ class ThreeSums:
     def _reach(self, weights: Sequence[Floats], risk: float) -> Floats:
         """For each set a bound on the combination of noises with weights of at most these sizes."""
         tail, wide = self.tail(risk), half_width(self.law, risk / 3, self.terms) * ABOVE
-        reach = wide * sum(weights[1:], weights[0])
-        for _ in range(TRIED):
-            is_enough = tail.is_beyond(weights, reach * SHORTER)
-            reach = np.where(is_enough, reach * SHORTER, reach)
-        return reach
+        tried = (wide * sum(weights[1:], weights[0]))[..., None] * SHORTER
+        is_enough = tail.is_beyond([each[..., None] for each in weights], tried)
+        is_enough[..., 0] = True
+        least: Floats = np.where(is_enough, tried, np.inf).min(axis=-1)
+        return least
 
     def rows(self, risk: float) -> Range:
         """The number of values, at least 0."""

@@ -36,8 +36,8 @@ MOST_EXCESS = 0.25
 ABOVE, ADDED, MANY = 1 + 1e-8, 1e-10, 1000
 #: Which shares of a bound are tried, from the least, and how often.
 SHORTER, TRIED = (0.7, 1.0, 8), 2
-#: How often an interval for a bound is halved.
-HALVED = 30
+#: How often an interval for a bound is cut into parts, and into how many.
+CUT, PARTS = 6, 32
 #: A risk that isn't subtracted from 1, as rounding would count.
 SURE = 1e-9
 
@@ -72,10 +72,11 @@ def bound(law: Any, risk: float, weights: tuple[float, ...], terms: int = 1) -> 
     if min(weights) == max(weights):
         high = min(high, half_width(law, risk, count * terms) * weights[0] * ABOVE)
     tail, each = tail_of(law, risk, (terms,) * count), [np.array([weight]) for weight in weights]
-    for _ in range(HALVED):
-        middle = (low + high) / 2
-        is_enough = tail.is_beyond(each, np.array([middle]))[0]
-        low, high = (low, middle) if is_enough else (middle, high)
+    for _ in range(CUT):
+        edges = np.linspace(low, high, PARTS + 1)
+        is_enough = np.append(tail.is_beyond(each, edges[1:-1]), True)  # as the last one is
+        place = int(is_enough.argmax())
+        low, high = float(edges[place]), float(edges[place + 1])
     return high
 
 
