@@ -24,6 +24,9 @@ from .error_model import CROWD, RowLimit, at
 from .layout import Interval, format_number
 from .quantiles import Quantiles, QuantilesErrors, numbers
 
+#: The part of the risk for errors that hold whatever was counted.
+ALWAYS = 1 / 20
+
 
 class MeasuredErrors(QuantilesErrors):
     """Errors in ranks and intervals of values, from noisy counts between points."""
@@ -92,8 +95,7 @@ class MeasuredQuantiles(Quantiles):
         return self.places * self.stages.size(self.quantiles)
 
     @property
-    def ties(self) -> tuple[bool, ...]:
-        """Many rows may lie at a point of a column whose step is declared."""
+    def _steps(self) -> tuple[bool, ...]:
         return tuple(isinstance(grid, StepGrid) for grid in self.grids)
 
     @property
@@ -106,7 +108,7 @@ class MeasuredQuantiles(Quantiles):
 
     def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
         of = self.quantiles, tuple(grid.high for grid in self.grids), len(self.cells)
-        return LadderQuantiles.calibrate(asked, sensitivity, *of, self.stages, self.ties)
+        return LadderQuantiles.calibrate(asked, sensitivity, *of, self.stages, self._steps)
 
     @property
     def answers(self) -> list[tuple[int, int]]:
@@ -124,7 +126,7 @@ class MeasuredQuantiles(Quantiles):
     def ladders(self, noisy: Sequence[int]) -> list[Ladder]:
         """What was released about each column in each cell."""
         tops = [grid.high for grid in self.grids]
-        return ladders(noisy, self.quantiles, tops, self.stages, self.ties)
+        return ladders(noisy, self.quantiles, tops, self.stages, self._steps)
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         found = self.ladders(noisy)
@@ -152,6 +154,12 @@ class RankErrors(MeasuredErrors):
         'this quantile has no interval of values: interval="ranks" measures how many ranks it may '
         "be off, as .error() tells. Ask with interval=True for one."
     )
+
+    def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
+        """Those measured; or where many rows lie at an answer, those that hold for all rows."""
+        always, risk = law.rank_errors(1 - (1 - confidence) * ALWAYS), (1 - confidence)
+        counted = super().errors_at(noisy, law, 1 - risk * (1 - ALWAYS))
+        return [min(pair) for pair in zip(counted, always, strict=True)]
 
     def intervals_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[Interval]:
         return self.intervals([0] * len(self.of.answers), 0)

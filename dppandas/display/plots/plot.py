@@ -186,7 +186,7 @@ def _refuse_what_has_no_bars(record: Record) -> None:
             "suggested bounds have no plot: two ends and a share aren't on one scale. Use "
             "dp.record(result).intervals() for the interval of each."
         )
-    if statistic.errors.no_interval and type(statistic) is not Quantiles:
+    if statistic.errors.no_interval and not statistic.errors.in_ranks:
         raise RecordError(f"a plot without errors would mislead. {statistic.errors.no_interval}")
 
 

@@ -476,8 +476,9 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         interval : True spends two fifths of the loss on noisy counts of the rows between the answer
             and points around it. ``.interval()`` (of several ``.intervals()``) then has the values
             between which pandas' quantile lies, and ``.error()`` a smaller number of ranks.
-            ``"ranks"`` spends three tenths on counts between the answers alone: ``.error()`` is
-            smaller still, and so is the error, but there is no interval of values.
+            ``"ranks"`` spends three tenths on counts between the answers alone: the answer is
+            nearly as accurate as without, and ``.error()`` the smallest where few values are equal
+            or a step is known, but there is no interval of values.
         weights, weight_bounds : as in `count`; each value counts by its weight, and ``.error()`` is
             how much the values may weigh that lie between an exact quantile and the answer. Values
             without a weight are left out.

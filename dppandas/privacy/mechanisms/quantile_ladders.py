@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 from ..accounting import conversions
 from ..accounting.losses import Epsilon, Loss, Rho
@@ -31,6 +32,17 @@ Noise = DiscreteLaplace | DiscreteGaussian
 
 #: What rungs are placed for: a failure of intervals, and this many widths of a choice beside noise.
 RISK, WIDTHS = 0.05, 3
+
+
+class Ties(NamedTuple):
+    """Where many rows may lie at one point of a column, as far as public facts say."""
+
+    top: int
+    has_step: bool
+
+    def may_be_at(self, point: int) -> bool:
+        """Anywhere, if values are multiples of a step; else where values are clipped to."""
+        return self.has_step or point in (0, self.top)
 
 
 @dataclass(frozen=True)
@@ -72,23 +84,21 @@ class Stages(RecordPart):
         rest = [1 - self.of_quantiles] * late.bit_length()
         return (self.of_quantiles / early,) * early + tuple(each / len(rest) for each in rest)
 
-    def own_edges(self, point: int, share: Fraction, has_ties: bool) -> tuple[int, int]:
+    def own_edges(self, point: int, share: Fraction, ties: Ties) -> tuple[int, int]:
         """The edges below and above a quantile's point. An edge e has the points below e on its
         left. Twice the same one where that says enough, for one noise less."""
-        if self.rungs or (has_ties and 0 < share < 1):
+        if self.rungs or (0 < share < 1 and ties.may_be_at(point)):
             return point, point + 1
         edge = point + (share > 0)  # none is below the least, nor above the largest
         return edge, edge
 
-    def all_edges(
-        self, points: Sequence[int], shares: Sequence[Fraction], has_ties: bool
-    ) -> list[int]:
+    def all_edges(self, points: Sequence[int], shares: Sequence[Fraction], ties: Ties) -> list[int]:
         """The edges of cells, in order: those of quantiles, below lower rungs, above upper ones."""
         found: list[int] = []
         middle = len(self.rungs)
         for place, share in enumerate(shares):
             own = points[place * self.points : (place + 1) * self.points]
-            found += [*own[:middle], *self.own_edges(own[middle], share, has_ties)]
+            found += [*own[:middle], *self.own_edges(own[middle], share, ties)]
             found += [point + 1 for point in own[middle + 1 :]]
         return sorted(found)
 
@@ -121,7 +131,7 @@ class LadderQuantiles(RecordPart):
     per_unit: Fraction  # the ε of all choices for a row
     of_counts: Noise
     stages: Stages = VALUES
-    ties: tuple[bool, ...] = ()  # whether many rows of a column may lie at one point
+    steps: tuple[bool, ...] = ()  # whether all values of a column are multiples of a step
 
     name = "exponential, and noisy counts"
     word = "exponential"
@@ -135,7 +145,7 @@ class LadderQuantiles(RecordPart):
         tops: tuple[int, ...],
         cells: int,
         stages: Stages = VALUES,
-        ties: tuple[bool, ...] = (),
+        steps: tuple[bool, ...] = (),
     ) -> LadderQuantiles:
         """The loss divided among the stages."""
 
@@ -152,7 +162,7 @@ class LadderQuantiles(RecordPart):
             of_choices = conversions.selection_epsilon_for(each)
         rows = noise(stages.of_rows) if stages.of_rows else None
         of = rows, of_choices / sensitivity.l1, noise(stages.of_counts)
-        return cls(quantiles, tops, cells, *of, stages, ties or (False,) * len(tops))
+        return cls(quantiles, tops, cells, *of, stages, steps or (False,) * len(tops))
 
     @cached_property
     def shares(self) -> tuple[Fraction, ...]:
@@ -205,8 +215,8 @@ class LadderQuantiles(RecordPart):
 
     def _ends(self, points: Sequence[int], column: int) -> list[int]:
         """Where cells end, those of the grid too."""
-        edges = self.stages.all_edges(points, self.shares, self.ties[column])
-        return [0, *edges, self.tops[column] + 1]
+        ties = Ties(self.tops[column], self.steps[column])
+        return [0, *self.stages.all_edges(points, self.shares, ties), ties.top + 1]
 
     def evenly(self, rows: int, column: int) -> list[int]:
         """What `release` has of a column and cell with so many rows, spread evenly over the points,
@@ -218,17 +228,29 @@ class LadderQuantiles(RecordPart):
 
     def _chosen(self, ranks: Ranks, top: int, shares: Sequence[Fraction]) -> list[int]:
         """A point for each share: for the quantiles first, then for rungs between two of them."""
-        each, levels = tuple(sorted(set(shares))), self.stages.levels(len(self.shares))
-        # Choices of several count the rows that differ, but that of one by how much losses do.
-        moved = max(each[0].numerator, each[0].denominator - each[0].numerator)
-        per_unit = self.per_unit / (moved if len(each) == 1 else 1)
-        choices = ExponentialQuantiles(each, (top,), 1, per_unit, 1, self.shares, levels)
-        points = dict(zip(each, choices.release([[ranks]]), strict=True))
+        each = tuple(sorted(set(shares)))
+        points = dict(zip(each, self._choices(each, (top,), 1).release([[ranks]]), strict=True))
         return [points[share] for share in shares]
+
+    def _choices(
+        self, shares: tuple[Fraction, ...], tops: tuple[int, ...], cells: int
+    ) -> ExponentialQuantiles:
+        levels, (first, *others) = self.stages.levels(len(self.shares)), set(shares)
+        # Choices of several count the rows that differ, but that of one by how much losses do.
+        moved = 1 if others else max(first.numerator, first.denominator - first.numerator)
+        of = shares, tops, cells, self.per_unit / moved
+        return ExponentialQuantiles(*of, first=self.shares, weights=levels)
+
+    def rank_errors(self, confidence: float) -> list[float]:
+        """How many ranks the points of quantiles may be off whatever the counts are, for each cell,
+        quantile and column; with this confidence all hold simultaneously. Without rungs only."""
+        return self._choices(self.quantiles, self.tops, self.cells).rank_errors(confidence)
 
     def ladders(self, rows: Sequence[int]) -> list[Fraction]:
         """For each quantile the shares of its lower rungs, itself, and its upper rungs, in order.
         ``rows`` has the noisy number of rows, if there are rungs."""
+        if not self.stages.rungs:
+            return list(self.shares)
         found: list[Fraction] = []
         ends = [Fraction(0), *self.shares, Fraction(1)]
         for place, reach in enumerate(self._reaches):
@@ -263,17 +285,15 @@ def ladders(
     quantiles: Sequence[Fraction],
     tops: Sequence[int],
     stages: Stages,
-    ties: Sequence[bool],
+    steps: Sequence[bool],
 ) -> list[Ladder]:
     """What was released about each column in each cell."""
     shares, size = tuple(sorted(set(quantiles))), stages.size(quantiles)
-    first, columns = stages.numbers, len(tops)
-    split = first + stages.points * len(shares)
+    ties = [Ties(*each) for each in zip(tops, steps, strict=True)]
+    first, split = stages.numbers, stages.numbers + stages.points * len(shares)
     blocks = (tuple(noisy[start : start + size]) for start in range(0, len(noisy), size))
     return [
-        Ladder(
-            shares, block[first:split], block[split:], tops[i % columns], stages, ties[i % columns]
-        )
+        Ladder(shares, block[first:split], block[split:], ties[i % len(ties)], stages)
         for i, block in enumerate(blocks)
     ]
 
@@ -293,9 +313,8 @@ class Ladder:
     shares: tuple[Fraction, ...]
     points: tuple[int, ...]  # of each share: lower rungs, its own, and upper rungs
     counts: tuple[int, ...]  # noisy, between the edges
-    top: int
+    ties: Ties
     stages: Stages
-    has_ties: bool
 
     def point(self, place: int) -> int:
         """The point chosen for a share, by its place among all."""
@@ -305,8 +324,7 @@ class Ladder:
     def _at(self) -> dict[int, tuple[int, int, int]]:
         """At each edge: the noisy number of rows on its left, and how many noises there are in it
         and on its right."""
-        edges = self.stages.all_edges(self.points, self.shares, self.has_ties)
-        ends = [0, *edges, self.top + 1]
+        ends = [0, *self.stages.all_edges(self.points, self.shares, self.ties), self.ties.top + 1]
         noises = [int(low < high) for low, high in pairwise(ends)]
         left = accumulate(zip(self.counts, noises, strict=True), _add, initial=(0, 0))
         return {
@@ -325,7 +343,7 @@ class Ladder:
         """How many ranks a point may be off. At most one side of it can be, so each may fail with
         the whole risk."""
         share = self.shares[place]
-        low, high = self.stages.own_edges(self.point(place), share, self.has_ties)
+        low, high = self.stages.own_edges(self.point(place), share, self.ties)
         below, under = self._beyond(low, share)
         above, over = self._beyond(high, share)
         # No rank is below the least, or above the largest.
@@ -339,10 +357,12 @@ class Ladder:
         (n - 1)q, counted from 0."""
         share, point = self.shares[place], self.point(place)
         a, b = share.numerator, share.denominator
-        low, high = 0, self.top
+        low, high = 0, self.ties.top
         # From outside inwards. The first that isn't certified ends it: what is false of an edge is
         # false of all further in, so an error needs the first false one to be certified.
-        inner = [edge for edge in self._at if 0 < edge <= self.top]  # all know what is beyond these
+        inner = [
+            edge for edge in self._at if 0 < edge <= self.ties.top
+        ]  # all know what is beyond these
         for edge in (edge for edge in inner if edge <= point):
             rows, sides = self._beyond(edge, share)
             if not sides.exclude(-a - rows, noise, risk / 2):  # more than (n - 1)q rows below

@@ -128,6 +128,23 @@ def test_errors_in_ranks_are_measured_alone(p: Any) -> None:
     assert dp.record(units.quantile([0.2, 0.6], interval="ranks", rho=4)).loss.rho == 4
 
 
+@pytest.mark.parametrize("values", [[0.0] * 900, [30.0] * 900])
+def test_many_equal_values_cost_no_more_than_all_rows_may(values: list[float]) -> None:
+    """Values at a bound are told apart from others; of others the error for any rows is known."""
+    anew(epsilon=100)
+    p = pd.DataFrame({"x": [*values, *np.linspace(0, 60, 500)]}).dp["x"]
+    measured = p.median(bounds=(0, 60), interval="ranks", epsilon=8)
+    assert measured.error() < (2 if values[0] else 1) * p.median(bounds=(0, 60), epsilon=8).error()
+
+
+def test_errors_in_ranks_are_drawn() -> None:
+    pytest.importorskip("matplotlib")
+    anew(epsilon=100)
+    p = people()
+    found = p.groupby("sex")["age"].quantile([0.25, 0.5, 0.75], interval="ranks", epsilon=8)
+    dp.plot(found, expected_rows=400)
+
+
 REFUSED = {
     "an error beforehand": (
         lambda p: p["age"].median(interval=True, within=20), "only the answer decides its error"),

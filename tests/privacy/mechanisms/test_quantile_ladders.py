@@ -24,6 +24,7 @@ from dppandas.privacy.mechanisms.quantile_ladders import (
     Ladder,
     LadderQuantiles,
     Stages,
+    Ties,
 )
 from dppandas.privacy.mechanisms.quantile_plans import plan
 from dppandas.privacy.mechanisms.ranks import Ranks
@@ -39,11 +40,11 @@ def law(
     epsilon: Any = 1,
     rows: int = 1,
     stages: Stages = VALUES,
-    has_ties: bool = False,
+    has_step: bool = False,
 ) -> LadderQuantiles:
     asked = LossRequest(epsilon=Epsilon(epsilon))
     moved = Sensitivity(rows, rows * rows, rows, monotone=False)
-    return LadderQuantiles.calibrate(asked, moved, tuple(shares), (top,), 1, stages, (has_ties,))
+    return LadderQuantiles.calibrate(asked, moved, tuple(shares), (top,), 1, stages, (has_step,))
 
 
 # --- what it costs, and what a unit can change ----------------------------------------------------
@@ -129,7 +130,7 @@ def test_a_row_changes_one_count_by_one(data: Any, top: int, stages: Stages) -> 
     values, size = st.lists(st.integers(0, top), max_size=8), 3 * stages.points
     points = sorted(data.draw(st.lists(st.integers(0, top), min_size=size, max_size=size)))
     rows, unit = data.draw(values), data.draw(values)
-    mechanism = law(QUARTERS, top, stages=stages, has_ties=data.draw(st.booleans()))
+    mechanism = law(QUARTERS, top, stages=stages, has_step=data.draw(st.booleans()))
     found = []
     for table in (rows, rows + unit):
         object.__setattr__(mechanism, "of_counts", NO_NOISE)
@@ -160,12 +161,13 @@ def read_exactly(
     shares: Any,
     top: int,
     stages: Stages = VALUES,
-    has_ties: bool = False,
+    has_step: bool = False,
 ) -> Ladder:
     """What is read where no noise is added."""
-    ends = [0, *stages.all_edges(points, shares, has_ties), top + 1]
+    ties = Ties(top, has_step)
+    ends = [0, *stages.all_edges(points, shares, ties), top + 1]
     counts = [sum(a <= x < b for x in values) for a, b in itertools.pairwise(ends)]
-    return Ladder(tuple(shares), tuple(points), tuple(counts), top, stages, has_ties)
+    return Ladder(tuple(shares), tuple(points), tuple(counts), ties, stages)
 
 
 @given(data=st.data(), share=st.fractions(0, 1, max_denominator=6))
@@ -188,20 +190,21 @@ def test_without_noise_errors_are_exact_and_intervals_hold(data: Any, share: Fra
     assert (low, high) == (max(lower, default=0), min(upper, default=top))
 
 
-@given(data=st.data(), has_ties=st.booleans())
+@given(data=st.data(), has_step=st.booleans())
 def test_without_noise_errors_of_few_cells_are_exact_where_values_tie(
-    data: Any, has_ties: bool
+    data: Any, has_step: bool
 ) -> None:
-    """Where points have no cell of their own an error counts the rows at the point too."""
+    """Where points have no cell of their own an error counts the rows at the point too. Those that
+    values are clipped to have one."""
     top = 5
     values = data.draw(st.lists(st.integers(0, top), min_size=1, max_size=12))
     shares = (Fraction(0), *QUARTERS, Fraction(1))
     points = sorted(data.draw(st.lists(st.integers(0, top), min_size=5, max_size=5)))
-    found, n = read_exactly(values, points, shares, top, RANKS, has_ties), len(values)
+    found, n = read_exactly(values, points, shares, top, RANKS, has_step), len(values)
     assert len(found.counts) + len(points) == RANKS.size(shares)
     for place, (own, share) in enumerate(zip(points, shares, strict=True)):
         below, up_to = sum(x < own for x in values), sum(x <= own for x in values)
-        if has_ties or share in (0, 1):
+        if has_step or share in (0, 1) or own in (0, top):
             off = max(0, math.ceil(below - share * n), math.ceil(share * n - up_to))
         else:
             off = math.ceil(abs(up_to - share * n))
@@ -261,7 +264,7 @@ DRAWS, FAILURES = 2000, 150
 
 
 def read(mechanism: LadderQuantiles, table: Ranks) -> list[Ladder]:
-    of = mechanism.shares, mechanism.tops, mechanism.stages, mechanism.ties
+    of = mechanism.shares, mechanism.tops, mechanism.stages, mechanism.steps
     return ladders.ladders(mechanism.release([[table]]), *of)
 
 
@@ -324,7 +327,7 @@ def test_errors_hold_in_two_thousand_draws(name: str) -> None:
     """As for intervals, with cells between the answers alone: of points only where many values are
     equal."""
     values, top = TABLES[name]
-    mechanism = law(QUARTERS, top, stages=RANKS, has_ties=name == "ages")
+    mechanism = law(QUARTERS, top, stages=RANKS, has_step=name == "ages")
     assert max(failures(values, top, mechanism, DRAWS)) <= FAILURES
 
 
