@@ -12,6 +12,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.errors import RecordError
+from dppandas.statistics import quantile_intervals
 
 ROWS = 4000
 
@@ -135,6 +136,15 @@ def test_many_equal_values_cost_no_more_than_all_rows_may(values: list[float]) -
     p = pd.DataFrame({"x": [*values, *np.linspace(0, 60, 500)]}).dp["x"]
     measured = p.median(bounds=(0, 60), interval="ranks", epsilon=8)
     assert measured.error() < (2 if values[0] else 1) * p.median(bounds=(0, 60), epsilon=8).error()
+
+
+def test_the_risk_is_shared_with_errors_that_hold_for_all_rows(p: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(quantile_intervals, "ALWAYS", 0.9)
+    record = dp.record(p["age"].median(interval="ranks", epsilon=0.5))
+    (ladder,), law = record._statistic.ladders(record._noisy), record._law
+    for risk in (0.05, 0.3):
+        errors = ladder.error(law.of_counts, 0, 0.1 * risk), law.rank_errors(1 - 0.9 * risk)[0]
+        assert record.error(1 - risk) == pytest.approx(min(errors))
 
 
 def test_errors_in_ranks_are_drawn() -> None:
