@@ -38,9 +38,12 @@ TIGHT = {
     stats.Contingency, stats.Truncation,
 }  # fmt: skip
 SHARES = {"value_counts, shares", "clipping_shares"}
+#: The units of errors that are promised for the worst rows.
+FOR_ALL_ROWS = "ranks", "utility"
 
 #: Why a target can't be met, by the operation and what is missed.
 REASONS: Mapping[tuple[str, str], str] = {
+    ("nunique, keys", "over"): "there are no more than all keys, so answers are cut",
     **dict.fromkeys(
         itertools.product(
             ["corr", "corr of a pair", "corr of complete rows", "groupby corr of complete rows"],
@@ -112,7 +115,9 @@ def at_most(n: int, p: float, k: int) -> float:
 def target_of_over(line: Mapping[str, Any]) -> float | None:
     """The target for one number; None where there is none."""
     is_asked = line["numbers"] == 1 and line["by"] == "ε" and line.get("over") is not None
-    return OVER.get(_OF.get(line["operation"])) if is_asked else None
+    if not is_asked or line["unit"] in FOR_ALL_ROWS:
+        return None
+    return OVER.get(_OF.get(line["operation"]))
 
 
 def target_of_slack(line: Mapping[str, Any]) -> float | None:
@@ -121,7 +126,7 @@ def target_of_slack(line: Mapping[str, Any]) -> float | None:
     is_grouped = name.startswith(("groupby", "pivot"))
     if _OF.get(name) not in TIGHT and name not in SHARES and not is_grouped:
         return None
-    if line["unit"] in ("ranks", "utility"):  # promised for the worst rows
+    if line["unit"] in FOR_ALL_ROWS:
         return None
     return OF_GROUPS if is_grouped else SLACK
 
