@@ -100,9 +100,9 @@ class PivotMethods(CrosstabMethods[Counted]):
         aggfunc : "mean", "sum", "count", "size", "var", "std" or another that groupby answers with
             one number; a list of them; or a dict with one or a list for each column. Several share
             the loss evenly; those that `agg` reads from one release are one here, too.
-        margins : True adds a row and a column for all keys together. Those of "count" and "size"
-            are sums of the noisy counts, as in `crosstab`, and cost nothing. Others can't be
-            computed from the cells: half of the loss pays for them.
+        margins : True adds a row and a column for all keys together. Where there are index= and
+            columns=, those of "count" and "size" are sums of the noisy counts, as in `crosstab`,
+            and cost nothing. Half of the loss pays for others, which aren't sums of the cells.
         fill_value, dropna, observed : they change nothing, because all keys have an answer.
         keys : a dict with labels for each column; else the declared domain's. Others don't count.
         bounds : of the values, as for the aggregate alone.

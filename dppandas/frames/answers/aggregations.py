@@ -65,8 +65,9 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         """How many values aren't missing: an int; a Series for several columns; a Series or
         DataFrame by group.
 
-        weights : a private column of the same rows, or its name. The answer is then the sum of the
-            weights (a float), clipped to weight_bounds, which can't be negative.
+        weights : a private column of the same rows, or for a frame and groups its name. The answer
+            is then the sum of the weights (a float), clipped to weight_bounds, which can't be
+            negative.
 
         *Guarantee*: differential privacy of the unit; ℓ1 sensitivity 1 a row and column
         (docs/proofs/counts.md), with weights the largest possible one (docs/proofs/sums.md).
@@ -470,12 +471,14 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         step : a number of which all values are known to be whole multiples, such as 1 or 0.05, or
             for times and durations a Timedelta; or a dict by column. Answers are then multiples
             too, and more accurate. A public fact; without it, that of ``steps=`` of
-            `dppandas.protect`. A float means the decimal that it prints as. Multiples of times are
-            counted from 1970, by the local clock; in a zone a step must divide 15 minutes.
+            `dppandas.protect`. Other values are rounded to multiples, and errors and intervals are
+            about these. A float means the decimal that it prints as. Multiples of times are counted
+            from 1970, by the local clock; in a zone a step must divide 15 minutes.
 
         interval : True spends two fifths of the loss on noisy counts of the rows between the answer
-            and points around it. ``.interval()`` (of several ``.intervals()``) then has the values
-            between which pandas' quantile lies, and ``.error()`` a smaller number of ranks.
+            and points around it. ``.interval()`` then has the values between which pandas'
+            quantile lies, and ``.error()`` a smaller number of ranks; the answer itself is as
+            accurate as at a quarter of the loss. Several have them in ``dp.record(answer)``.
             ``"ranks"`` spends three tenths on counts between the answers alone: the answer is
             nearly as accurate as without, and ``.error()`` the smallest where few values are equal
             or a step is known, but there is no interval of values.
@@ -484,7 +487,8 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
             without a weight are left out.
 
         Where pandas interpolates between two values, the answer is a point between them.
-        ``.error()`` is in ranks: how many values may lie between an exact quantile and the answer.
+        ``.error()`` is in ranks: how many values may lie between an exact quantile and the answer,
+        after all are rounded to the grid. Bounds much wider than the values make it too coarse.
         For several quantiles it is smaller if you know how many values there are at most: give
         ``expected_rows=`` with `within=`, in ``expected_error`` or in ``dp.record(…).errors``.
         There is no interval of values without ``interval=True``.

@@ -187,8 +187,8 @@ def measured(
     """Which statistic has what is asked for of quantiles, and the options of its question."""
     if not isinstance(interval, bool | np.bool_) and not is_one_of(interval, ("ranks",)):
         raise QueryError(
-            f'interval={quoted(interval)} must be True, False or "ranks", which measures errors in '
-            "ranks alone."
+            f'interval={quoted(interval)} must be True, for intervals of values, or "ranks", for '
+            "errors in ranks alone. Leave it out for neither."
         )
     found = MEASURED[interval]
     if interval and len(set(shares)) > MOST_MEASURED:

@@ -43,9 +43,9 @@ def intervals(answer: Any, confidence: float = CONFIDENCE) -> pd.DataFrame:
     number the question. ``error`` is how far the number may be off, in ``unit``: "rows", "units",
     "keys", distinct "values", "ranks" for quantiles, "utility" for selected labels (how far one may
     lie below the best), "share", "time" where errors are Timedeltas, or the name of a column for
-    its own unit. ``low`` and ``high`` are the ends of the interval, and NaN for quantiles and
-    labels, which have none. They include the value, even where it is impossible, such as a count
-    below 0.
+    its own unit. ``low`` and ``high`` are the ends of the interval, and NaN for labels and for
+    quantiles without ``interval=True``, which have none. They include the value, even where it is
+    impossible, such as a count below 0.
     ``noise_dominated`` says whether noise dominates the number, <NA> if that can't be known: see
     `Record.noise_dominated`. Errors and intervals are those of the noise, and don't include what
     clipping and max_rows change.

@@ -100,7 +100,11 @@ class _Released:
 
     def __format__(self, spec: str) -> str:
         """As the plain value; ``f"{n:±}"`` writes the error beside it."""
-        return self._with_error() if spec == "±" else format(self._plainly(), spec)
+        if spec != "±":
+            return format(self._plainly(), spec)
+        model, said = self._record._statistic.errors, self._with_error()
+        is_alone = model.in_ranks and model.no_interval and not self._record.preview
+        return f"{said} ({self._record._answered})" if is_alone else said
 
     def _display_(self) -> str:
         """What marimo shows."""

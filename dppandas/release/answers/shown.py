@@ -107,6 +107,6 @@ def _bounds(record: Any, size: int) -> list[str]:
     if not record._statistic.errors.no_interval:
         ends = zip(*record._ends(CONFIDENCE), strict=True)
         return [f"{format_value(low)} to {format_value(high)}" for low, high in ends]
-    if not record._statistic.errors.in_ranks or not record.expected:
+    if not record._statistic.errors.in_ranks:
         return [record.expected] * size
     return [f"± {format_value(error)} ranks" for error in record._errors(CONFIDENCE)]

@@ -164,15 +164,19 @@ class StepGrid:
     def lacks(cls, bounds: Bounds, step: Fraction) -> str:
         """Why the multiples between bounds can't be told apart; "" if they can."""
         grid = cls.within(bounds, step)
-        if grid.high < 0:
-            return "no multiple of it lies there"
+        if grid.high < (0 if bounds.lower == bounds.upper else 1):
+            few = "no multiple of it lies" if grid.high < 0 else "only one multiple of it lies"
+            return f"{few} there. Give a smaller step, or wider bounds"
         if grid.high > MOST_STEPS:
-            return "they may lie at most 2^30 steps apart"
+            return "they may lie at most 2^30 steps apart. Give a larger step, or narrower bounds"
         if grid._reach > FURTHEST or step < SMALLEST:
-            return "floats there lie further apart"
+            return "floats there lie further apart. Give a larger step"
         if isinstance(bounds, Ticks) and {grid.first.denominator, step.denominator} != {1}:
             tick = pd.Timedelta(bounds.ruler.tick, "ns")
-            return f"times there are counted in ticks of {tick} from the lower bound on"
+            return (
+                f"times there are counted in ticks of {tick} from the lower bound on. Give a step "
+                "of whole ticks, and a lower bound at one of its multiples"
+            )
         return ""
 
     @property

@@ -21,6 +21,7 @@ from ...privacy.accuracy.weighted_tails import Floats, bound
 from ...privacy.mechanisms.noise import Within
 from ...rows.facts.bounds import Grid
 from ...rows.facts.kinds import Schema
+from ..counting.counts import clamped
 from ..layout import Interval, around, errors_in_words
 from ..methods import SPREADS
 from .means import Mean, MeanErrors, _mean, means_between
@@ -45,7 +46,7 @@ class Total:
         """The answer."""
         exact = self._exact(sums)
         if self.grid is None:
-            return max(round(exact), 0)
+            return clamped([round(exact)])[0]
         return self.grid.number(exact.numerator, exact.denominator)
 
     def interval(self, sums: Sequence[int], law: Any, risk: float) -> Interval:

@@ -113,6 +113,8 @@ def test_errors_in_ranks_are_measured_alone(p: Any) -> None:
     assert "median with measured ranks of age" in dp.record(found).query
     assert 0 < found.error() < 20  # 3 nearly always
     assert found.error(0.5) <= found.error()
+    assert f"{found:±}".endswith(f"(± {found.error():.0f} ranks)")
+    assert f"(± {found.error():.0f} ranks)" in str(dp.record(found))
     said = "interval=True"
     assert said in refusal(found.interval, error=RecordError)
     assert p["age"].median(interval="ranks", epsilon=8) == found  # it replays
@@ -158,12 +160,14 @@ def test_errors_in_ranks_are_drawn() -> None:
 REFUSED = {
     "an error beforehand": (
         lambda p: p["age"].median(interval=True, within=20), "only the answer decides its error"),
-    "no truth value": (lambda p: p["age"].median(interval=0.95, epsilon=1), "True, False or"),
+    "no truth value": (lambda p: p["age"].median(interval=0.95, epsilon=1), "must be True"),
     "another word": (lambda p: p["age"].median(interval="values", epsilon=1), '"ranks"'),
     "ranks with weights": (
         lambda p: p["age"].median(
             interval="ranks", weights=p["whole"], weight_bounds=(0, 1), epsilon=1),
         "without weights"),
+    "a step that leaves one value": (
+        lambda p: p["age"].median(step=1000, interval=True, epsilon=1), "Give a smaller step"),
     "too many": (
         lambda p: p["age"].quantile(np.linspace(0, 1, 101), interval=True, epsilon=1), "100"),
     "smooth": (

@@ -78,8 +78,17 @@ def test_any_sums_have_figures_in_finite_intervals(kind: Any, noisy: list[int], 
     for name, value, (low, high) in zip(shown, values, found, strict=True):
         assert low <= value <= high, name
         assert math.isfinite(high - low), name
-    assert values[0] >= 0
     assert values[0] % 1 == 0
+    assert values[0] == max(min(values[0], 2**63 - 1), 1 - 2**63)
+
+
+def test_counts_below_0_are_told_as_those_of_size() -> None:
+    """Cut off they would be too large on average."""
+    statistic = several(("count", "mean"), (0.0, 1.0), kind=FirstMoments)
+    noisy = [-2 * statistic.grids[0].high, -statistic.grids[0].high]
+    assert statistic.estimate(noisy)[0] == -3
+    (low, high), _ = statistic.errors.intervals_at(noisy, LAPLACE, 0.95)
+    assert low <= -3 < 0 <= high
 
 
 def test_the_bound_on_two_equal_noises_is_their_law() -> None:
