@@ -63,6 +63,7 @@ PASSED_ON = {
     "local.estimates.EstimatedSeries": "of Estimated",
     "local.estimates.EstimatedFloat": "of Estimated",
     "privacy.mechanisms.noise.Within": "no noise, but a premise",
+    "privacy.mechanisms.quantile_ladders.LadderQuantiles": "of ExponentialQuantiles, at its part",
     "release.answers.record_bundle.RecordBundle": "of its records",
     "release.answers.results._Released": "of its record",
     "statistics.error_model.ErrorModel": "the least and the most of intervals",
