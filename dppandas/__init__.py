@@ -15,6 +15,7 @@ The rooms of the house. Each imports only rooms above it:
 ``statistics``  from rows to integers with a sensitivity, and from noisy integers to answers
 ``ledger``      the charges, and the files that keep them
 ``release``     every release, from a request to its record: `release_all` (ADR 32)
+``findings``    numbers derived from answers, with intervals; knows no engine
 ``columns``, ``frames``  what users hold: private columns, series, groups and frames
 ``local``       the local model: each respondent randomises an answer
 ``models``      programs made of releases: learning, selection, synthetic rows
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from . import types as types
     from .audit.privacy_loss import privacy_loss
     from .display.plots.plot import plot
+    from .findings.derive import derive, difference, ratio
     from .frames.crosstab import crosstab
     from .frames.groupby import unique
     from .frames.protect import private, protect
@@ -64,6 +66,8 @@ _HOMES = {
     "concat": "frames.tables",
     "crosstab": "frames.crosstab",
     "cut": "frames.series",
+    "derive": "findings.derive",
+    "difference": "findings.derive",
     "distance_to_property": "models.propose_test_release",
     "intervals": "release.answers.intervals",
     "ledger": "release.session",
@@ -74,6 +78,7 @@ _HOMES = {
     "private": "frames.protect",
     "propose_test_release": "models.propose_test_release",
     "protect": "frames.protect",
+    "ratio": "findings.derive",
     "record": "release.answers.results",
     "reset": "release.session",
     "select": "models.select",
@@ -92,6 +97,8 @@ __all__ = [
     "concat",
     "crosstab",
     "cut",
+    "derive",
+    "difference",
     "distance_to_property",
     "errors",
     "intervals",
@@ -105,6 +112,7 @@ __all__ = [
     "private",
     "propose_test_release",
     "protect",
+    "ratio",
     "record",
     "reset",
     "select",

@@ -11,6 +11,7 @@ from .audit.sensitivity import SensitivityReport
 from .columns.accessors import TextMethods
 from .columns.spellings.selection import Locator
 from .columns.time_methods import TimeMethods
+from .findings.answers import DerivedFloat, DerivedFrame, DerivedSeries
 from .frames.frame import PrivateFrame
 from .frames.groupby import PrivateGroupBy, UnknownGroups
 from .frames.series import PrivateSeries
@@ -60,6 +61,9 @@ __all__ = [
     "Batch",
     "CoinDesign",
     "Delta",
+    "DerivedFloat",
+    "DerivedFrame",
+    "DerivedSeries",
     "Design",
     "Deviation",
     "Epsilon",

@@ -41,11 +41,12 @@ BELOW = {
     "statistics": "errors privacy rows",
     "ledger": "errors privacy rows",
     "release": "errors privacy rows engines statistics ledger",
+    "findings": "errors privacy statistics release",
     "columns": "errors privacy rows statistics release",
     "frames": "errors privacy rows engines statistics ledger release columns",
     "local": "errors privacy rows release",
     "models": "errors privacy rows engines statistics release columns frames",
-    "display": "errors privacy rows engines statistics ledger release frames",
+    "display": "errors privacy rows engines statistics ledger release findings frames",
     "audit": "errors privacy rows statistics release frames display",
 }
 #: The root's modules stand above all rooms.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial, wraps
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,8 @@ from .layout import Cells, Codes, Layout
 from .methods import Method
 
 Partial = npt.NDArray[np.int64]
+#: The weight of each integer in a sum, by its place.
+Weights = Mapping[int, Fraction]
 Floats = npt.NDArray[np.float64]
 
 #: A pass over all rows. For each chunk it calls a kernel with the chunk's branches (what its rows
@@ -34,6 +37,15 @@ BranchKernel = Callable[[Sequence[Chunk], Expression | None], Any]
 RowPass = Callable[[BranchKernel, Callable[[], Accumulator]], Any]
 
 T = TypeVar("T")
+ONE, ZERO = Fraction(1), Fraction(0)
+
+
+class Form(NamedTuple):
+    """A sum of integers with weights, or its quotient by another."""
+
+    part: Weights
+    whole: Weights | None = None
+
 
 #: What follows from a statistic's fields and is asked for several times in a release, so that it is
 #: computed once: `__init_subclass__` sees to that in each class.
@@ -249,6 +261,11 @@ class Statistic(RecordPart, ABC):
     @abstractmethod
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         """The answer's numbers, from noisy integers and public facts alone."""
+
+    def forms(self, integers: int) -> Sequence[Form | None]:
+        """What each number of the answer is of so many exact integers, in declared order; None for
+        what is no sum or quotient of sums, and nothing if none is."""
+        return ()
 
     def comparable(self) -> Statistic:
         """This statistic with all its integers on one scale, as a selection needs it."""

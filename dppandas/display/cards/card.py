@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
 from ...errors import RecordError
+from ...findings.answers import DerivedFrame, DerivedSeries
 from ...release.accuracy.expected import HELD
 from ...release.answers import results
 from ...release.answers.figures import Figures, ShownFigures
+from ...release.answers.intervals import intervals
 from ...release.answers.record_bundle import RecordBundle
 from ...release.answers.records import Record
 from ...rows.facts.keys import is_missing
@@ -66,6 +68,8 @@ class Card:
 
 def card_of(answer: Any) -> Card | None:
     """The card of a released Series or DataFrame; None for others, and if values changed."""
+    if isinstance(answer, DerivedSeries | DerivedFrame):
+        return _derived(answer)
     if type(answer) not in PLAIN or results.claimed(answer) is None:
         return None
     try:
@@ -103,6 +107,38 @@ def _drawn(answer: Any, shown: ShownFigures) -> Card:
         [None if row is None else made[row] for row in rows], axis,
         foot_of(shown, figures, type(answer).__name__), is_under,
     )  # fmt: skip
+
+
+def _derived(answer: DerivedSeries | DerivedFrame) -> Card:
+    """Of numbers that were derived from releases."""
+    wide = 1 if isinstance(answer, pd.Series) else answer.shape[1]
+    high, across = (
+        _kept(len(answer), "display.max_rows", 60, "display.min_rows"),
+        _kept(wide, "display.max_columns", 20, "display.max_columns"),
+    )
+    found = intervals(answer)
+    order = ("value", "error", "low", "high", "unit", "noise_dominated")
+    every = Figures(*(found[name].tolist() for name in order))
+    columns = [at for at in across if at is not None]
+    axis = axis_of(every) if wide == 1 else None
+    rows: list[Row | None] = []
+    for row in high:
+        if row is None:
+            rows.append(None)
+            continue
+        figures = every.at(np.array([row * wide + at for at in columns], dtype=float))
+        cells = [replace(cell, is_dominated=False) for cell in _numbers(figures, True)]
+        place = None if axis is None else axis.place(every, row)
+        label = cut(text_of(answer.index[row]), LONGEST)
+        rows.append(Row(label, _with_gaps(cells, across), place))
+    shown = ShownFigures(
+        None, np.empty((len(answer), wide)), answer.index,  # type: ignore[arg-type]
+        answer.columns if isinstance(answer, pd.DataFrame) else None,
+    )  # fmt: skip
+    number = len(found)
+    held = HELD if number == 1 else f"{HELD}: all {number:,} hold simultaneously"
+    foot = f"{held} · {answer._findings.source}"
+    return Card(_names(shown), _heads(answer, shown, across), rows, axis, foot, False)
 
 
 def _without_number(answer: Any, row: int, column: int) -> Cell:
@@ -148,6 +184,10 @@ def _heads(answer: Any, shown: ShownFigures, columns: Sequence[int | None]) -> l
 def _cells(figures: Figures, record: Any, marks_zero: bool) -> list[Cell]:
     if record.preview:
         return [Cell("no answer")] * len(figures.values)
+    return _numbers(figures, marks_zero)
+
+
+def _numbers(figures: Figures, marks_zero: bool) -> list[Cell]:
     columns = zip(*vars(figures).values(), strict=True)
     return [_cell(*each, marks_zero=marks_zero) for each in columns]
 

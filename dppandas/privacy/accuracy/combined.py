@@ -229,6 +229,24 @@ def _half_width(joint: CombinedNoise, confidence: float, entries: int) -> int:
     return high
 
 
+@lru_cache(maxsize=4096)
+def half_width_of_weighted(parts: tuple[tuple[Additive, int, int], ...], risk: float) -> int:
+    """The least w, nearly, with P[ΣWᵢZᵢ > w] ≤ risk, for noises with whole weights that aren't
+    negative, and how many there are of each."""
+    each = [(law, w) for law, w, times in parts if w and law.scale for _ in range(times)]
+    if not each:
+        return 0
+    deviation = math.sqrt(sum(variance(law) * w**2 for law, w in each))
+    tail = SumTail(each, deviation, risk)
+    low, high = -1, math.ceil(2 * deviation)
+    while not tail.is_rare(high, risk):
+        low, high = high, 2 * high
+    while high - low > max(1, high >> 10):
+        middle = (low + high) // 2
+        low, high = (low, middle) if tail.is_rare(middle, risk) else (middle, high)
+    return high
+
+
 class SumTail:
     """Upper bounds of P[ΣWᵢZᵢ ≥ x], for whole weights and x > 0.
 
@@ -277,6 +295,10 @@ class SumTail:
         kept = both[n : 3 * n + 1].copy()
         kept[0] += both[:n].sum()
         return kept, beyond_a + beyond_b + float(both[3 * n + 1 :].sum())
+
+    def is_rare(self, width: int, risk: float) -> bool:
+        """Whether more than a width has at most this probability."""
+        return self.from_(width + 1) * (1 + SLACK) + TINY <= risk
 
     def from_(self, x: int) -> float:
         """At least P[ΣWᵢZᵢ ≥ x]."""

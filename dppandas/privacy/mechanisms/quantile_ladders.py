@@ -14,14 +14,14 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from ..accounting import conversions
 from ..accounting.losses import Epsilon, Loss, Rho
 from ..accounting.measures import LossRequest, Measure
-from ..accuracy.combined import SLACK, TINY, SumTail, variance
+from ..accuracy.combined import SLACK, half_width_of_weighted, variance
 from ..record_parts import RecordPart
 from .base import Sensitivity
 from .noise import DiscreteGaussian, DiscreteLaplace
@@ -418,24 +418,4 @@ class _Sides:
 
     def width(self, noise: Noise, risk: float) -> int:
         """The least w, nearly, with P[it > w] ≤ risk."""
-        return _width(self, noise, risk)
-
-
-@lru_cache(maxsize=4096)
-def _width(sides: _Sides, noise: Noise, risk: float) -> int:
-    parts = [(noise, weight) for weight, times in sides._terms for _ in range(times)]
-    if not parts or not noise.scale:
-        return 0
-    deviation = math.sqrt(sum(variance(noise) * weight**2 for _, weight in parts))
-    tail = SumTail(parts, deviation, risk)
-    low, high = -1, math.ceil(2 * deviation)
-    while not _is_rare(tail, high, risk):
-        low, high = high, 2 * high
-    while high - low > max(1, high >> 10):
-        middle = (low + high) // 2
-        low, high = (low, middle) if _is_rare(tail, middle, risk) else (middle, high)
-    return high
-
-
-def _is_rare(tail: SumTail, width: int, risk: float) -> bool:
-    return tail.from_(width + 1) * (1 + SLACK) + TINY <= risk
+        return half_width_of_weighted(tuple((noise, w, n) for w, n in self._terms), risk)

@@ -19,7 +19,7 @@ from ...privacy.accuracy.margins import half_widths
 from ...privacy.accuracy.ratios import Terms
 from ...privacy.mechanisms.noise import Within
 from ...rows.facts.kinds import Schema
-from ..base import RowPass
+from ..base import ONE, Form, RowPass
 from ..layout import Interval, format_number
 from ..methods import COLUMN, FRAME, Method
 from .counts import Count, CountErrors, clamped, rounded, share_ranges
@@ -160,6 +160,21 @@ class Contingency(Count):
         pairs = zip(self._visible(table), self._visible(self._whole(table)), strict=True)
         return [rounded(Fraction(own, all_)) if all_ else 0.0 for own, all_ in pairs]
 
+    def forms(self, integers: int) -> Sequence[Form | None]:
+        cells = [[frozenset([i]) for i in range(at, at + self.width)]
+                 for at in range(0, integers, self.width)]  # fmt: skip
+        wide = [[*row, frozenset().union(*row)] for row in cells]
+        below = [frozenset().union(*column) for column in zip(*wide, strict=True)]
+        table = np.empty((len(wide) + 1, self.width + 1), dtype=object)
+        for at in np.ndindex(*table.shape):
+            table[at] = [*wide, below][at[0]][at[1]]
+        parts, wholes = self._visible(table), self._visible(self._whole(table))
+        pairs = zip(parts, wholes if self.share else [()] * len(parts), strict=True)
+        return [
+            Form(dict.fromkeys(part, ONE), dict.fromkeys(whole, ONE) or None)
+            for part, whole in pairs
+        ]
+
     def is_count(self, schema: Schema) -> bool:
         return not self.share
 
@@ -193,6 +208,9 @@ class UnattributedHistogram(Count):
     def read(self, row_pass: RowPass, mechanism: Any = None) -> Any:
         exact = super().read(row_pass)
         return sorted(exact, reverse=True)
+
+    def forms(self, integers: int) -> Sequence[Form | None]:
+        return ()  # sorted, which isn't linear
 
     def _descending(self, noisy: Sequence[int]) -> list[Fraction]:
         return [max(value, Fraction(0)) for value in descending(noisy)]

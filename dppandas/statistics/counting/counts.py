@@ -17,7 +17,7 @@ from ...rows.expressions import EVERY, Chunk, Column, Expression
 from ...rows.facts.kinds import Schema
 from ...rows.values import hashing
 from ...rows.values.vectors import Mask
-from ..base import Partial, Statistic, count_by
+from ..base import ONE, Form, Partial, Statistic, count_by
 from ..error_model import ErrorModel
 from ..layout import Interval, around
 from ..methods import COLUMN, EVERYWHERE, FRAME, GROUPS, Method
@@ -135,6 +135,14 @@ class Count(Statistic):
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return shares(noisy, self.share_of) if self.share_of else clamped(noisy)
+
+    def forms(self, integers: int) -> Sequence[Form | None]:
+        block = self.share_of
+        if not block:
+            return [Form({i: ONE}) for i in range(integers)]
+        firsts = (i // block * block for i in range(integers))
+        wholes = (dict.fromkeys(range(first, first + block), ONE) for first in firsts)
+        return [Form({i: ONE}, whole) for i, whole in enumerate(wholes)]
 
     def is_count(self, schema: Schema) -> bool:
         return not self.share_of

@@ -15,7 +15,7 @@ from ...privacy.mechanisms.noise import Within
 from ...rows.expressions import EVERY, Chunk, Expression
 from ...rows.facts import kinds
 from ...rows.values.vectors import Mask, as_numbers
-from ..base import Partial, Statistic, with_kept
+from ..base import ONE, Form, Partial, Statistic, with_kept
 from ..error_model import ErrorModel
 from ..layout import Interval
 from ..methods import FRAME, Method
@@ -131,3 +131,6 @@ class Truncation(Statistic):
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return shares(noisy, 2)
+
+    def forms(self, integers: int) -> Sequence[Form | None]:
+        return [Form({i: ONE}, {0: ONE, 1: ONE}) for i in range(integers)]

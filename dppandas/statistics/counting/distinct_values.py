@@ -17,7 +17,7 @@ from ...rows.facts import kinds
 from ...rows.facts.kinds import Schema
 from ...rows.values import labels, vectors
 from ...rows.values.vectors import Mask
-from ..base import Partial, RowPass, Statistic, count_by, with_kept
+from ..base import ONE, Form, Partial, RowPass, Statistic, count_by, with_kept
 from ..error_model import ErrorModel
 from ..layout import Interval
 from ..methods import AGG, COLUMN, GROUPS, Method
@@ -108,6 +108,9 @@ class DistinctValues(Statistic):
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return clamped(noisy)
+
+    def forms(self, integers: int) -> Sequence[Form | None]:
+        return [Form({i: ONE}) for i in range(integers)]
 
     def is_count(self, schema: Schema) -> bool:
         return True

@@ -19,7 +19,7 @@ from ...rows.facts import kinds
 from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
-from ..base import Floats, Partial, count_by, sum_by
+from ..base import ONE, ZERO, Floats, Form, Partial, Weights, count_by, sum_by
 from ..layout import Interval, around
 from ..methods import EVERYWHERE, Method
 from .sums import TRUTHS, ByColumnErrors, Clipped, _are_truths, on_grid, sum_on_grid
@@ -110,6 +110,10 @@ class Mean(Clipped):
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return [_mean(max(up, 0), max(down, 0), bounds) for up, down, bounds in self._sums(noisy)]
 
+    def forms(self, integers: int) -> Sequence[Form | None]:
+        sums = self._sums(range(integers))
+        return [mean_of({up: ONE}, {down: ONE}, bounds) for up, down, bounds in sums]
+
 
 class WeightedMeanErrors(MeanErrors):
     of: WeightedMean
@@ -186,6 +190,17 @@ def means_between(low: Floats, high: Floats, bounds: Sequence[Bounds]) -> list[I
         ends = each.grid.below(down, by), -each.grid.below(-up, of)
         found.append((max(ends[0], each.lower), min(ends[1], each.upper)))
     return found
+
+
+def mean_of(above: Weights, below: Weights, bounds: Bounds) -> Form:
+    """L + (U-L)·above/(above+below), which is (U·above + L·below)/(above+below)."""
+    ends = Fraction(bounds.upper), Fraction(bounds.lower)
+    places = {*above, *below}
+    both = {i: (above.get(i, ZERO), below.get(i, ZERO)) for i in places}
+    return Form(
+        {i: ends[0] * up + ends[1] * down for i, (up, down) in both.items()},
+        {i: up + down for i, (up, down) in both.items()},
+    )
 
 
 def _value_at(share: float, bounds: Bounds) -> tuple[int, int]:

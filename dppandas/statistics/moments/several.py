@@ -21,10 +21,11 @@ from ...privacy.accuracy.weighted_tails import Floats, bound
 from ...privacy.mechanisms.noise import Within
 from ...rows.facts.bounds import Grid
 from ...rows.facts.kinds import Schema
+from ..base import Form
 from ..counting.counts import clamped
 from ..layout import Interval, around, errors_in_words
 from ..methods import SPREADS
-from .means import Mean, MeanErrors, _mean, means_between
+from .means import Mean, MeanErrors, _mean, mean_of, means_between
 from .sums import ByColumnErrors, Clipped, T, sum_possible
 from .variances import Variance, VarianceErrors
 
@@ -254,6 +255,24 @@ class Several(Clipped, registered=False):
         columns = len(self.bounds)
         sides = [(self.sides([max(x, 0) for x in sums]), place) for place, sums in each]
         return [_mean(*both, self.bounds[place % columns]) for both, place in sides]
+
+    def forms(self, integers: int) -> Sequence[Form | None]:
+        size = integers // self.parts
+        return self.by_cell(*(
+            [self._form(name, place, size) for place in range(size)] for name in self.shown
+        ))  # fmt: skip
+
+    def _form(self, name: str, place: int, size: int) -> Form | None:
+        own = range(place, place + size * self.parts, size)
+        if name in TOTALS:
+            total = self.total(name, place)
+            return Form({i: w / total.row for i, w in zip(own, total.weights, strict=True)})
+        if name in SPREADS:
+            return None
+        units = ([int(i == j) for j in own] for i in own)
+        above, below = zip(*map(self.sides, units), strict=True)
+        up, down = (dict(zip(own, map(Fraction, side), strict=True)) for side in (above, below))
+        return mean_of(up, down, self.bounds[place % len(self.bounds)])
 
     def by_cell(self, *figures: Sequence[T]) -> list[T]:
         """The numbers of the answer in order: cell by cell, one row for each figure."""

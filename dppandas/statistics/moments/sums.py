@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, TypeVar
 
@@ -17,7 +18,7 @@ from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.kinds import Schema
 from ...rows.facts.steps import StepGrid
 from ...rows.values.vectors import Mask, as_numbers
-from ..base import Floats, Partial, Statistic, sum_by
+from ..base import Floats, Form, Partial, Statistic, sum_by
 from ..error_model import ErrorModel
 from ..layout import Codes, Interval
 from ..methods import EVERYWHERE, FRAME, Method
@@ -129,6 +130,9 @@ class Sum(ByColumn):
 
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return [value * self._grid(i).step for i, value in enumerate(noisy)]
+
+    def forms(self, integers: int) -> Sequence[Form | None]:
+        return [Form({i: Fraction(self._grid(i).step)}) for i in range(integers)]
 
     def is_count(self, schema: Schema) -> bool:
         """A sum of truth values is a count, unless they are clipped to less than 1."""

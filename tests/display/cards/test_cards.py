@@ -112,6 +112,19 @@ def test_counts_are_whole_beside_other_figures(exact: None) -> None:
     assert "all 6 hold simultaneously" in told
 
 
+def test_derived_numbers_show_their_errors_and_where_they_come_from(exact: None) -> None:
+    dp.session(epsilon=9)
+    ages = survey().groupby("city")["age"].mean(epsilon=1)
+    told = text(dp.difference(ages, "Aachen"))
+    assert re.search(r"^city +age$", told, re.M)
+    assert re.search(r"^Bonn +-?\d+\.\d+ ± 0\.\d+$", told, re.M)
+    assert "hold simultaneously · derived from release 1, at no cost" in told
+    table = dp.derive(lambda t: t / t.sum(), survey().groupby("city").size(epsilon=1).to_frame("n"))
+    assert "hatched" not in html(table)
+    apart = dp.derive(lambda t: t - t.iloc[0], ages)
+    assert "hatched: the interval includes 0" in html(apart)
+
+
 def test_quantiles_with_intervals_of_values_show_these() -> None:
     p = survey()
     told = text(p["age"].quantile([0.25, 0.5], step=1, interval=True, epsilon=20))

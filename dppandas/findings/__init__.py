@@ -1,0 +1,1 @@
+"""What follows from released answers: numbers derived from them, with intervals that hold."""

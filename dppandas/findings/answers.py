@@ -1,0 +1,285 @@
+"""Derived numbers: a float, Series or DataFrame that knows its error and interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import QueryError, hide_internals
+from ..release.accuracy.expected import CONFIDENCE, HELD, parse_confidence, with_error
+from ..statistics.layout import between
+from .boxes import BOXES, Range, meet
+from .forms import Linear
+from .quantities import Quantity, is_nothing, known
+from .ranges import interval
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Numbers derived from releases, in order; NaN where labels had no partner."""
+
+    numbers: tuple[Any, ...]
+
+    def ranges(self, confidence: object) -> list[Range]:
+        """The ends of all intervals, which hold simultaneously with this confidence: each statement
+        that they rest on has an equal part of the risk."""
+        risk = 1 - parse_confidence(confidence)
+        each = risk / max(1, self._statements)
+        found: dict[int, Range] = {}
+        ends = (_range(number, each, found) for number in self.numbers)
+        return [_around(*pair) for pair in zip(self.numbers, ends, strict=True)]
+
+    @property
+    def _statements(self) -> int:
+        """How many numbers and releases an interval is stated of."""
+        atoms = {id(atom): atom for number in self.numbers for atom in _atoms(number)}
+        stated = [atom for atom in atoms.values() if atom.form is not None]
+        figures = (atom.figure for atom in atoms.values() if atom.form is None)
+        releases = {figure.record for figure in figures if figure is not None}
+        # of labels that were found each has an interval of its own
+        labels = (len(r._values()) if r._statistic.errors.each else 1 for r in releases)
+        return len(stated) + sum(labels)
+
+    def errors(self, confidence: object) -> list[float]:
+        pairs = zip(self.numbers, self.ranges(confidence), strict=True)
+        return [_error(_value(number), ends) for number, ends in pairs]
+
+    @property
+    def values(self) -> list[float]:
+        return [_value(number) for number in self.numbers]
+
+    @property
+    def units(self) -> list[str]:
+        return [each.unit if isinstance(each, Quantity) else "" for each in self.numbers]
+
+    @property
+    def source(self) -> str:
+        """Which releases they are derived from."""
+        records = {r for each in self.numbers if isinstance(each, Quantity) for r in each.records}
+        numbers = sorted({part.number for each in records for part in each.components})
+        if len(numbers) == 1:
+            return f"derived from release {numbers[0]}, at no cost"
+        many = f"{len(numbers)} releases"
+        said = ", ".join(map(str, numbers[:-1])) + f" and {numbers[-1]}" if numbers else ""
+        return f"derived from {f'releases {said}' if len(numbers) <= 9 else many}, at no cost"
+
+    def tidy(self, confidence: float, index: pd.Index) -> pd.DataFrame:
+        """The table of `dppandas.intervals`."""
+        ranges = self.ranges(confidence)
+        includes_zero = [None if low != low else low <= 0 <= high for low, high in ranges]
+        columns = {
+            "value": self.values,
+            "error": [_error(*pair) for pair in zip(self.values, ranges, strict=True)],
+            "low": [low for low, _ in ranges], "high": [high for _, high in ranges],
+            "unit": pd.array(self.units, dtype=object),
+            "noise_dominated": pd.array(includes_zero, dtype="boolean"),
+        }  # fmt: skip
+        return pd.DataFrame(columns).set_axis(index, axis=0)
+
+
+def _value(number: Any) -> float:
+    return float(number.value) if isinstance(number, Quantity) else math.nan
+
+
+def _error(value: float, ends: Range) -> float:
+    return max(ends[1] - value, value - ends[0])
+
+
+def _atoms(number: Any) -> Iterator[Quantity]:
+    """The numbers whose intervals are stated, of which a number is made."""
+    if not isinstance(number, Quantity) or not number.records:
+        return
+    if isinstance(number.form, Linear) and number.form.is_constant:
+        return
+    if number.form is not None or number.figure is not None:
+        yield number
+    for each in () if number.form is not None else number.of:
+        yield from _atoms(each)
+
+
+def _range(number: Any, risk: float, found: dict[int, Range]) -> Range:
+    if not isinstance(number, Quantity):
+        return math.nan, math.nan
+    if id(number) not in found:
+        found[id(number)] = meet(_stated(number, risk, found), number.span)
+    return found[id(number)]
+
+
+def _stated(number: Quantity, risk: float, found: dict[int, Range]) -> Range:
+    if number.form is not None:
+        return interval(number.form, risk)
+    if number.figure is not None:
+        record, place = number.figure.record, number.figure.place
+        each = risk if not record._statistic.errors.each else risk / len(record._values())
+        low, high = record._intervals(1 - each)[place]
+        return float(low), float(high)
+    if not number.of:
+        return number.span
+    return BOXES[number.how](*(_range(each, risk, found) for each in number.of))  # type: ignore[no-any-return]
+
+
+def _around(number: Any, ends: Range) -> Range:
+    """An interval that includes the number that is shown."""
+    value = _value(number)
+    return ends if math.isnan(value) else (min(ends[0], value), max(ends[1], value))
+
+
+class Derived:
+    """What derived answers have in common."""
+
+    _findings: Findings
+
+    def _quantities_in(self) -> Any:
+        raise NotImplementedError
+
+
+class DerivedFloat(float, Derived):
+    """A number derived from released ones: a float that knows its error."""
+
+    _findings: Findings
+
+    @hide_internals
+    def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
+        """(lower, upper) around what the exact numbers on the same rows give."""
+        return self._findings.ranges(confidence)[0]
+
+    @hide_internals
+    def error(self, confidence: float = CONFIDENCE) -> float:
+        """The distance to the further end of `interval`."""
+        return self._findings.errors(confidence)[0]
+
+    def _quantities_in(self) -> Any:
+        return self._findings.numbers[0]
+
+    def _tidy_intervals(self, confidence: float) -> pd.DataFrame:
+        return self._findings.tidy(confidence, pd.Index([self._findings.source]))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _float_of, (self._findings,)
+
+    def __repr__(self) -> str:
+        value, error = float(self), self.error()
+        if value.is_integer() and error.is_integer() and abs(value) < 2**53:
+            return with_error(int(value), int(error))
+        if math.isfinite(error):
+            return with_error(value, error)
+        low, high = self.interval()
+        return f"{float(self):.4g} ({low:.4g} to {high:.4g})"
+
+    def __str__(self) -> str:
+        return float.__repr__(self)
+
+    def __format__(self, spec: str) -> str:
+        return repr(self) if spec == "±" else float.__format__(self, spec)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(f"{self!r} ({HELD}; {self._findings.source})")
+
+
+class DerivedSeries(pd.Series, Derived):  # type: ignore[misc,type-arg,unused-ignore]
+    """Derived numbers: a Series that knows its errors. What pandas computes from it is a plain
+    Series."""
+
+    _metadata = ["_findings"]  # noqa: RUF012  (pandas' own name)
+
+    @property
+    def _constructor(self) -> Any:
+        return pd.Series
+
+    @hide_internals
+    def interval(self, confidence: float = CONFIDENCE) -> pd.DataFrame:
+        """Bounds around what the exact numbers on the same rows give, which hold simultaneously: a
+        DataFrame with a row for each number, and columns lower and upper."""
+        low, high = zip(*self._findings.ranges(confidence), strict=True)
+        return pd.DataFrame({"lower": low, "upper": high}, index=self.index)
+
+    @hide_internals
+    def error(self, confidence: float = CONFIDENCE) -> pd.Series:
+        """The distance of each number to the further end of its interval."""
+        return pd.Series(self._findings.errors(confidence), index=self.index, name="error")
+
+    def _quantities_in(self) -> Any:
+        return pd.Series(_objects(self._findings), index=self.index, name=self.name)
+
+    def _tidy_intervals(self, confidence: float) -> pd.DataFrame:
+        return self._findings.tidy(confidence, self.index)
+
+
+class DerivedFrame(pd.DataFrame, Derived):
+    """Derived numbers: a DataFrame that knows its errors. What pandas computes from it is a plain
+    DataFrame."""
+
+    _metadata = ["_findings"]  # noqa: RUF012  (pandas' own name)
+
+    @property
+    def _constructor(self) -> Any:
+        return pd.DataFrame
+
+    @hide_internals
+    def interval(self, confidence: float = CONFIDENCE) -> pd.DataFrame:
+        """Bounds around what the exact numbers on the same rows give, which hold simultaneously: a
+        DataFrame with columns lower and upper under each column."""
+        low, high = (
+            self._table([ends[i] for ends in self._findings.ranges(confidence)]) for i in (0, 1)
+        )
+        return between(low, high)
+
+    @hide_internals
+    def error(self, confidence: float = CONFIDENCE) -> pd.DataFrame:
+        """The distance of each number to the further end of its interval."""
+        return self._table(self._findings.errors(confidence))
+
+    def _table(self, values: Any) -> pd.DataFrame:
+        return pd.DataFrame(np.array(values).reshape(self.shape), self.index, self.columns)
+
+    def _quantities_in(self) -> Any:
+        return self._table(_objects(self._findings))
+
+    def _tidy_intervals(self, confidence: float) -> pd.DataFrame:
+        rows = [self.index.get_level_values(i) for i in range(self.index.nlevels)]
+        across = [self.columns.get_level_values(i) for i in range(self.columns.nlevels)]
+        wide, high = len(self.columns), len(self.index)
+        levels = [
+            *(r.repeat(wide) for r in rows),
+            *(c.take(np.tile(np.arange(wide), high)) for c in across),
+        ]
+        return self._findings.tidy(confidence, pd.MultiIndex.from_arrays(levels))
+
+
+def _objects(findings: Findings) -> Any:
+    table = np.empty(len(findings.numbers), dtype=object)
+    table[:] = findings.numbers
+    return table
+
+
+def _float_of(findings: Findings) -> DerivedFloat:
+    made = DerivedFloat(findings.values[0])
+    made._findings = findings
+    return made
+
+
+def made_of(result: Any) -> Any:
+    """What a function computed, as an answer."""
+    if isinstance(result, Quantity):
+        return _float_of(Findings((result,)))
+    if not isinstance(result, pd.Series | pd.DataFrame):
+        raise QueryError(
+            "the function of dp.derive must return a number, Series or DataFrame that it computed "
+            f"from the answers, and not {type(result).__name__}."
+        )
+    flat = [x if is_nothing(x) else known(x) for x in result.to_numpy(dtype=object).reshape(-1)]
+    findings = Findings(tuple(flat))
+    if isinstance(result, pd.Series):
+        made: Any = DerivedSeries(
+            findings.values, index=result.index, name=result.name, dtype=float
+        )
+    else:
+        table = np.array(findings.values, dtype=float).reshape(result.shape)
+        made = DerivedFrame(table, result.index, result.columns)
+    made._findings = findings
+    return made
