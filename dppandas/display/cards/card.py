@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -117,8 +117,8 @@ def _derived(answer: DerivedSeries | DerivedFrame) -> Card:
         _kept(wide, "display.max_columns", 20, "display.max_columns"),
     )
     found = intervals(answer)
-    order = ("value", "error", "low", "high", "unit", "noise_dominated")
-    every = Figures(*(found[name].tolist() for name in order))
+    names = ("value", "error", "low", "high", "unit")
+    every = Figures(*(found[name].tolist() for name in names), [None] * len(found))
     columns = [at for at in across if at is not None]
     axis = axis_of(every) if wide == 1 else None
     rows: list[Row | None] = []
@@ -127,10 +127,9 @@ def _derived(answer: DerivedSeries | DerivedFrame) -> Card:
             rows.append(None)
             continue
         figures = every.at(np.array([row * wide + at for at in columns], dtype=float))
-        cells = [replace(cell, is_dominated=False) for cell in _numbers(figures, True)]
+        cells = _with_gaps(_numbers(figures, marks_zero=False), across)
         place = None if axis is None else axis.place(every, row)
-        label = cut(text_of(answer.index[row]), LONGEST)
-        rows.append(Row(label, _with_gaps(cells, across), place))
+        rows.append(Row(cut(text_of(answer.index[row]), LONGEST), cells, place))
     shown = ShownFigures(
         None, np.empty((len(answer), wide)), answer.index,  # type: ignore[arg-type]
         answer.columns if isinstance(answer, pd.DataFrame) else None,
