@@ -134,6 +134,9 @@ class Derived:
 
     _findings: Findings
 
+    def _tidy_intervals(self, confidence: float) -> pd.DataFrame:
+        raise NotImplementedError
+
     def _quantities_in(self) -> Any:
         raise NotImplementedError
 

@@ -118,7 +118,8 @@ def _derived(answer: DerivedSeries | DerivedFrame) -> Card:
     )
     found = intervals(answer)
     names = ("value", "error", "low", "high", "unit")
-    every = Figures(*(found[name].tolist() for name in names), [None] * len(found))
+    value, error, low, high, unit = (found[name].tolist() for name in names)
+    every = Figures(value, error, low, high, unit, [None] * len(found))
     columns = [at for at in across if at is not None]
     axis = axis_of(every) if wide == 1 else None
     rows: list[Row | None] = []

@@ -66,7 +66,7 @@ def _draw(ax: Any, table: PlotTable, keys: KeyAxis, scale: Scale) -> str:
     if stands and (keys.is_binned or len(values) <= MOST_BARS):
         _bars(ax, keys, values, hollow)
     else:
-        _dots(ax, keys, values, hollow)
+        draw_dots(ax, keys, values, hollow)
     whiskers(ax, keys.at, low, high, keys.is_down)
     if stands:
         line, limits = (ax.axvline, ax.set_xlim) if keys.is_down else (ax.axhline, ax.set_ylim)
@@ -91,7 +91,8 @@ def _bars(ax: Any, keys: KeyAxis, values: Floats, hollow: Any) -> None:
         ax.bar(keys.at, values, width=keys.width, color=inside, **line)
 
 
-def _dots(ax: Any, keys: KeyAxis, values: Floats, hollow: Any) -> None:
+def draw_dots(ax: Any, keys: KeyAxis, values: Floats, hollow: Any) -> None:
+    """Draw numbers as dots, some of them hollow."""
     size = 6 if len(values) <= MOST_BARS else 4.5 if len(values) <= 100 else 3
     for kind, filled in ((~hollow, BLUE), (hollow, "none")):
         x, y = (values, keys.at) if keys.is_down else (keys.at, values)

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import QueryError, RecordError, hide_internals, quoted
+from ...findings.answers import Derived
 from ...privacy.mechanisms.selection import Selection
 from ...release.accuracy import expected
 from ...release.accuracy.expected import CONFIDENCE
@@ -24,7 +25,7 @@ from ...release.private import Private
 from ...statistics import Quantiles, Several
 from ...statistics.counting.unknown_keys import Sparse
 from ...statistics.suggested_bounds import BoundsHistogram
-from . import heatmaps, quantile_plots
+from . import derived_plots, heatmaps, quantile_plots
 from .bars import row_of
 from .base import Panel, PlotTable, placed, said_of, text_of
 from .scales import columns_alike
@@ -45,7 +46,8 @@ def plot(
     """Plot a released answer together with the error that its noise may have caused.
 
     result : a released answer, a part of it (``head``, a column, sorted), or its `Record`. Answers
-        of ``agg`` and ``describe`` have a panel for each record.
+        of ``agg`` and ``describe`` have a panel for each record. Or what `derive` computed, with a
+        panel for each column.
     ax : matplotlib Axes to draw on, as many as there are panels; else a new figure.
     confidence : of the intervals, which hold simultaneously for all numbers of one record; for
         labels released under a δ, for each label by itself.
@@ -77,7 +79,11 @@ def plot(
     confidence = expected.parse_confidence(confidence)
     rows = expected.parse_rows(expected_rows)
     pyplot()
-    panels = [p for piece in _pieces(result) for p in _panels(*piece, confidence, rows)]
+    if isinstance(result, Derived):
+        _refuse_rows(rows)
+        panels = derived_plots.panels(result, confidence)
+    else:
+        panels = [p for piece in _pieces(result) for p in _panels(*piece, confidence, rows)]
     if len(panels) > MOST_PANELS:
         raise RecordError(
             f"this takes {len(panels)} panels, and a plot has {MOST_PANELS} at most. Draw fewer "
@@ -120,8 +126,8 @@ def _panels(
 ) -> list[Panel]:
     _refuse_what_has_no_bars(record)
     statistic = record._statistic
-    if rows is not None and not isinstance(statistic, Quantiles):
-        raise QueryError("expected_rows= is for quantiles, which err in ranks. Leave it out.")
+    if not isinstance(statistic, Quantiles):
+        _refuse_rows(rows)
     table = PlotTable(record, placed(record, shown), confidence)
     if isinstance(statistic, Quantiles):
         return quantile_plots.panels(statistic, table, rows)
@@ -133,6 +139,11 @@ def _panels(
         caption = f"{said_of(record, confidence, '± and marks')} {more}"
         return [Panel(record._question.title, draw, caption, size)]
     return _by_scale(table, said_of(record, confidence))
+
+
+def _refuse_rows(rows: float | None) -> None:
+    if rows is not None:
+        raise QueryError("expected_rows= is for quantiles, which err in ranks. Leave it out.")
 
 
 def _by_scale(table: PlotTable, caption: str) -> list[Panel]:
