@@ -1034,6 +1034,7 @@ RECORDS.append(Operation(
     hostile=some_ranked_quantiles,
     law="test_quantile_ladders.py::test_errors_hold_in_two_thousand_draws",
     is_noisy=False,
+    warns=("quantiles with measured ranks",),
     undecided=dict.fromkeys(
         ["median with measured ranks", "quantiles with measured ranks",
          "group medians with measured ranks"], BY_ANSWER),

@@ -197,8 +197,9 @@ def _refuse_what_has_no_bars(record: Record) -> None:
             "suggested bounds have no plot: two ends and a share aren't on one scale. Use "
             "dp.record(result).intervals() for the interval of each."
         )
-    if statistic.errors.no_interval and not statistic.errors.in_ranks:
-        raise RecordError(f"a plot without errors would mislead. {statistic.errors.no_interval}")
+    model = statistic.errors
+    if model.no_interval and (not model.in_ranks or model.weighs_rows):
+        raise RecordError(f"a plot without errors would mislead. {model.no_interval}")
 
 
 def _by_figure(table: PlotTable, caption: str) -> list[Panel]:
