@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import QueryError, hide_internals
+from ..errors import QueryError, RecordError, hide_internals
 from ..release.accuracy.expected import CONFIDENCE, HELD, parse_confidence, with_error
 from ..statistics.layout import between
 from .boxes import BOXES, Range, meet
 from .forms import Linear
-from .quantities import Quantity, is_nothing, known
+from .quantities import Quantity, Unusable, is_nothing, known
 from .ranges import interval
 
 
@@ -24,6 +24,20 @@ class Findings:
     """Numbers derived from releases, in order; NaN where labels had no partner."""
 
     numbers: tuple[Any, ...]
+    shown: Any = None  # the Series or DataFrame as it was made
+
+    def check(self, answer: Any) -> None:
+        """Refuse numbers that were changed in place: intervals belong to those that were made."""
+        labels = [(answer.index, self.shown.index)]
+        if isinstance(answer, pd.DataFrame):
+            labels.append((answer.columns, self.shown.columns))
+        same = all(len(x) == len(y) and x.equals(y) for x, y in labels)
+        now, then = (np.asarray(each, dtype=float) for each in (answer, self.shown))
+        if not (same and np.array_equal(now, then, equal_nan=True)):
+            raise RecordError(
+                "these numbers were changed since they were derived, so nobody knows their errors. "
+                "Sort and select inside of the function, or work on a copy: x.copy()."
+            )
 
     def ranges(self, confidence: object) -> list[Range]:
         """The ends of all intervals, which hold simultaneously with this confidence: each statement
@@ -115,8 +129,7 @@ def _stated(number: Quantity, risk: float, found: dict[int, Range]) -> Range:
         return interval(number.form, risk)
     if number.figure is not None:
         record, place = number.figure.record, number.figure.place
-        each = risk if not record._statistic.errors.each else risk / len(record._values())
-        low, high = record._intervals(1 - each)[place]
+        low, high = record._intervals(1 - risk)[place]
         return float(low), float(high)
     if not number.of:
         return number.span
@@ -198,18 +211,24 @@ class DerivedSeries(pd.Series, Derived):  # type: ignore[misc,type-arg,unused-ig
     def interval(self, confidence: float = CONFIDENCE) -> pd.DataFrame:
         """Bounds around what the exact numbers on the same rows give, which hold simultaneously: a
         DataFrame with a row for each number, and columns lower and upper."""
-        low, high = zip(*self._findings.ranges(confidence), strict=True)
-        return pd.DataFrame({"lower": low, "upper": high}, index=self.index)
+        self._findings.check(self)
+        ranges = self._findings.ranges(confidence)
+        ends = {"lower": [low for low, _ in ranges], "upper": [high for _, high in ranges]}
+        return pd.DataFrame(ends, index=self.index, dtype=float)
 
     @hide_internals
     def error(self, confidence: float = CONFIDENCE) -> pd.Series:
         """The distance of each number to the further end of its interval."""
-        return pd.Series(self._findings.errors(confidence), index=self.index, name="error")
+        self._findings.check(self)
+        errors = self._findings.errors(confidence)
+        return pd.Series(errors, index=self.index, name="error", dtype=float)
 
     def _quantities_in(self) -> Any:
+        self._findings.check(self)
         return pd.Series(_objects(self._findings), index=self.index, name=self.name)
 
     def _tidy_intervals(self, confidence: float) -> pd.DataFrame:
+        self._findings.check(self)
         return self._findings.tidy(confidence, self.index)
 
 
@@ -238,12 +257,14 @@ class DerivedFrame(pd.DataFrame, Derived):
         return self._table(self._findings.errors(confidence))
 
     def _table(self, values: Any) -> pd.DataFrame:
+        self._findings.check(self)
         return pd.DataFrame(np.array(values).reshape(self.shape), self.index, self.columns)
 
     def _quantities_in(self) -> Any:
         return self._table(_objects(self._findings))
 
     def _tidy_intervals(self, confidence: float) -> pd.DataFrame:
+        self._findings.check(self)
         rows = [self.index.get_level_values(i) for i in range(self.index.nlevels)]
         across = [self.columns.get_level_values(i) for i in range(self.columns.nlevels)]
         wide, high = len(self.columns), len(self.index)
@@ -270,19 +291,31 @@ def made_of(result: Any) -> Any:
     """What a function computed, as an answer."""
     if isinstance(result, Quantity):
         return _float_of(Findings((result,)))
+    if isinstance(result, Unusable):
+        raise QueryError(result.reason)
     if not isinstance(result, pd.Series | pd.DataFrame):
         raise QueryError(
             "the function of dp.derive must return a number, Series or DataFrame that it computed "
-            f"from the answers, and not {type(result).__name__}."
+            f"from the answers, and not {type(result).__name__}. Labels without numbers, as where "
+            "none was found, have no sum."
         )
     flat = [x if is_nothing(x) else known(x) for x in result.to_numpy(dtype=object).reshape(-1)]
-    findings = Findings(tuple(flat))
-    if isinstance(result, pd.Series):
-        made: Any = DerivedSeries(
-            findings.values, index=result.index, name=result.name, dtype=float
+    numbers = [each for each in flat if isinstance(each, Quantity)]
+    labels = [*result.index, *getattr(result, "columns", ())]
+    if (numbers and not any(each.records for each in numbers)) or any(
+        isinstance(label, Quantity) for label in labels
+    ):
+        raise QueryError(
+            "the function of dp.derive must compute with the answers' numbers. Which of them are "
+            "equal, or how many, isn't known from answers with noise."
         )
+    values = Findings(tuple(flat)).values
+    if isinstance(result, pd.Series):
+        plain: Any = pd.Series(values, index=result.index, name=result.name, dtype=float)
+        made: Any = DerivedSeries(plain.copy())
     else:
-        table = np.array(findings.values, dtype=float).reshape(result.shape)
-        made = DerivedFrame(table, result.index, result.columns)
-    made._findings = findings
+        table = np.array(values, dtype=float).reshape(result.shape)
+        plain = pd.DataFrame(table, result.index, result.columns)
+        made = DerivedFrame(plain.copy())
+    made._findings = Findings(tuple(flat), plain)
     return made

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +21,7 @@ from ..release.answers.results import shown_in
 from . import forms
 from .answers import Derived, made_of
 from .forms import Draw, Linear
-from .quantities import EVERYTHING, Figure, Quantity
+from .quantities import EVERYTHING, Figure, Quantity, Unusable
 
 #: The most numbers of an answer that are computed with.
 MOST = 10**4
@@ -45,7 +46,8 @@ def derive(f: Callable[..., Any], *answers: Any) -> Any:
     bounded from the intervals of what it is computed from. An end may be infinite, where noise
     allows a divisor to be 0.
 
-    The intervals hold for what you had decided to compute. To choose by the answers, such as the
+    Plain numbers that f has from elsewhere count as exact, so give it all answers that it uses. The
+    intervals hold for what you had decided to compute. To choose by the answers, such as the
     difference of the two largest, derive all that you would have chosen from, and then select.
 
     Raises `RecordError` for what has no error of its own, and `QueryError` for numbers without an
@@ -68,6 +70,7 @@ def derive(f: Callable[..., Any], *answers: Any) -> Any:
         raise QueryError(f"dp.derive takes a function and its answers, and {quoted(f)} is none.")
     if not answers:
         raise QueryError("dp.derive takes the answers that the function computes with.")
+    _refuse_others(f)
     given = [quantities_in(answer) for answer in answers]
     try:
         return made_of(f(*given))
@@ -77,6 +80,20 @@ def derive(f: Callable[..., Any], *answers: Any) -> Any:
     raise QueryError(
         "the function of dp.derive asked pandas for plain numbers. A mean is x.sum() / len(x)."
     )
+
+
+def _refuse_others(f: Callable[..., Any]) -> None:
+    """Refuse a function that uses answers which it isn't given: their noise would be left out."""
+    try:
+        used = inspect.getclosurevars(f)
+    except TypeError:  # no function of Python's
+        return
+    for name, value in {**used.globals, **used.nonlocals}.items():
+        if isinstance(value, Derived) or _has_record(value):
+            raise QueryError(
+                f"the function uses {name}, a released answer that dp.derive isn't given, so its "
+                f"noise would be left out. Give it: dp.derive(lambda x, {name}: …, answer, {name})."
+            )
 
 
 def quantities_in(answer: Any) -> Any:
@@ -104,12 +121,18 @@ def _quantity(shown: ShownFigures, place: float) -> Any:
         return math.nan
     record, at = _release(shown, int(place))
     _check(record)
+    if reason := record._statistic.errors.no_interval:
+        return Unusable(f"'{record.query}' can't be computed with: {reason}")
     value = record._values()[at]
     model, schema = record._statistic.errors, record._query.source.schema
     span = model.possible(at)
     unit = unit_of_each(record._statistic, schema, at + 1)[at]
     form = _form(record, at)
     span = EVERYTHING if span is None else (float(span[0]), float(span[1]))
+    if (
+        form is None
+    ):  # of covariances and the like public facts say little that their own ends don't
+        span = (0.0, math.inf) if span[0] >= 0 else EVERYTHING
     if isinstance(form, forms.Quotient):
         form = forms.Quotient(form.part, form.whole, span)
     own = Figure(record, at)
@@ -136,10 +159,6 @@ def _check(record: Record) -> None:
     if isinstance(record._law, Selection) or record._statistic.labels_only:
         raise QueryError(
             f"'{record.query}' has labels and no numbers to compute with. Release the numbers."
-        )
-    if record._statistic.errors.no_interval:
-        raise QueryError(
-            f"'{record.query}' can't be computed with: {record._statistic.errors.no_interval}"
         )
     if any(record._layout.rulers):
         raise QueryError(
@@ -237,6 +256,11 @@ def _compared(how: Callable[[Any, Any], Any], a: Any, b: Any, against: tuple[Any
             "dp.difference(rates, 'B', 'A')."
         )
     for label in (b, *against):
+        if not isinstance(label, Hashable):
+            raise QueryError(
+                "what isn't a released answer has no error. Compute with plain numbers in a "
+                "function: dp.derive(lambda answer: answer / population, answer)."
+            )
         if label not in values.index:
             raise QueryError(
                 f"{quoted(label)} is neither a released answer nor a label of this one, whose "

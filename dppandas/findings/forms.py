@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from .boxes import times as times_of
+
 ONE = Fraction(1)
 
 
@@ -153,7 +155,8 @@ def _scaled(x: Form, factor: Fraction) -> Form | None:
         case Linear():
             return x.times(factor)
         case Quotient():
-            return Quotient(x.part.times(factor), x.whole)
+            span = times_of(x.span, (float(factor),) * 2)
+            return Quotient(x.part.times(factor), x.whole, span)
         case Pair(is_ratio=True):
             return replace(x, factor=x.factor * factor)
         case Pair():

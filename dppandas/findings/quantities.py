@@ -43,8 +43,6 @@ class Quantity:
     figure: Figure | None = None
     records: frozenset[Any] = frozenset()
 
-    __hash__ = object.__hash__
-
     # arithmetic
 
     def __add__(self, other: Any) -> Any:
@@ -104,12 +102,27 @@ class Quantity:
     __bool__ = __float__ = __int__ = __index__ = __complex__ = _refuse
     __lt__ = __le__ = __gt__ = __ge__ = __round__ = __pow__ = __rpow__ = _refuse
     __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = _refuse
+    __hash__ = _refuse  # equal numbers would be told apart by what they are made of
 
     def __eq__(self, other: object) -> bool:
         return True if self is other else self._refuse()
 
     def __repr__(self) -> str:
         return f"{self.value:.6g}"
+
+
+class Unusable:
+    """A number without an interval: what computes with it is refused."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise QueryError(self.reason)
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
+    __truediv__ = __rtruediv__ = __neg__ = __abs__ = __hash__ = __bool__ = __float__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = log = exp = sqrt = _refuse
 
 
 def is_nothing(value: Any) -> bool:
@@ -121,9 +134,19 @@ def known(value: Any) -> Quantity:
     """A number that everybody knows."""
     if isinstance(value, Quantity):
         return value
+    if isinstance(value, Unusable):
+        raise QueryError(value.reason)
     if not isinstance(value, Real | np.number) or isinstance(value, bool | np.bool_):
         raise QueryError(f"dp.derive computes with numbers, and {quoted(value)} is none.")
-    number = float(value)
+    if hasattr(value, "_record") or hasattr(value, "_findings"):
+        raise QueryError(
+            f"{value!r} is a released answer that dp.derive isn't given, so its noise would be "
+            "left out. Give it to dp.derive, and let the function have it as an argument."
+        )
+    try:
+        number = float(value)
+    except OverflowError:
+        raise QueryError("dp.derive computes with numbers up to 1e308.") from None
     if not math.isfinite(number):
         return Quantity(number, None, (number, number))
     exact = Fraction(value) if isinstance(value, int | float | Fraction) else Fraction(number)
@@ -163,6 +186,8 @@ def _form(how: str, of: Iterable[Form | None]) -> Form | None:
     match how, each:
         case "+", [x, y]:
             return forms.plus(x, y)  # type: ignore[arg-type]
+        case "-", [x, y] if x == y:
+            return constant(Fraction(0))
         case "-", [x, y]:
             minus = forms.times(y, constant(Fraction(-1)))  # type: ignore[arg-type]
             return minus and forms.plus(x, minus)  # type: ignore[arg-type]

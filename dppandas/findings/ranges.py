@@ -20,8 +20,9 @@ from ..privacy.accuracy import searches
 from ..privacy.accuracy.combined import half_width_of_weighted, is_additive
 from ..privacy.accuracy.margins import sum_width
 from ..privacy.accuracy.pivots import Noises, Pivot
+from ..privacy.accuracy.weighted_tails import half_width as half_width_of
 from ..privacy.mechanisms.noise import chernoff
-from .boxes import Range, meet, over, plus, times
+from .boxes import EVERYTHING, Range, meet, over, plus, times
 from .forms import Draw, Form, Linear, Pair, Quotient
 
 #: The share of the risk for each parameter that a combination depends on beside its own.
@@ -30,20 +31,25 @@ ASIDE = 0.02
 ROUNDED = 2.0**-46
 #: Of more kinds of noises than this a sum is bounded by Chernoff's bound alone.
 KINDS = 24
+#: Weights are whole numbers up to this; and the part of the risk for what is left of them.
+FINEST, LEFT = 2**40, 1e-3
 #: How narrow a piece is, as a share of the range, that isn't cut any more; and how much of it is
 #: shown where all is excluded, which is one of the draws in which an interval may fail.
 NARROW, HIDDEN = 2.0**-10, 0.25
 
 
 def interval(form: Form, risk: float) -> Range:
-    """Where a number lies, but for this risk."""
-    match form:
-        case Linear():
-            return _of_sum(form, risk)
-        case Quotient():
-            return meet(_of_quotient(form, risk), form.span)
-        case Pair():
-            return _of_pair(form, risk)
+    """Where a number lies, but for this risk; anywhere where floats don't reach that far."""
+    try:
+        match form:
+            case Linear():
+                return _of_sum(form, risk)
+            case Quotient():
+                return meet(_of_quotient(form, risk), form.span)
+            case Pair():
+                return _of_pair(form, risk)
+    except OverflowError:
+        return EVERYTHING
 
 
 # --- sums -----------------------------------------------------------------------------------------
@@ -62,23 +68,29 @@ def half_width(form: Linear, risk: float) -> Fraction:
         return Fraction(0)
     if len(kinds) == 1:
         (((law, weight), count),) = kinds.items()
-        one = law.half_width(1 - risk) if count == 1 else sum_width(law, risk, count)
+        one = half_width_of(law, risk) if count == 1 else sum_width(law, risk, count)
         return Fraction(one) * weight
     plain = all(is_additive(law) for law, _ in kinds)
     if not plain:  # each by itself
         each = risk / len(kinds)
         return sum((Fraction(sum_width(law, each, n)) * w for (law, w), n in kinds.items()),
                    Fraction(0))  # fmt: skip
-    unit = _common(weight for _, weight in kinds)
-    whole = [(law, int(weight / unit), n) for (law, weight), n in kinds.items()]
+    unit, added = _common(weight for _, weight in kinds), Fraction(0)
+    most = max(weight for _, weight in kinds)
+    if most / unit > FINEST:  # what is left of each weight has noise of its own
+        unit, aside, risk = most / FINEST, LEFT * risk / len(kinds), risk * (1 - LEFT)
+        for (law, weight), n in kinds.items():
+            added += weight % unit * math.ceil(half_width_of(law, aside, n))
+    whole = [(law, math.floor(weight / unit), n) for (law, weight), n in kinds.items()]
+    whole = [each for each in whole if each[1]]
     if len(kinds) <= KINDS:
-        return half_width_of_weighted(tuple(whole), risk / 2) * unit
+        return half_width_of_weighted(tuple(whole), risk / 2) * unit + added
     fastest = min(1 / (float(law.scale) * weight) for law, weight, _ in whole)
 
     def moments(t: float) -> float:
         return float(sum(n * law.log_moment(t * weight) for law, weight, n in whole))
 
-    return chernoff(moments, fastest, 1, risk) * unit
+    return chernoff(moments, fastest, 1, risk) * unit + added
 
 
 def _common(weights: Any) -> Fraction:

@@ -1,5 +1,6 @@
 """Derived numbers: what they are of the released integers, and how often their intervals hold."""
 
+import functools
 import math
 import pickle
 import re
@@ -221,6 +222,97 @@ def test_ends_are_infinite_where_noise_allows_to_divide_by_0(p: Any, exact: None
     assert low >= min(0, found)  # counts aren't negative, but noisy ones may be
 
 
+def test_numbers_changed_in_place_are_refused(p: Any) -> None:
+    sizes = p.groupby("city").size(epsilon=1)
+
+    def made() -> Any:
+        return dp.derive(lambda c: c * 2, sizes)
+
+    def table() -> Any:
+        return dp.derive(lambda c: c.to_frame("n") * 2, sizes)
+
+    changes: list[Callable[[Any], Any]] = [
+        lambda d: setattr(d, "index", CITIES[::-1]), lambda d: d.pop("w"),
+        lambda d: d.__setitem__("w", 7), lambda d: setattr(d, "index", list("abcd")),
+    ]  # fmt: skip
+    for change in changes:
+        changed = made()
+        change(changed)
+        for ask in (
+            changed.interval, changed.error, lambda c=changed: dp.intervals(c),
+            lambda c=changed: dp.derive(lambda x: x, c), lambda c=changed: dp.plot(c),
+        ):  # fmt: skip
+            with pytest.raises(RecordError, match="changed"):
+                ask()
+    frame = table()
+    frame.columns = ["m"]
+    with pytest.raises(RecordError, match="changed"):
+        frame.interval()
+    assert type(made().copy()) is pd.Series
+
+
+def test_an_answer_that_isnt_given_is_refused(p: Any) -> None:
+    a, b = p.count(epsilon=1), p.groupby("city").size(epsilon=1)
+    lift = dp.difference(b, "w", "x")
+    for f in (lambda x: x - b["w"], lambda x: x - a, lambda x: x + lift, lambda x: x - float(a)):
+        with pytest.raises(QueryError, match="Give it"):
+            dp.derive(f, p.count(epsilon=2))
+    with pytest.raises(QueryError, match="Give it"):
+        dp.derive(functools.partial(lambda y, x: x - y, a), p.count(epsilon=2))
+    population = pd.Series({"w": 10, "x": 20, "y": 30, "z": 40})
+    assert dp.derive(lambda x: x / population, b).index.tolist() == CITIES
+
+
+def test_spans_are_no_narrower_than_what_is_possible() -> None:
+    """A covariance of few rows exceeds a quarter of its bounds, which a cut would forget."""
+    anew(epsilon=9)
+    few = pd.DataFrame({"x": [0.0, 1.0] * 2, "y": [0.0, 1.0] * 2})
+    q = dp.protect(few, name="few", domain={"x": (0, 1), "y": (0, 1)})
+    answer = q["x"].cov(q["y"], epsilon=1)
+    (low, high), own = dp.derive(lambda c: c, answer).interval(), answer.interval()
+    assert (low, high) == pytest.approx(own)
+    quantity = quantities_in(answer)
+    assert quantity.span[0] <= -1 / 3 < 1 / 3 <= quantity.span[1]
+    assert quantities_in(dp.derive(lambda c: abs(c), answer)).span == (0, math.inf)
+
+
+def test_weights_of_any_size_have_intervals(p: Any) -> None:
+    sizes = dp.derive(lambda c: pd.concat([c * (i + 2) / 7919 for i in range(9)]),
+                      p.groupby("city").size(epsilon=1))  # fmt: skip
+    primes = np.array([1000003, 10000019, 20000003, 15485863] * 9)
+    total = dp.derive(lambda s: (s / primes).sum(), sizes)
+    low, high = total.interval()
+    assert low < total < high < 2 * total
+    one, other = p.count(epsilon=1), p.count(epsilon=2)
+    mixed = dp.derive(lambda x, y: x * 1e-300 + y * 1e10, one, other)
+    assert mixed.error() == pytest.approx(1e10 * other.error(), rel=0.01)
+    assert dp.derive(lambda x: x * 1e300 * 1e300, one).interval()[1] == math.inf
+    with pytest.raises(QueryError, match="1e308"):
+        dp.derive(lambda x: x * 10**400, one)
+    assert one.error(1 - 1e-12) <= dp.derive(lambda x: x, one).error(1 - 1e-15)
+
+
+def test_what_was_found_and_nothing(p: Any) -> None:
+    anew(epsilon=9, delta=1e-3)
+    none = pd.DataFrame({"x": ["a"]}).dp["x"].value_counts(epsilon=1, delta=1e-6)
+    derived = dp.derive(lambda c: c * 2, none)
+    assert (len(derived), len(derived.interval()), len(derived.error())) == (0, 0, 0)
+    with pytest.raises(QueryError, match="none was found"):
+        dp.derive(lambda c: c.sum(), none)
+    found = pd.DataFrame({"x": list("abcd") * 200}).dp["x"].value_counts(epsilon=1, delta=1e-6)
+    ends = dp.derive(lambda c: c, found).interval()
+    widths = (ends["upper"] - ends["lower"]).to_numpy()
+    own = dp.intervals(found, 1 - 0.05 / 4)
+    assert (widths <= (own["high"] - own["low"]).to_numpy() + 1e-9).all()
+
+
+def test_what_isnt_used_isnt_refused(p: Any) -> None:
+    told = p["age"].describe(epsilon=9)
+    assert dp.derive(lambda d: d["mean"] / 2, told).error() > 0
+    with pytest.raises(QueryError, match="interval=True"):
+        dp.derive(lambda d: d["50%"] - d["mean"], told)
+
+
 @pytest.mark.parametrize("f", [
     lambda r: r["B"] - r["A"], lambda r: r["B"] / r["A"], lambda r: 100 * r["B"] - 30,
     lambda r: (r["B"] / (1 - r["B"])) / (r["A"] / (1 - r["A"])), lambda r: np.log(r["B"] / r["A"]),
@@ -398,6 +490,12 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         lambda p: dp.difference(p.groupby("arm").size(epsilon=1), "C"), QueryError, "'A', 'B'"),
     "a number and a label": (
         lambda p: dp.difference(p.count(epsilon=1), "C"), QueryError, "dp.difference(a, b)"),
+    "plain numbers": (
+        lambda p: dp.ratio(p.groupby("arm").size(epsilon=1), pd.Series([1, 2])), QueryError,
+        "population"),
+    "what things are": (
+        lambda p: dp.derive(lambda x: x.value_counts(), p.groupby("arm").size(epsilon=1)),
+        QueryError, "Which of them are equal"),
     "three labels": (
         lambda p: dp.ratio(p.groupby("arm").size(epsilon=1), "A", "B", "A"), QueryError, "two"),
 }  # fmt: skip

@@ -112,7 +112,7 @@ def _drawn(answer: Any, shown: ShownFigures) -> Card:
 def _derived(answer: DerivedSeries | DerivedFrame) -> Card:
     """Of numbers that were derived from releases."""
     wide = 1 if isinstance(answer, pd.Series) else answer.shape[1]
-    high, across = (
+    down, across = (
         _kept(len(answer), "display.max_rows", 60, "display.min_rows"),
         _kept(wide, "display.max_columns", 20, "display.max_columns"),
     )
@@ -123,7 +123,7 @@ def _derived(answer: DerivedSeries | DerivedFrame) -> Card:
     columns = [at for at in across if at is not None]
     axis = axis_of(every) if wide == 1 else None
     rows: list[Row | None] = []
-    for row in high:
+    for row in down:
         if row is None:
             rows.append(None)
             continue

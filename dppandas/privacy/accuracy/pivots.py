@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..mechanisms.noise import DiscreteGaussian, DiscreteLaplace
-from .ratios import ADDED, BEYOND, Points
+from .ratios import ADDED, BEYOND, LATTICE, Points
 from .weighted_tails import (
     ABOVE,
     CONTINUOUS,
@@ -74,8 +74,13 @@ class Pivot:
 
 
 def _are_small(noises: Sequence[Noises]) -> bool:
-    plain = all(isinstance(each.law, DiscreteLaplace | DiscreteGaussian) for each in noises)
-    return plain and len(noises) <= KINDS and min(_scale(each.law) for each in noises) < SMALL
+    laws = [each.law for each in noises]
+    plain = all(  # the points of wide noise are those of Laplace noise
+        isinstance(law, DiscreteLaplace)
+        or (isinstance(law, DiscreteGaussian) and law.scale <= LATTICE)
+        for law in laws
+    )
+    return plain and len(noises) <= KINDS and min(map(_scale, laws)) < SMALL
 
 
 def _scale(law: Any) -> float:
