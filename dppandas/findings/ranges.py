@@ -120,6 +120,8 @@ def _of_quotient(form: Quotient, risk: float) -> Range:
     kinds = _kinds([form.part, form.whole])
     pivot = Pivot(tuple(noises for _, noises in kinds), risk - 2 * aside)
     seen, rounded = _floats([form.part, form.whole])
+    if not all(map(math.isfinite, outer)):
+        return _turned(outer, pivot, kinds, seen, rounded)
 
     def excludes(low: Any, high: Any) -> Any:
         values = [seen[0] - r * seen[1] for r in (low, high)]
@@ -129,6 +131,35 @@ def _of_quotient(form: Quotient, risk: float) -> Range:
         return pivot.is_beyond(ends, _least(values) - off)
 
     return _searched(excludes, outer)
+
+
+def _turned(
+    outer: Range, pivot: Pivot, kinds: Sequence[Any], seen: Sequence[float],
+    rounded: Sequence[float],
+) -> Range:  # fmt: skip
+    """The same where the whole may be 0: R is a slope, and its angle is searched for, by the pivot
+    A·cos - B·sin."""
+    unit = abs(seen[0] / seen[1]) if seen[0] and seen[1] else 1.0  # angles of 45° say the most
+    domain = math.atan(outer[0] / unit), math.atan(outer[1] / unit)
+
+    def excludes(low: Any, high: Any) -> Any:
+        cosines, sines = _hull([np.cos(low), np.cos(high)]), (np.sin(low), np.sin(high))
+        cosines = cosines[0], np.where((low <= 0) & (high >= 0), 1.0, cosines[1])
+
+        def between(a: float, b: float) -> tuple[Any, Any]:
+            parts = _hull([a * c for c in cosines]), _hull([-b * unit * s for s in sines])
+            return parts[0][0] + parts[1][0], parts[0][1] + parts[1][1]
+
+        off = _off([seen[0], seen[1] * unit]) + rounded[0] + rounded[1] * unit
+        ends = [between(a, b) for (a, b), _ in kinds]
+        return pivot.is_beyond(ends, _least(between(*seen)) - off)
+
+    first, last = _searched(excludes, domain)
+    low, high = unit * math.tan(first), unit * math.tan(last)
+    return (
+        outer[0] if first <= domain[0] else low - abs(low) * ROUNDED,
+        outer[1] if last >= domain[1] else high + abs(high) * ROUNDED,
+    )
 
 
 def _of_pair(form: Pair, risk: float) -> Range:
