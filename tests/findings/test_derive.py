@@ -642,7 +642,7 @@ def test_intervals_of_forms_hold(case: str, law: str) -> None:
     assert times < 1.6 if law != "middling" else times < 2
 
 
-@pytest.mark.deep
+@pytest.mark.nightly  # minutes each
 @pytest.mark.statistical
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("case", CASES)
