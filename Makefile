@@ -111,7 +111,7 @@ test-full: $(VENV)/test
 
 # What depends on pandas is tried on the oldest one too: what reads its objects, and what makes some. The rest sees
 # closed forms of columns, or integers, and these are the same.
-PANDAS := $(addprefix tests/,columns rows frames engines release/answers display/cards test_surface.py test_errors.py)
+PANDAS := $(addprefix tests/,columns rows frames findings engines release/answers display/cards test_surface.py test_errors.py)
 PANDAS += $(wildcard tests/test_habits*.py)
 test-oldest: $(OLD)/test
 	$(OLD)/bin/python -m pytest $(SHARED) --stage oldest $(RECORD) -m "not browser and not statistical" $(PANDAS) \
