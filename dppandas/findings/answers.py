@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import pandas as pd
 
 from ..errors import QueryError, RecordError, hide_internals
 from ..release.accuracy.expected import CONFIDENCE, HELD, parse_confidence, with_error
+from ..release.answers.intervals import labels_of
 from ..statistics.layout import between
 from .boxes import BOXES, Range, meet
 from .forms import Linear
@@ -26,8 +27,9 @@ class Findings:
     numbers: tuple[Any, ...]
     shown: Any = None  # the Series or DataFrame as it was made
 
-    def check(self, answer: Any) -> None:
-        """Refuse numbers that were changed in place: intervals belong to those that were made."""
+    def check(self, answer: Any) -> Any:
+        """The numbers as they were made. Those that were changed in place are refused: intervals
+        belong to those that were made."""
         labels = [(answer.index, self.shown.index)]
         if isinstance(answer, pd.DataFrame):
             labels.append((answer.columns, self.shown.columns))
@@ -38,6 +40,7 @@ class Findings:
                 "these numbers were changed since they were derived, so nobody knows their errors. "
                 "Sort and select inside of the function, or work on a copy: x.copy()."
             )
+        return self.shown
 
     def ranges(self, confidence: object) -> list[Range]:
         """The ends of all intervals, which hold simultaneously with this confidence: each statement
@@ -197,7 +200,40 @@ class DerivedFloat(float, Derived):
         printer.text(f"{self!r} ({HELD}; {self._findings.source})")
 
 
-class DerivedSeries(pd.Series, Derived):  # type: ignore[misc,type-arg,unused-ignore]
+class DerivedTable(Derived):
+    """What a Series and a DataFrame have in common."""
+
+    @hide_internals
+    def interval(self, confidence: float = CONFIDENCE) -> pd.DataFrame:
+        """Bounds around what the exact numbers on the same rows give, which hold simultaneously: a
+        DataFrame with columns lower and upper; of a DataFrame under each column."""
+        ranges = self._findings.ranges(confidence)
+        return between(*(self._table([ends[i] for ends in ranges]) for i in (0, 1)))
+
+    @hide_internals
+    def error(self, confidence: float = CONFIDENCE) -> Any:
+        """The distance of each number to the further end of its interval, under its labels."""
+        return self._table(self._findings.errors(confidence))
+
+    def _quantities_in(self) -> Any:
+        return self._table(self._findings.numbers, object)
+
+    def _table(self, values: Sequence[Any], dtype: type = float) -> Any:
+        """Other values in the shape of these numbers."""
+        shown = self._findings.check(self)
+        flat: Any = np.empty(len(values), dtype=dtype)
+        flat[:] = values
+        if isinstance(shown, pd.Series):
+            return pd.Series(flat, index=shown.index, name=shown.name)
+        return pd.DataFrame(flat.reshape(shown.shape), shown.index, shown.columns)
+
+    def _tidy_intervals(self, confidence: float) -> pd.DataFrame:
+        shown = self._findings.check(self)
+        index = labels_of(shown.index, getattr(shown, "columns", None))
+        return self._findings.tidy(confidence, index)
+
+
+class DerivedSeries(DerivedTable, pd.Series):  # type: ignore[misc,type-arg,unused-ignore]
     """Derived numbers: a Series that knows its errors. What pandas computes from it is a plain
     Series."""
 
@@ -207,32 +243,8 @@ class DerivedSeries(pd.Series, Derived):  # type: ignore[misc,type-arg,unused-ig
     def _constructor(self) -> Any:
         return pd.Series
 
-    @hide_internals
-    def interval(self, confidence: float = CONFIDENCE) -> pd.DataFrame:
-        """Bounds around what the exact numbers on the same rows give, which hold simultaneously: a
-        DataFrame with a row for each number, and columns lower and upper."""
-        self._findings.check(self)
-        ranges = self._findings.ranges(confidence)
-        ends = {"lower": [low for low, _ in ranges], "upper": [high for _, high in ranges]}
-        return pd.DataFrame(ends, index=self.index, dtype=float)
 
-    @hide_internals
-    def error(self, confidence: float = CONFIDENCE) -> pd.Series:
-        """The distance of each number to the further end of its interval."""
-        self._findings.check(self)
-        errors = self._findings.errors(confidence)
-        return pd.Series(errors, index=self.index, name="error", dtype=float)
-
-    def _quantities_in(self) -> Any:
-        self._findings.check(self)
-        return pd.Series(_objects(self._findings), index=self.index, name=self.name)
-
-    def _tidy_intervals(self, confidence: float) -> pd.DataFrame:
-        self._findings.check(self)
-        return self._findings.tidy(confidence, self.index)
-
-
-class DerivedFrame(pd.DataFrame, Derived):
+class DerivedFrame(DerivedTable, pd.DataFrame):
     """Derived numbers: a DataFrame that knows its errors. What pandas computes from it is a plain
     DataFrame."""
 
@@ -241,44 +253,6 @@ class DerivedFrame(pd.DataFrame, Derived):
     @property
     def _constructor(self) -> Any:
         return pd.DataFrame
-
-    @hide_internals
-    def interval(self, confidence: float = CONFIDENCE) -> pd.DataFrame:
-        """Bounds around what the exact numbers on the same rows give, which hold simultaneously: a
-        DataFrame with columns lower and upper under each column."""
-        low, high = (
-            self._table([ends[i] for ends in self._findings.ranges(confidence)]) for i in (0, 1)
-        )
-        return between(low, high)
-
-    @hide_internals
-    def error(self, confidence: float = CONFIDENCE) -> pd.DataFrame:
-        """The distance of each number to the further end of its interval."""
-        return self._table(self._findings.errors(confidence))
-
-    def _table(self, values: Any) -> pd.DataFrame:
-        self._findings.check(self)
-        return pd.DataFrame(np.array(values).reshape(self.shape), self.index, self.columns)
-
-    def _quantities_in(self) -> Any:
-        return self._table(_objects(self._findings))
-
-    def _tidy_intervals(self, confidence: float) -> pd.DataFrame:
-        self._findings.check(self)
-        rows = [self.index.get_level_values(i) for i in range(self.index.nlevels)]
-        across = [self.columns.get_level_values(i) for i in range(self.columns.nlevels)]
-        wide, high = len(self.columns), len(self.index)
-        levels = [
-            *(r.repeat(wide) for r in rows),
-            *(c.take(np.tile(np.arange(wide), high)) for c in across),
-        ]
-        return self._findings.tidy(confidence, pd.MultiIndex.from_arrays(levels))
-
-
-def _objects(findings: Findings) -> Any:
-    table = np.empty(len(findings.numbers), dtype=object)
-    table[:] = findings.numbers
-    return table
 
 
 def _float_of(findings: Findings) -> DerivedFloat:

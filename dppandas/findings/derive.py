@@ -125,13 +125,10 @@ def _quantity(shown: ShownFigures, place: float) -> Any:
         return Unusable(f"'{record.query}' can't be computed with: {reason}")
     value = record._values()[at]
     model, schema = record._statistic.errors, record._query.source.schema
-    span = model.possible(at)
+    low, high = model.possible(at) or EVERYTHING
     unit = unit_of_each(record._statistic, schema, at + 1)[at]
-    form = _form(record, at)
-    span = EVERYTHING if span is None else (float(span[0]), float(span[1]))
-    if (
-        form is None
-    ):  # of covariances and the like public facts say little that their own ends don't
+    form, span = _form(record, at), (float(low), float(high))
+    if form is None:  # what covariances can be depends on how many rows there are
         span = (0.0, math.inf) if span[0] >= 0 else EVERYTHING
     if isinstance(form, forms.Quotient):
         form = forms.Quotient(form.part, form.whole, span)

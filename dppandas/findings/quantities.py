@@ -28,6 +28,14 @@ class Figure:
     place: int
 
 
+def _operators(how: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The methods of an operation, for a number on its left and on its right."""
+    return (
+        lambda self, other: _computed(how, self, other),
+        lambda self, other: _computed(how, other, self),
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Quantity:
     """A number derived from released ones: its value; what it is of the released integers, if it is
@@ -45,29 +53,10 @@ class Quantity:
 
     # arithmetic
 
-    def __add__(self, other: Any) -> Any:
-        return _computed("+", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _computed("+", other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return _computed("-", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _computed("-", other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return _computed("*", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _computed("*", other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return _computed("/", self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _computed("/", other, self)
+    __add__, __radd__ = _operators("+")
+    __sub__, __rsub__ = _operators("-")
+    __mul__, __rmul__ = _operators("*")
+    __truediv__, __rtruediv__ = _operators("/")
 
     def __neg__(self) -> Any:
         return _computed("*", self, -1)

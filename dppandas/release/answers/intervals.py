@@ -13,7 +13,6 @@ import pandas as pd
 from ...errors import hide_internals
 from ...rows.facts.keys import is_missing
 from ..accuracy.expected import CONFIDENCE, parse_confidence
-from .figures import ShownFigures
 from .record_bundle import RecordBundle
 from .records import Record
 from .results import shown_in
@@ -79,7 +78,9 @@ def intervals(answer: Any, confidence: float = CONFIDENCE) -> pd.DataFrame:
         "unit": pd.array(list(found.units), dtype=object),
         "noise_dominated": pd.array(list(found.dominated), dtype="boolean"),
     }  # fmt: skip
-    return pd.DataFrame(columns).set_axis(labels_of(shown), axis=0)
+    if shown.index is None:
+        return pd.DataFrame(columns).set_axis([cast(Record, shown.record).query], axis=0)
+    return pd.DataFrame(columns).set_axis(labels_of(shown.index, shown.columns), axis=0)
 
 
 def _as_column(values: Iterable[Any]) -> pd.Series[Any]:
@@ -107,14 +108,12 @@ def _higher(high: Any, value: Any) -> Any:
     return value if not is_missing(high) and not is_missing(value) and value > high else high
 
 
-def labels_of(shown: ShownFigures) -> pd.Index:
-    """A label for each number shown, row by row."""
-    if shown.index is None:
-        return pd.Index([cast(Record, shown.record).query])
-    if shown.columns is None:
-        return shown.index
-    high, wide = len(shown.index), len(shown.columns)
-    rows = [shown.index.get_level_values(i).repeat(wide) for i in range(shown.index.nlevels)]
-    across = [shown.columns.get_level_values(i) for i in range(shown.columns.nlevels)]
+def labels_of(index: pd.Index, columns: pd.Index | None) -> pd.Index:
+    """A label for each number, row by row."""
+    if columns is None:
+        return index
+    high, wide = len(index), len(columns)
+    rows = [index.get_level_values(i).repeat(wide) for i in range(index.nlevels)]
+    across = [columns.get_level_values(i) for i in range(columns.nlevels)]
     tiled = [level.take(np.tile(np.arange(wide), high)) for level in across]
     return pd.MultiIndex.from_arrays(rows + tiled)
