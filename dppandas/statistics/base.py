@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial, wraps
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,9 @@ from ..rows.values.vectors import Mask
 from .error_model import ErrorModel
 from .layout import Cells, Codes, Layout
 from .methods import Method
+
+if TYPE_CHECKING:
+    from .samples import Sample
 
 Partial = npt.NDArray[np.int64]
 #: The weight of each integer in a sum, by its place.
@@ -265,6 +268,11 @@ class Statistic(RecordPart, ABC):
     def forms(self, integers: int) -> Sequence[Form | None]:
         """What each number of the answer is of so many exact integers, in declared order; None for
         what is no sum or quotient of sums, and nothing if none is."""
+        return ()
+
+    def samples(self, noisy: Sequence[int], law: Any, schema: Schema) -> Sequence[Sample | None]:
+        """What each number says of the population that rows of these kinds are a sample of, in
+        declared order; None for what says nothing of it, and nothing if none does."""
         return ()
 
     def comparable(self) -> Statistic:

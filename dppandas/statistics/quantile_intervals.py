@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from ..rows.facts.steps import StepGrid
 from .error_model import CROWD, RowLimit, at
 from .layout import Interval, format_number
 from .quantiles import Quantiles, QuantilesErrors, numbers
+from .samples import Sample, SampleQuantile
 
 #: The part of the risk for errors that hold whatever was counted.
 ALWAYS = 1 / 20
@@ -132,6 +134,21 @@ class MeasuredQuantiles(Quantiles):
         found = self.ladders(noisy)
         return super().estimate([found[block].point(place) for block, place in self.answers])
 
+    def samples(self, noisy: Sequence[int], law: Any, schema: Schema) -> Sequence[Sample | None]:
+        found, columns = self.ladders(noisy), len(self.operands)
+        return [
+            SampleQuantile(
+                frozenset([block // columns]),
+                partial(self._of_population, found[block], block, place, law.of_counts),
+            )
+            for block, place in self.answers
+        ]
+
+    def _of_population(
+        self, ladder: Ladder, block: int, place: int, noise: Any, risk: float
+    ) -> Interval:
+        return self.ends(block, *ladder.of_population(noise, place, risk))
+
     def spread_evenly(self, law: LadderQuantiles, rows: int) -> list[int]:
         """What is released of so many rows in each cell, spread evenly, but for its noise."""
         each = [law.evenly(rows, column) for column in range(len(self.grids))]
@@ -171,4 +188,8 @@ class RankedQuantiles(MeasuredQuantiles):
     need (docs/proofs/quantile_intervals.md)."""
 
     error_model: ClassVar = RankErrors
+
+    def samples(self, noisy: Sequence[int], law: Any, schema: Schema) -> Sequence[Sample | None]:
+        return ()  # nothing is known of values
+
     stages: ClassVar = RANKS

@@ -22,6 +22,8 @@ from ..accounting import conversions
 from ..accounting.losses import Epsilon, Loss, Rho
 from ..accounting.measures import LossRequest, Measure
 from ..accuracy.combined import SLACK, half_width_of_weighted, variance
+from ..accuracy.margins import sum_width
+from ..accuracy.samples import binomial_distances
 from ..record_parts import RecordPart
 from .base import Sensitivity
 from .noise import DiscreteGaussian, DiscreteLaplace
@@ -32,6 +34,8 @@ Noise = DiscreteLaplace | DiscreteGaussian
 
 #: What rungs are placed for: a failure of intervals, and this many widths of a choice beside noise.
 RISK, WIDTHS = 0.05, 3
+#: The part of a risk for the number of rows, where a quantile of a population depends on it.
+OF_ROWS = 0.02
 
 
 class Ties(NamedTuple):
@@ -324,12 +328,10 @@ class Ladder:
     def _at(self) -> dict[int, tuple[int, int, int]]:
         """At each edge: the noisy number of rows on its left, and how many noises there are in it
         and on its right."""
-        ends = [0, *self.stages.all_edges(self.points, self.shares, self.ties), self.ties.top + 1]
-        noises = [int(low < high) for low, high in pairwise(ends)]
-        left = accumulate(zip(self.counts, noises, strict=True), _add, initial=(0, 0))
+        left = accumulate(zip(self.counts, self._noises, strict=True), _add, initial=(0, 0))
         return {
-            end: (rows, before, sum(noises) - before)
-            for end, (rows, before) in zip(ends, left, strict=True)
+            end: (rows, before, sum(self._noises) - before)
+            for end, (rows, before) in zip(self._cell_ends, left, strict=True)
         }
 
     def _beyond(self, edge: int, share: Fraction) -> tuple[int, _Sides]:
@@ -355,8 +357,29 @@ class Ladder:
         """Points between which the quantile lies: each of the two fails with half of the risk. 0
         and the top where nothing is certified. pandas takes a value between those of two ranks, at
         (n - 1)q, counted from 0."""
+        a, b = self.shares[place].numerator, self.shares[place].denominator
+        # more than (n - 1)q rows below, less than (n - 1)q + 1
+        return self._certified(noise, place, risk, (a, b - a))
+
+    def of_population(self, noise: Noise, place: int, risk: float) -> tuple[int, int]:
+        """Points between which the quantile of a population lies that the rows are a sample of.
+
+        Of n rows more than any binomial number, but for a part of the risk, lie at the quantile or
+        below it, and fewer below it. Both are far enough from n·q for all n that are possible."""
+        share, cells = self.shares[place], sum(self._noises)
+        rows = sum(self.counts)
+        wide = sum_width(noise, OF_ROWS * risk, cells) if cells else 0
+        fewest, most = max(rows - wide, 0), max(rows + wide, 0)
+        of_each = (1 - OF_ROWS) / 2 * risk
+        low, high = binomial_distances(share, fewest, most, of_each)
+        return self._certified(noise, place, of_each, (low, high))
+
+    def _certified(
+        self, noise: Noise, place: int, risk: float, far: tuple[int, int]
+    ) -> tuple[int, int]:
+        """The last points from outside that have so many rows, times the share's denominator, less
+        below than the quantile's, or more up to them."""
         share, point = self.shares[place], self.point(place)
-        a, b = share.numerator, share.denominator
         low, high = 0, self.ties.top
         # From outside inwards. The first that isn't certified ends it: what is false of an edge is
         # false of all further in, so an error needs the first false one to be certified.
@@ -365,15 +388,24 @@ class Ladder:
         ]  # all know what is beyond these
         for edge in (edge for edge in inner if edge <= point):
             rows, sides = self._beyond(edge, share)
-            if not sides.exclude(-a - rows, noise, risk / 2):  # more than (n - 1)q rows below
+            if not sides.exclude(-far[0] - rows, noise, risk / 2):
                 break
             low = edge
         for edge in (edge for edge in reversed(inner) if edge > point):
             rows, sides = self._beyond(edge, share)
-            if not sides.exclude(rows - (b - a), noise, risk / 2):  # less than (n - 1)q + 1
+            if not sides.exclude(rows - far[1], noise, risk / 2):
                 break
             high = edge - 1
         return low, high
+
+    @cached_property
+    def _cell_ends(self) -> list[int]:
+        return [0, *self.stages.all_edges(self.points, self.shares, self.ties), self.ties.top + 1]
+
+    @cached_property
+    def _noises(self) -> list[int]:
+        """How many noises there are in each cell: none where it has no points."""
+        return [int(low < high) for low, high in pairwise(self._cell_ends)]
 
 
 def _add(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:

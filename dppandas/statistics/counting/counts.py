@@ -21,6 +21,7 @@ from ..base import ONE, Form, Partial, Statistic, count_by
 from ..error_model import ErrorModel
 from ..layout import Interval, around
 from ..methods import COLUMN, EVERYWHERE, FRAME, GROUPS, Method
+from ..samples import Sample, count_of, share_of
 
 #: Shares are rounded to this public grid.
 SHARE_STEP = Fraction(1, 2**30)
@@ -143,6 +144,15 @@ class Count(Statistic):
         firsts = (i // block * block for i in range(integers))
         wholes = (dict.fromkeys(range(first, first + block), ONE) for first in firsts)
         return [Form({i: ONE}, whole) for i, whole in enumerate(wholes)]
+
+    def samples(self, noisy: Sequence[int], law: Any, schema: Schema) -> Sequence[Sample | None]:
+        if self.tests != (EVERY,):  # a row may pass several tests
+            return ()
+        return [
+            (count_of if form.whole is None else share_of)(form, noisy, law)
+            for form in self.forms(len(noisy))
+            if form is not None
+        ]
 
     def is_count(self, schema: Schema) -> bool:
         return not self.share_of

@@ -22,6 +22,7 @@ from ...rows.values.vectors import Mask
 from ..base import ONE, ZERO, Floats, Form, Partial, Weights, count_by, sum_by
 from ..layout import Interval, around
 from ..methods import EVERYWHERE, Method
+from ..samples import Sample
 from .sums import TRUTHS, ByColumnErrors, Clipped, _are_truths, on_grid, sum_on_grid
 
 
@@ -114,6 +115,12 @@ class Mean(Clipped):
         sums = self._sums(range(integers))
         return [mean_of({up: ONE}, {down: ONE}, bounds) for up, down, bounds in sums]
 
+    def samples(self, noisy: Sequence[int], law: Any, schema: Schema) -> Sequence[Sample | None]:
+        return [
+            self._sample_of(place, (down, up), law, schema)
+            for place, (up, down, _) in enumerate(self._sums(noisy))
+        ]
+
 
 class WeightedMeanErrors(MeanErrors):
     of: WeightedMean
@@ -148,6 +155,9 @@ class WeightedMean(Mean):
     error_model: ClassVar = WeightedMeanErrors
 
     needs: ClassVar = {"operands": kinds.NUMBERS, "weight": kinds.NUMBERS}
+
+    def samples(self, noisy: Sequence[int], law: Any, schema: Schema) -> Sequence[Sample | None]:
+        return ()  # its rows have different weights
 
     @property
     def l1(self) -> int:

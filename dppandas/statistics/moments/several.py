@@ -25,6 +25,7 @@ from ..base import Form
 from ..counting.counts import clamped
 from ..layout import Interval, around, errors_in_words
 from ..methods import SPREADS
+from ..samples import Sample
 from .means import Mean, MeanErrors, _mean, mean_of, means_between
 from .sums import ByColumnErrors, Clipped, T, sum_possible
 from .variances import Variance, VarianceErrors
@@ -273,6 +274,23 @@ class Several(Clipped, registered=False):
         above, below = zip(*map(self.sides, units), strict=True)
         up, down = (dict(zip(own, map(Fraction, side), strict=True)) for side in (above, below))
         return mean_of(up, down, self.bounds[place % len(self.bounds)])
+
+    def samples(self, noisy: Sequence[int], law: Any, schema: Schema) -> Sequence[Sample | None]:
+        each = list(enumerate(self.sums_of(noisy)))
+        return self.by_cell(*(
+            [self._says_of_population(name, place, sums, law, schema) for place, sums in each]
+            for name in self.shown
+        ))  # fmt: skip
+
+    def _says_of_population(
+        self, name: str, place: int, sums: tuple[int, ...], law: Any, schema: Schema
+    ) -> Sample | None:
+        if name == "mean":
+            last_is_high = sums if len(sums) == 3 else sums[::-1]
+            return self._sample_of(place, last_is_high, law, schema)
+        if name in ("var", "std"):
+            return self.spread(name)._spread_of(place, sums, law)
+        return None
 
     def by_cell(self, *figures: Sequence[T]) -> list[T]:
         """The numbers of the answer in order: cell by cell, one row for each figure."""

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from ...privacy.accuracy.ratios import PAIR
 from ...rows.expressions import Chunk, Expression
 from ...rows.facts import kinds
 from ...rows.facts.bounds import Bounds, Grid
@@ -22,6 +23,7 @@ from ..base import Floats, Form, Partial, Statistic, sum_by
 from ..error_model import ErrorModel
 from ..layout import Codes, Interval
 from ..methods import EVERYWHERE, FRAME, Method
+from ..samples import Sample, SampleMean, SampleShare
 
 T = TypeVar("T")
 
@@ -155,6 +157,15 @@ class Clipped(ByColumn, registered=False):
     @cached_property
     def grids(self) -> tuple[Grid, ...]:
         return tuple(bounds.grid for bounds in self.bounds)
+
+    def _sample_of(self, place: int, sums: tuple[int, ...], law: Any, schema: Schema) -> Sample:
+        """What the sums of a column in a cell, of which the last are those at the upper bound, say
+        of its mean in the population; of truth values it is a share."""
+        cell, column = divmod(place, len(self.operands))
+        row, bounds = self.grids[column].high or 1, self.bounds[column]
+        if bounds == Bounds(0, 1) and _are_truths([self.operands[column]], schema):
+            return SampleShare(frozenset([cell]), sums[-1], sums[0], law, PAIR, row)
+        return SampleMean(frozenset([cell]), sums, row, bounds, law)
 
 
 def on_grid(

@@ -21,6 +21,7 @@ from ...rows.values.vectors import Mask
 from ..base import Partial, count_by, sum_by
 from ..layout import Interval, around
 from ..methods import EVERYWHERE, Method
+from ..samples import Sample, SampleSpread
 from .means import _half_up
 from .sums import ByColumnErrors, Clipped, on_grid
 
@@ -136,6 +137,18 @@ class Variance(Clipped):
         third, pairs = len(noisy) // 3, itertools.cycle(zip(self.bounds, self.grids, strict=True))
         three = zip(noisy[:third], noisy[third : 2 * third], noisy[2 * third :], strict=True)
         return [(sums, bounds, grid) for sums, (bounds, grid) in zip(three, pairs, strict=False)]
+
+    def samples(self, noisy: Sequence[int], law: Any, schema: Schema) -> Sequence[Sample | None]:
+        each = enumerate(self._sums(noisy))
+        return [self._spread_of(place, sums, law) for place, (sums, _, _) in each]
+
+    def _spread_of(self, place: int, sums: tuple[int, ...], law: Any) -> Sample | None:
+        """What three sums say of the population's spread: nothing of standard errors."""
+        if self.of_mean or self.ddof != 1:
+            return None
+        cell, column = divmod(place, len(self.operands))
+        of = frozenset([cell]), sums, self.grids[column].high or 1, self.bounds[column], law
+        return SampleSpread(*of, is_root=self.root)
 
     @cached_property
     def _steps(self) -> list[tuple[Fraction, int]]:

@@ -1,0 +1,297 @@
+"""What numbers of an answer say of the population that the rows are a sample of.
+
+Units are drawn at random, independently of each other, and each has one row. Then a share of rows
+estimates a chance, and a mean of clipped values their mean in the population. An interval for it
+has to cover two errors: that of the noise, and that of the sample (docs/proofs/populations.md).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from ..privacy.accuracy import samples, student
+from ..privacy.accuracy.combined import variance
+from ..privacy.accuracy.margins import sum_width
+from ..privacy.accuracy.ratios import Terms
+from ..privacy.accuracy.ratios import shares as shares_of
+from ..privacy.accuracy.three_sums import ThreeSums
+from ..rows.facts.bounds import Bounds
+from .base import ONE, ZERO, Form
+from .layout import Interval
+
+#: The ways to an interval, by what is shown.
+EXACT, T, FEW, BERNSTEIN = "exact", "t", "t, too few", "Bernstein"
+#: With fewer rows, times their variance in terms of the bounds, t's intervals hold too seldom.
+ENOUGH = 20
+#: The part of the risk that t has: the rest is for what is estimated beside it. And how many
+#: deviations of its noise are added to a variance.
+OF_T, ADDED = 0.9, 2.26
+#: The parts of a risk for the number of rows, the noise of a mean and that of a variance.
+OF_ROWS, OF_NOISE = 0.02, 0.2
+
+
+class How(NamedTuple):
+    """How an interval for the population is asked for."""
+
+    method: str | None = None  # "t", "bernstein", or None for the best known
+    size: int | None = None  # how many units the population has
+
+
+class Estimate(NamedTuple):
+    """An interval, and how it was found."""
+
+    low: float
+    high: float
+    way: str
+
+
+class Moments(NamedTuple):
+    """A number that errs nearly normally, and the variance of its error."""
+
+    value: float
+    variance: float
+    freedom: float  # the degrees of freedom of the variance
+    is_enough: bool  # whether so many rows make it nearly normal
+    cells: frozenset[Any] = frozenset()
+
+
+@dataclass(frozen=True)
+class Sample(ABC):
+    """A number of an answer, as an estimate of one of the population."""
+
+    cells: frozenset[int]  # those that its units lie in: numbers of others have other units
+
+    @abstractmethod
+    def estimate(self, risk: float, how: How) -> Estimate:
+        """An interval, which fails with at most this risk."""
+
+    def moments(self, how: How) -> Moments | None:
+        """Its nearly normal error; None if it isn't."""
+        return None
+
+
+@dataclass(frozen=True)
+class SampleShare(Sample):
+    """The share of some units in some more, from noisy counts of them and of the others."""
+
+    part: int
+    rest: int
+    law: Any
+    terms: Terms
+    row: int = 1  # what a unit adds to a count
+
+    def estimate(self, risk: float, how: How) -> Estimate:
+        if how.method == "t":
+            return _by_t(self, risk, how, (0.0, 1.0))
+        ends = samples.share(self.part, self.rest, self.law, risk, self.terms, how.size, self.row)
+        return Estimate(*ends, EXACT)
+
+    def moments(self, how: How) -> Moments | None:
+        rows = (self.part + self.rest) / self.row
+        if rows <= 1:
+            return None
+        share = min(max(self.part / self.row / rows, 0.0), 1.0)
+        noise = variance(self.law) / (rows * self.row) ** 2
+        terms = self.terms.part * (1 - share) ** 2 + self.terms.rest * share**2
+        spread = min(share * (1 - share) + ADDED * math.sqrt(noise * terms), 0.25)
+        sampled = spread / (rows - 1) * _left(rows, how.size)
+        is_enough = rows * share * (1 - share) >= ENOUGH
+        return Moments(share, noise * terms + sampled, rows - 1, is_enough, self.cells)
+
+
+@dataclass(frozen=True)
+class SampleCount(Sample):
+    """How many units of a population of known size are of a kind."""
+
+    share: SampleShare
+
+    def estimate(self, risk: float, how: How) -> Estimate:
+        low, high, way = self.share.estimate(risk, how)
+        size = how.size or 0
+        return Estimate(low * size, high * size, way)
+
+    def moments(self, how: How) -> Moments | None:
+        found, size = self.share.moments(how), how.size or 0
+        return found and found._replace(value=found.value * size, variance=found.variance * size**2)
+
+
+@dataclass(frozen=True)
+class SampleMean(Sample):
+    """The mean of clipped values, from the two sums of a mean or the three of a variance."""
+
+    sums: tuple[int, ...]
+    row: int  # what a value adds to all sums together
+    bounds: Bounds
+    law: Any
+
+    @cached_property
+    def rows(self) -> float:
+        return sum(self.sums) / self.row
+
+    @cached_property
+    def share(self) -> float:
+        """The mean's place between the bounds."""
+        *low, high = (max(each, 0) for each in self.sums)
+        whole = sum(low) + high
+        above = high + (low[-1] / 2 if len(low) > 1 else 0)
+        return above / whole if whole else 0.5
+
+    @property
+    def _width(self) -> float:
+        return self.bounds.upper - self.bounds.lower
+
+    def _noise(self, weights: Sequence[float]) -> float:
+        """The variance of noises with weights, as part of all rows' sums."""
+        squares = sum(weight**2 for weight in weights)
+        return variance(self.law) * squares / (self.rows * self.row) ** 2
+
+    def _spread(self) -> float:
+        """An estimate of the variance, in terms of the bounds; the largest that the mean allows if
+        it wasn't released."""
+        p = self.share
+        if len(self.sums) < 3:
+            return p * (1 - p)
+        low, middle, high = (max(each, 0) for each in self.sums)
+        whole = low + middle + high
+        return max(low * high - middle**2 / 4, 0) / whole**2 if whole else 0.25
+
+    def _most_spread(self) -> float:
+        """Above the variance in nearly all draws."""
+        p, s = self.share, self._spread()
+        extremes = p * (1 - p) + ADDED * math.sqrt(self._noise((1 - p, p)))
+        if len(self.sums) < 3:
+            return min(extremes, 0.25)
+        weights = p * p - s, p * p - p - s, (1 - p) ** 2 - s
+        return min(s + ADDED * math.sqrt(self._noise(weights)), extremes, 0.25)
+
+    def moments(self, how: How) -> Moments | None:
+        rows, p = self.rows, self.share
+        if rows <= 1 or not self._width:
+            return None
+        weights = (p, 1 - p) if len(self.sums) < 3 else (p, 0.5 - p, 1 - p)
+        sampled = self._most_spread() / (rows - 1) * _left(rows, how.size)
+        is_enough = rows * self._spread() >= ENOUGH
+        value = self.bounds.lower + p * self._width
+        found = self._width**2 * (self._noise(weights) + sampled)
+        return Moments(value, found, rows - 1, is_enough, self.cells)
+
+    def estimate(self, risk: float, how: How) -> Estimate:
+        ends = self.bounds.lower, self.bounds.upper
+        if not self._width:
+            return Estimate(*ends, EXACT)
+        if how.method == "bernstein":
+            low, high = (ends[0] + each * self._width for each in self._bernstein(risk))
+            return Estimate(low, high, BERNSTEIN)
+        return _by_t(self, risk, how, ends)
+
+    def _bernstein(self, risk: float) -> Interval:
+        """By Maurer and Pontil's bound, and by the noise of the mean, of the variance and of the
+        number of rows."""
+        (low,), (high,), rows, spread = self._by_noise(risk)
+        if rows < 2:
+            return 0.0, 1.0
+        logarithm = math.log(4 / (risk * (1 - OF_ROWS - 2 * OF_NOISE)))
+        wide = math.sqrt(2 * spread * logarithm / rows) + 7 * logarithm / (3 * (rows - 1))
+        return max(0.0, low - wide), min(1.0, high + wide)
+
+    def _by_noise(self, risk: float) -> tuple[Any, Any, int, float]:
+        """What noise hides: the ends of the mean, the fewest rows, and the largest variance."""
+        if len(self.sums) == 3:
+            sums = _three(self.sums, self.row, self.law)
+            low, high = sums.means(risk * OF_NOISE)
+            rows = math.ceil(float(sums.rows(risk * OF_ROWS)[0][0]))
+            return low, high, rows, float(sums.variances(risk * OF_NOISE, 1)[1][0])
+        up, down = self.sums[1], self.sums[0]
+        low, high = shares_of([up], [down], self.law, risk * 2 * OF_NOISE)
+        wide = sum_width(self.law, risk * OF_ROWS, 2)
+        rows = max(math.ceil((up + down - wide) / self.row), 0)
+        ends = float(low[0]), float(high[0])
+        middle = min(max(0.5, ends[0]), ends[1])
+        spread = middle * (1 - middle) * (rows / (rows - 1) if rows > 1 else 1.0)
+        return low, high, rows, spread
+
+
+def _three(sums: Sequence[int], row: int, law: Any) -> ThreeSums:
+    low, middle, high = ([each] for each in sums)
+    return ThreeSums((low, middle, high), [row], law)
+
+
+def _left(rows: float, size: int | None) -> float:
+    """The part of the variance that is left where rows are drawn from so many, and not again."""
+    return 1.0 if size is None else max(0.0, 1 - max(rows - 1, 0.0) / size)
+
+
+def _by_t(number: Sample, risk: float, how: How, ends: Interval) -> Estimate:
+    found = number.moments(how)
+    if found is None:
+        return Estimate(*ends, FEW)
+    low, high, way = by_t(found, risk)
+    return Estimate(max(low, ends[0]), min(high, ends[1]), way)
+
+
+def by_t(found: Moments, risk: float) -> Estimate:
+    """A number's interval, by Student's t."""
+    wide = student.quantile(OF_T * risk, found.freedom) * math.sqrt(found.variance)
+    way = T if found.is_enough else FEW
+    return Estimate(found.value - wide, found.value + wide, way)
+
+
+@dataclass(frozen=True)
+class SampleSpread(Sample):
+    """The variance of clipped values, or their deviation."""
+
+    sums: tuple[int, ...]
+    row: int
+    bounds: Bounds
+    law: Any
+    is_root: bool
+
+    def estimate(self, risk: float, how: How) -> Estimate:
+        """The sample's deviation by the noise, and the population's by the sample's (Maurer and
+        Pontil, "Empirical Bernstein bounds and sample variance penalization", COLT 2009,
+        Theorem 10)."""
+        sums = _three(self.sums, self.row, self.law)
+        least, most = sums.variances(risk * OF_NOISE, 1)
+        rows = math.ceil(float(sums.rows(risk * OF_ROWS)[0][0]))
+        logarithm = math.log(2 / (risk * (1 - OF_ROWS - OF_NOISE)))
+        wide = math.sqrt(2 * logarithm / (rows - 1)) if rows > 1 else 1.0
+        # a number between 0 and 1 deviates by at most a half
+        ends = (
+            max(0.0, math.sqrt(float(least[0])) - wide),
+            min(0.5, math.sqrt(float(most[0])) + wide),
+        )
+        width = self.bounds.upper - self.bounds.lower
+        low, high = (end * width if self.is_root else (end * width) ** 2 for end in ends)
+        return Estimate(low, high, BERNSTEIN)
+
+
+@dataclass(frozen=True)
+class SampleQuantile(Sample):
+    """A quantile whose interval was asked for."""
+
+    ends: Callable[[float], Interval]
+
+    def estimate(self, risk: float, how: How) -> Estimate:
+        return Estimate(*self.ends(risk), EXACT)
+
+
+def share_of(form: Form, noisy: Sequence[int], law: Any) -> SampleShare | None:
+    """A quotient of counts of disjoint rows as a share, if it is one."""
+    if form.whole is None or {*form.part.values(), *form.whole.values()} - {ZERO, ONE}:
+        return None
+    part, whole = ({i for i, weight in each.items() if weight} for each in (form.part, form.whole))
+    if not part <= whole:
+        return None
+    sums = (int(sum(noisy[i] for i in each)) for each in (part, whole - part))
+    return SampleShare(frozenset(whole), *sums, law, Terms(len(part), len(whole - part)))
+
+
+def count_of(form: Form, noisy: Sequence[int], law: Any) -> SampleCount | None:
+    """A count of rows as one of a population, as part of all that were counted."""
+    found = share_of(form._replace(whole=dict.fromkeys(range(len(noisy)), ONE)), noisy, law)
+    return found and SampleCount(found.cells, found)
