@@ -17,9 +17,9 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.errors import QueryError, RecordError
+from dppandas.findings import consistency
+from dppandas.findings.consistency import Margin, nearest
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
-from dppandas.release.combining import consistency
-from dppandas.release.combining.consistency import Margin, nearest
 
 LABELS = {"a": list("wxyz"), "b": [1, 2, 3], "c": [False, True]}
 

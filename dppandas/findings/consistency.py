@@ -18,15 +18,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...errors import QueryError, RecordError, hide_internals
-from ...privacy.accuracy.combined import CombinedNoise
-from ...privacy.mechanisms.noise import DiscreteLaplace
-from ...rows.expressions import EVERY, Expression
-from ...rows.facts.keys import Keys
-from ...statistics import Contingency, Count
-from ..answers import results
-from ..answers.records import Record
-from . import same_rows
+from ..errors import QueryError, RecordError, hide_internals
+from ..privacy.accuracy.combined import CombinedNoise
+from ..privacy.mechanisms.noise import DiscreteLaplace
+from ..release.answers import results
+from ..release.answers.records import Record
+from ..release.combining import same_rows
+from ..rows.expressions import EVERY, Expression
+from ..rows.facts.keys import Keys
+from ..statistics import Contingency, Count
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
