@@ -82,7 +82,7 @@ def meet(x: Range, y: Range) -> Range:
 
 
 def of_all(*ranges: Range) -> Range:
-    """Of a number that each of these is told of."""
+    """Of a number that lies in each of these."""
     return reduce(meet, ranges)
 
 
