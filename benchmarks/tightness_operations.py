@@ -70,7 +70,7 @@ WITHOUT: dict[str, str] = {
     "release": "what an answer above waits for",
     "aggregate": "another name of agg",
     "nlargest": "of columns an Index, which has no record; of counts those of value_counts",
-    "make_consistent": "post-processing, of which no interval is known",
+    "make_consistent": "post-processing; intervals of whole numbers are those of the tables",
     "synthesize": "rows, of which no error is promised",
     **dict.fromkeys(
         ["KMeans", "LinearRegression", "LogisticRegression", "PCA", "Perceptron"],

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from . import types as types
     from .audit.privacy_loss import privacy_loss
     from .display.plots.plot import plot
+    from .findings.consistency import make_consistent
     from .findings.derive import derive, difference, ratio
     from .frames.crosstab import crosstab
     from .frames.groupby import unique
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from .release.blocks.preview import preview
     from .release.blocks.split import split
     from .release.combining.combine import combine
-    from .release.combining.consistency import make_consistent
     from .release.session import ledger, reset, session
 
 __version__ = "0.1.0"
@@ -71,7 +71,7 @@ _HOMES = {
     "distance_to_property": "models.propose_test_release",
     "intervals": "release.answers.intervals",
     "ledger": "release.session",
-    "make_consistent": "release.combining.consistency",
+    "make_consistent": "findings.consistency",
     "plot": "display.plots.plot",
     "preview": "release.blocks.preview",
     "privacy_loss": "audit.privacy_loss",

@@ -41,7 +41,7 @@ BELOW = {
     "statistics": "errors privacy rows",
     "ledger": "errors privacy rows",
     "release": "errors privacy rows engines statistics ledger",
-    "findings": "errors privacy statistics release",
+    "findings": "errors privacy rows statistics release",
     "columns": "errors privacy rows statistics release",
     "frames": "errors privacy rows engines statistics ledger release columns",
     "local": "errors privacy rows release",

@@ -26,6 +26,8 @@ class Findings:
 
     numbers: tuple[Any, ...]
     shown: Any = None  # the Series or DataFrame as it was made
+    #: Releases whose intervals hold simultaneously with these, beside those that these rest on.
+    beside: frozenset[Any] = frozenset()
 
     def check(self, answer: Any) -> Any:
         """The numbers as they were made. Those that were changed in place are refused: intervals
@@ -47,9 +49,16 @@ class Findings:
         that they rest on has an equal part of the risk."""
         risk = 1 - parse_confidence(confidence)
         each = risk / max(1, self._statements)
-        found: dict[int, Range] = {}
-        ends = (_range(number, each, found) for number in self.numbers)
-        return [_around(*pair) for pair in zip(self.numbers, ends, strict=True)]
+        found = Ranges(each)
+        ends = (_around(number, found.of(number)) for number in self.numbers)
+        if self.dtype is int:  # and so are the exact ones
+            return [(math.ceil(low), math.floor(high)) for low, high in ends]
+        return list(ends)
+
+    @property
+    def dtype(self) -> type:
+        """int of whole numbers, such as counts, whose ends are whole, too."""
+        return float if self.shown is None or np.asarray(self.shown).dtype.kind != "i" else int
 
     @property
     def _statements(self) -> int:
@@ -57,18 +66,19 @@ class Findings:
         atoms = {id(atom): atom for number in self.numbers for atom in _atoms(number)}
         stated = [atom for atom in atoms.values() if atom.form is not None]
         figures = (atom.figure for atom in atoms.values() if atom.form is None)
-        releases = {figure.record for figure in figures if figure is not None}
+        releases = {figure.record for figure in figures if figure is not None} | self.beside
         # of labels that were found each has an interval of its own
         labels = (len(r._values()) if r._statistic.errors.each else 1 for r in releases)
         return len(stated) + sum(labels)
 
     def errors(self, confidence: object) -> list[float]:
-        pairs = zip(self.numbers, self.ranges(confidence), strict=True)
-        return [_error(_value(number), ends) for number, ends in pairs]
+        pairs = zip(self.values, self.ranges(confidence), strict=True)
+        return [_error(*pair) for pair in pairs]
 
     @property
     def values(self) -> list[float]:
-        return [_value(number) for number in self.numbers]
+        kind = self.dtype
+        return [kind(_value(number)) for number in self.numbers]
 
     @property
     def units(self) -> list[str]:
@@ -119,24 +129,35 @@ def _atoms(number: Any) -> Iterator[Quantity]:
         yield from _atoms(each)
 
 
-def _range(number: Any, risk: float, found: dict[int, Range]) -> Range:
-    if not isinstance(number, Quantity):
-        return math.nan, math.nan
-    if id(number) not in found:
-        found[id(number)] = meet(_stated(number, risk, found), number.span)
-    return found[id(number)]
+class Ranges:
+    """Where numbers lie, where each statement has this risk; each is found once."""
 
+    def __init__(self, risk: float) -> None:
+        self._risk = risk
+        self._numbers: dict[int, Range] = {}
+        self._releases: dict[int, Sequence[Range]] = {}
 
-def _stated(number: Quantity, risk: float, found: dict[int, Range]) -> Range:
-    if number.form is not None:
-        return interval(number.form, risk)
-    if number.figure is not None:
-        record, place = number.figure.record, number.figure.place
-        low, high = record._intervals(1 - risk)[place]
-        return float(low), float(high)
-    if not number.of:
-        return number.span
-    return BOXES[number.how](*(_range(each, risk, found) for each in number.of))  # type: ignore[no-any-return]
+    def of(self, number: Any) -> Range:
+        if not isinstance(number, Quantity):
+            return math.nan, math.nan
+        if id(number) not in self._numbers:
+            self._numbers[id(number)] = meet(self._stated(number), number.span)
+        return self._numbers[id(number)]
+
+    def _stated(self, number: Quantity) -> Range:
+        if number.form is not None:
+            return interval(number.form, self._risk)
+        if number.figure is not None:
+            low, high = self._of_release(number.figure.record)[number.figure.place]
+            return float(low), float(high)
+        if not number.of:
+            return number.span
+        return BOXES[number.how](*map(self.of, number.of))  # type: ignore[no-any-return]
+
+    def _of_release(self, record: Any) -> Sequence[Range]:
+        if id(record) not in self._releases:
+            self._releases[id(record)] = record._intervals(1 - self._risk)
+        return self._releases[id(record)]
 
 
 def _around(number: Any, ends: Range) -> Range:
@@ -218,10 +239,10 @@ class DerivedTable(Derived):
     def _quantities_in(self) -> Any:
         return self._table(self._findings.numbers, object)
 
-    def _table(self, values: Sequence[Any], dtype: type = float) -> Any:
+    def _table(self, values: Sequence[Any], dtype: type | None = None) -> Any:
         """Other values in the shape of these numbers."""
         shown = self._findings.check(self)
-        flat: Any = np.empty(len(values), dtype=dtype)
+        flat: Any = np.empty(len(values), dtype=dtype or self._findings.dtype)
         flat[:] = values
         if isinstance(shown, pd.Series):
             return pd.Series(flat, index=shown.index, name=shown.name)
@@ -286,10 +307,15 @@ def made_of(result: Any) -> Any:
     values = Findings(tuple(flat)).values
     if isinstance(result, pd.Series):
         plain: Any = pd.Series(values, index=result.index, name=result.name, dtype=float)
-        made: Any = DerivedSeries(plain.copy())
     else:
         table = np.array(values, dtype=float).reshape(result.shape)
         plain = pd.DataFrame(table, result.index, result.columns)
-        made = DerivedFrame(plain.copy())
-    made._findings = Findings(tuple(flat), plain)
+    return table_of(Findings(tuple(flat), plain))
+
+
+def table_of(findings: Findings) -> Any:
+    """The Series or DataFrame that is shown, as an answer."""
+    plain = findings.shown
+    made: Any = (DerivedSeries if isinstance(plain, pd.Series) else DerivedFrame)(plain.copy())
+    made._findings = findings
     return made

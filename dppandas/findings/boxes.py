@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 Range = tuple[float, float]
@@ -74,13 +75,29 @@ def of_abs(x: Range) -> Range:
     return (0.0 if x[0] <= 0 <= x[1] else min(ends)), max(ends)
 
 
-BOXES: dict[str, Callable[..., Any]] = {
-    "+": plus, "-": minus, "*": times, "/": over, "abs": of_abs, "log": of_log, "exp": of_exp,
-    "sqrt": of_sqrt,
-}  # fmt: skip
-
-
 def meet(x: Range, y: Range) -> Range:
     """What lies in both; the nearer end of the first where nothing does."""
     low, high = max(x[0], y[0]), min(x[1], y[1])
     return (low, high) if low <= high else (min(max(x[0], y[0]), y[1]),) * 2
+
+
+def of_all(*ranges: Range) -> Range:
+    """Of a number that lies in each of these."""
+    return reduce(meet, ranges)
+
+
+def of_part(*wholes: Range) -> Range:
+    """Of a number that isn't negative and is a part of each of these."""
+    return 0.0, min(high for _, high in wholes)
+
+
+def of_whole(*parts: Range) -> Range:
+    """Of a whole number that has these parts and maybe others, none of them negative. What rounding
+    adds to their sum is less than 1."""
+    return float(math.floor(math.fsum(max(0.0, low) for low, _ in parts))), math.inf
+
+
+BOXES: dict[str, Callable[..., Any]] = {
+    "+": plus, "-": minus, "*": times, "/": over, "abs": of_abs, "log": of_log, "exp": of_exp,
+    "sqrt": of_sqrt, "all": of_all, "part": of_part, "whole": of_whole,
+}  # fmt: skip
