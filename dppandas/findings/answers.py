@@ -13,9 +13,12 @@ import pandas as pd
 from ..errors import QueryError, RecordError, hide_internals
 from ..release.accuracy.expected import CONFIDENCE, HELD, parse_confidence, with_error
 from ..release.answers.intervals import labels_of
+from ..release.answers.populations import parse_how
 from ..statistics.layout import between
+from ..statistics.samples import Estimate, How
 from .boxes import BOXES, Range, meet
 from .forms import Linear
+from .populations import Populations
 from .quantities import Quantity, Unusable, is_nothing, known
 from .ranges import interval
 
@@ -71,6 +74,18 @@ class Findings:
         labels = (len(r._values()) if r._statistic.errors.each else 1 for r in releases)
         return len(stated) + sum(labels)
 
+    def of_population(self, confidence: object, how: How) -> list[Estimate]:
+        """The same for the population that the rows are a sample of."""
+        risk = 1 - parse_confidence(confidence)
+        found = Populations.together(self.numbers, risk, how)
+        return [found.of(number) for number in self.numbers]
+
+    def ends(self, confidence: object, how: How | None) -> list[Range]:
+        """Those of the rows, or of the population."""
+        if how is None:
+            return self.ranges(confidence)
+        return [each[:2] for each in self.of_population(confidence, how)]
+
     def errors(self, confidence: object) -> list[float]:
         pairs = zip(self.values, self.ranges(confidence), strict=True)
         return [_error(*pair) for pair in pairs]
@@ -95,10 +110,13 @@ class Findings:
         said = ", ".join(map(str, numbers[:-1])) + f" and {numbers[-1]}" if numbers else ""
         return f"derived from {f'releases {said}' if len(numbers) <= 9 else many}, at no cost"
 
-    def tidy(self, confidence: float, index: pd.Index) -> pd.DataFrame:
+    def tidy(self, confidence: float, index: pd.Index, how: How | None) -> pd.DataFrame:
         """The table of `dppandas.intervals`."""
-        ranges = self.ranges(confidence)
+        ranges, ways = self.ranges(confidence), None
         includes_zero = [None if low != low else low <= 0 <= high for low, high in ranges]
+        if how is not None:
+            found = self.of_population(confidence, how)
+            ranges, ways = [each[:2] for each in found], [each.way for each in found]
         columns = {
             "value": self.values,
             "error": [_error(*pair) for pair in zip(self.values, ranges, strict=True)],
@@ -106,6 +124,8 @@ class Findings:
             "unit": pd.array(self.units, dtype=object),
             "noise_dominated": pd.array(includes_zero, dtype="boolean"),
         }  # fmt: skip
+        if ways is not None:
+            columns["method"] = pd.array(ways, dtype=object)
         return pd.DataFrame(columns).set_axis(index, axis=0)
 
 
@@ -171,7 +191,7 @@ class Derived:
 
     _findings: Findings
 
-    def _tidy_intervals(self, confidence: float) -> pd.DataFrame:
+    def _tidy_intervals(self, confidence: float, how: How | None = None) -> pd.DataFrame:
         raise NotImplementedError
 
     def _quantities_in(self) -> Any:
@@ -184,9 +204,13 @@ class DerivedFloat(float, Derived):
     _findings: Findings
 
     @hide_internals
-    def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
-        """(lower, upper) around what the exact numbers on the same rows give."""
-        return self._findings.ranges(confidence)[0]
+    def interval(
+        self, confidence: float = CONFIDENCE, *, of: str = "rows", size: int | None = None,
+        method: str | None = None,
+    ) -> tuple[float, float]:  # fmt: skip
+        """(lower, upper) around what the exact numbers on the same rows give; or with
+        ``of="population"`` what those of the population give, as in `dppandas.intervals`."""
+        return self._findings.ends(confidence, parse_how(of, size, method))[0]
 
     @hide_internals
     def error(self, confidence: float = CONFIDENCE) -> float:
@@ -196,8 +220,8 @@ class DerivedFloat(float, Derived):
     def _quantities_in(self) -> Any:
         return self._findings.numbers[0]
 
-    def _tidy_intervals(self, confidence: float) -> pd.DataFrame:
-        return self._findings.tidy(confidence, pd.Index([self._findings.source]))
+    def _tidy_intervals(self, confidence: float, how: How | None = None) -> pd.DataFrame:
+        return self._findings.tidy(confidence, pd.Index([self._findings.source]), how)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _float_of, (self._findings,)
@@ -225,10 +249,14 @@ class DerivedTable(Derived):
     """What a Series and a DataFrame have in common."""
 
     @hide_internals
-    def interval(self, confidence: float = CONFIDENCE) -> pd.DataFrame:
+    def interval(
+        self, confidence: float = CONFIDENCE, *, of: str = "rows", size: int | None = None,
+        method: str | None = None,
+    ) -> pd.DataFrame:  # fmt: skip
         """Bounds around what the exact numbers on the same rows give, which hold simultaneously: a
-        DataFrame with columns lower and upper; of a DataFrame under each column."""
-        ranges = self._findings.ranges(confidence)
+        DataFrame with columns lower and upper; of a DataFrame under each column. Or with
+        ``of="population"`` around what those of the population give, as in `dppandas.intervals`."""
+        ranges = self._findings.ends(confidence, parse_how(of, size, method))
         return between(*(self._table([ends[i] for ends in ranges]) for i in (0, 1)))
 
     @hide_internals
@@ -242,16 +270,16 @@ class DerivedTable(Derived):
     def _table(self, values: Sequence[Any], dtype: type | None = None) -> Any:
         """Other values in the shape of these numbers."""
         shown = self._findings.check(self)
-        flat: Any = np.empty(len(values), dtype=dtype or self._findings.dtype)
+        flat: Any = np.empty(len(values), dtype=dtype or np.asarray(values).dtype)
         flat[:] = values
         if isinstance(shown, pd.Series):
             return pd.Series(flat, index=shown.index, name=shown.name)
         return pd.DataFrame(flat.reshape(shown.shape), shown.index, shown.columns)
 
-    def _tidy_intervals(self, confidence: float) -> pd.DataFrame:
+    def _tidy_intervals(self, confidence: float, how: How | None = None) -> pd.DataFrame:
         shown = self._findings.check(self)
         index = labels_of(shown.index, getattr(shown, "columns", None))
-        return self._findings.tidy(confidence, index)
+        return self._findings.tidy(confidence, index, how)
 
 
 class DerivedSeries(DerivedTable, pd.Series):  # type: ignore[misc,type-arg,unused-ignore]

@@ -133,7 +133,8 @@ def _quantity(shown: ShownFigures, place: float) -> Any:
     if isinstance(form, forms.Quotient):
         form = forms.Quotient(form.part, form.whole, span)
     own = Figure(record, at)
-    return Quantity(float(value), form, span, unit, "", (), own, frozenset([record]))
+    parameter = Linear({own: Fraction(1)}, Fraction(0), Fraction(value))
+    return Quantity(float(value), form, span, unit, "", (), own, frozenset([record]), parameter)
 
 
 def _release(shown: ShownFigures, place: int) -> tuple[Record, int]:

@@ -25,9 +25,9 @@ class Draw(NamedTuple):
 
 @dataclass(frozen=True)
 class Linear:
-    """A number plus weights times integers."""
+    """A number plus weights times integers, which are draws, or times numbers of answers."""
 
-    terms: Mapping[Draw, Fraction]
+    terms: Mapping[Any, Fraction]
     const: Fraction
     seen: Fraction  # its value with the noise
     rounded: Fraction = Fraction(0)  # how far rounding may have moved that

@@ -40,7 +40,8 @@ def _operators(how: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 class Quantity:
     """A number derived from released ones: its value; what it is of the released integers, if it is
     of a form that has an interval of its own; what it can be, as far as public facts say; and else
-    what it was computed from, or the number of an answer that it is."""
+    what it was computed from, or the number of an answer that it is; and what it is of the numbers
+    of answers, for what holds for a population."""
 
     value: float
     form: Form | None
@@ -50,6 +51,7 @@ class Quantity:
     of: tuple[Quantity, ...] = ()
     figure: Figure | None = None
     records: frozenset[Any] = frozenset()
+    parameter: Form | None = None
 
     # arithmetic
 
@@ -139,7 +141,8 @@ def known(value: Any) -> Quantity:
     if not math.isfinite(number):
         return Quantity(number, None, (number, number))
     exact = Fraction(value) if isinstance(value, int | float | Fraction) else Fraction(number)
-    return Quantity(number, constant(exact), (number, number))
+    form = constant(exact)
+    return Quantity(number, form, (number, number), parameter=form)
 
 
 VALUES: dict[str, Callable[..., Any]] = {
@@ -164,8 +167,9 @@ def _computed(how: str, *given: Any) -> Any:
     if isinstance(form, forms.Linear) and form.is_constant:
         value, span = float(form.const), (float(form.const),) * 2
     records = frozenset().union(*(each.records for each in of))
-    kept = () if form is not None else of
-    return Quantity(value, form, span, _unit(how, of), how, kept, None, records)
+    parameter = _form(how, [each.parameter for each in of])
+    kept = () if form is not None and parameter is not None else of
+    return Quantity(value, form, span, _unit(how, of), how, kept, None, records, parameter)
 
 
 def _form(how: str, of: Iterable[Form | None]) -> Form | None:

@@ -126,7 +126,8 @@ class EstimatedSeries(pd.Series):  # type: ignore[misc,type-arg,unused-ignore]
         errors = self._estimated.error(confidence, method, self._shares)
         return pd.Series(errors, index=self.index, name="error")
 
-    def _tidy_intervals(self, confidence: float) -> pd.DataFrame:
+    def _tidy_intervals(self, confidence: float, how: object = None) -> pd.DataFrame:
+        _refuse_population(how)
         ends = self.interval(confidence)
         both = ends["lower"].to_numpy(), ends["upper"].to_numpy()
         errors = self.error(confidence).to_numpy()
@@ -151,7 +152,8 @@ class EstimatedFloat(float):
         """The distance to the further end of `interval`."""
         return float(self._estimated.error(confidence, method, shares=True)[1])
 
-    def _tidy_intervals(self, confidence: float) -> pd.DataFrame:
+    def _tidy_intervals(self, confidence: float, how: object = None) -> pd.DataFrame:
+        _refuse_population(how)
         low, high = self.interval(confidence)
         one = [float(self)], [self.error(confidence)], ([low], [high])
         return _tidy(*one, pd.Index(["estimate"]), True)
@@ -161,6 +163,14 @@ class EstimatedFloat(float):
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(f"{with_error(float(self), self.error())} ({HELD})")
+
+
+def _refuse_population(how: object) -> None:
+    if how is not None:
+        raise QueryError(
+            "estimates from randomised responses are about the respondents: no interval is known "
+            "for a population that they are a sample of."
+        )
 
 
 def table_of(estimated: Estimated, shares: bool, name: object) -> EstimatedSeries:

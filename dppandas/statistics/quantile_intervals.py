@@ -20,6 +20,7 @@ from ..privacy.mechanisms.quantile_ladders import (
     Stages,
     ladders,
 )
+from ..rows.facts.kinds import Schema
 from ..rows.facts.steps import StepGrid
 from .error_model import CROWD, RowLimit, at
 from .layout import Interval, format_number

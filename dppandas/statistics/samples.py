@@ -287,11 +287,12 @@ def share_of(form: Form, noisy: Sequence[int], law: Any) -> SampleShare | None:
     part, whole = ({i for i, weight in each.items() if weight} for each in (form.part, form.whole))
     if not part <= whole:
         return None
-    sums = (int(sum(noisy[i] for i in each)) for each in (part, whole - part))
-    return SampleShare(frozenset(whole), *sums, law, Terms(len(part), len(whole - part)))
+    rest = whole - part
+    sums = int(sum(noisy[i] for i in part)), int(sum(noisy[i] for i in rest))
+    return SampleShare(frozenset(whole), *sums, law, Terms(len(part), len(rest)))
 
 
 def count_of(form: Form, noisy: Sequence[int], law: Any) -> SampleCount | None:
     """A count of rows as one of a population, as part of all that were counted."""
     found = share_of(form._replace(whole=dict.fromkeys(range(len(noisy)), ONE)), noisy, law)
-    return found and SampleCount(found.cells, found)
+    return None if found is None else SampleCount(found.cells, found)

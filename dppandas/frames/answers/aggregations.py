@@ -29,6 +29,7 @@ from ...rows.facts.spans import Span
 from ...rows.figures import short
 from .arguments import (
     Weights,
+    check_inference,
     checked_ddof,
     measured,
     quantiles_of,
@@ -190,7 +191,12 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
 
     @typing.overload
     def mean(
-        self, *, bounds: object = None, weights: object = None, weight_bounds: object = None
+        self,
+        *,
+        bounds: object = None,
+        weights: object = None,
+        weight_bounds: object = None,
+        inference: bool = False,
     ) -> Unreleased[Measured]: ...
     @typing.overload
     def mean(
@@ -199,6 +205,7 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         bounds: object = None,
         weights: object = None,
         weight_bounds: object = None,
+        inference: bool = False,
         **ways: Unpack[AskOptions],
     ) -> Measured: ...
     @typing.overload
@@ -216,6 +223,7 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         bounds: object = None,
         weights: object = None,
         weight_bounds: object = None,
+        inference: bool = False,
         **ways: Unpack[AskOptions],
     ) -> Any:
         """The mean of the values, clipped to bounds: a float, or a Series or DataFrame of them.
@@ -226,9 +234,13 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
             ``frame["age"] > 30`` is the share of True, from two counts.
         weights, weight_bounds : as in `count`; each value counts by its weight. Values without a
             weight are left out.
+        inference : True releases the sums of a variance, which the mean and its number of values
+            follow from, too. Intervals for the population are narrower then, see
+            `dppandas.intervals`, and errors a little larger. A later ``std`` is free.
 
-        *Guarantee*: differential privacy of the unit, and of how many values there are
-        (Kulesza, Suresh and Wang, ICML 2024; docs/proofs/means.md, docs/proofs/weights.md).
+        *Guarantee*: differential privacy of the unit, and of how many values there are (Kulesza,
+        Suresh and Wang, ICML 2024; docs/proofs/means.md, docs/proofs/weights.md; with inference
+        docs/proofs/variances.md).
 
         >>> import pandas as pd
         >>> people = pd.DataFrame({"sex": ["f", "m"] * 5000, "age": [20, 60] * 5000}).dp
@@ -241,11 +253,15 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         Name: age, dtype: float64
         """
         weighing = weights_of(self, weights, weight_bounds)
+        check_inference(inference, weights)
         face = self._beside(weights)
         operands, parsed, shape = face._measured(bounds)
-        title = face._asks("mean", parsed)
+        title, of = face._asks("mean", parsed), (face._groups, shape, operands, parsed)
+        if inference and not face._hold_truths():
+            summed = statistics.Moments(*of, root=True, shown=("mean",))
+            return self._question(summed, title.beside(("inference", "yes")))
         if weighing is None:
-            statistic = statistics.Mean(face._groups, shape, operands, parsed)
+            statistic = statistics.Mean(*of)
             return self._question(statistic, title)
         by = weighing.expression, Grid.centred(weighing.bounds)
         weighted = statistics.WeightedMean(face._groups, shape, operands, parsed, *by)

@@ -237,3 +237,14 @@ def index(cells: Cells, names: Sequence[Any]) -> pd.Index:
             gone = pd.CategoricalIndex(gone, dtype=found.dtype, name=names[0])
         found = found.append(gone)
     return found
+
+
+def check_inference(inference: object, weights: object) -> None:
+    """Refuse what `mean` can't release for intervals of a population."""
+    if not isinstance(inference, bool | np.bool_):
+        raise QueryError(f"inference={quoted(inference)} must be True or False.")
+    if inference and weights is not None:
+        raise QueryError(
+            "inference=True is for plain means: of values with weights no variance is released. "
+            "Leave one of them out."
+        )

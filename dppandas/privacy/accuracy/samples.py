@@ -241,8 +241,8 @@ class _Pivot:
 
 
 def _usual(units: int, p: float, risk: float) -> Any:
-    """All numbers of successes but for those that are rare for this risk, by Bernstein's inequality,
-    which also holds for draws without replacement."""
+    """All numbers of successes but for those that are rare for this risk, by Bernstein's
+    inequality, which also holds for draws without replacement."""
     logarithm = -math.log(risk * RARE / 2)
     third = logarithm / 3
     reach = math.ceil(third + math.sqrt(third**2 + 2 * logarithm * units * p * (1 - p))) + 1
@@ -274,7 +274,7 @@ def _log_factorials(numbers: Any) -> Floats:
     series = (n - 0.5) * np.log(n) - n + 0.5 * math.log(2 * math.pi)
     series += inverse * (1 / 12 - inverse**2 * (1 / 360 - inverse**2 / 1260))
     table = _FIRST[np.minimum(numbers, len(_FIRST) - 1)]
-    return np.where(numbers < len(_FIRST), table, series)
+    return np.asarray(np.where(numbers < len(_FIRST), table, series))
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,7 +307,7 @@ class _Tail:
             found = np.maximum(found, each)
         return _Tail(found, first, self.step)
 
-    def at(self, least: Floats) -> Floats:
+    def at(self, least: Any) -> Floats:
         places = np.ceil(least / self.step - ROUNDED) - self.first
         return self.above[places.clip(0, len(self.above) - 1).astype(np.int64)]
 

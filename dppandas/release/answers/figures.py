@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...errors import RecordError
+from ...errors import QueryError, RecordError
 from ...privacy.mechanisms.selection import Selection
+from ...statistics.samples import How
 from ..accuracy import units
 from ..accuracy.expected import CONFIDENCE
+from . import populations
 from .record_bundle import RecordBundle
 from .records import Record
 
@@ -35,6 +37,7 @@ class Figures:
     highs: Sequence[Any]
     units: Sequence[str]
     dominated: Sequence[bool | None]
+    ways: Sequence[str] = ()  # how intervals for the population were found
 
     def at(self, places: npt.NDArray[Any]) -> Figures:
         """The numbers at some places, in order; NaN is the place of none."""
@@ -46,6 +49,7 @@ class Figures:
         return Figures(
             of(self.values, UNKNOWN), of(self.errors, UNKNOWN), of(self.lows, UNKNOWN),
             of(self.highs, UNKNOWN), of(self.units, ""), of(self.dominated, None),
+            of(self.ways, "") if self.ways else (),
         )  # fmt: skip
 
     def __add__(self, other: Figures) -> Figures:
@@ -74,6 +78,46 @@ def figures_of(record: Record | RecordBundle, confidence: float = CONFIDENCE) ->
     except RecordError:  # the width of this noise is private
         errors, each = nothing, [""] * size
     return Figures(statistic.typed(values), errors, lows, highs, each, record._dominated())
+
+
+def figures_of_population(record: Record | RecordBundle, confidence: float, how: How) -> Figures:
+    """All figures of an answer with intervals for the population; NaN where they say nothing."""
+    if isinstance(record, RecordBundle):
+        parts = [(each, _says_nothing(each)) for each in record.components.values()]
+        if all(reason for _, reason in parts):
+            raise QueryError(parts[0][1])
+        return sum(
+            (_unknown(each) if reason else figures_of_population(each, confidence, how)
+             for each, reason in parts), NONE,
+        )  # fmt: skip
+    found = populations.estimates(record, confidence, how)
+    values = populations.values_of(record, how)
+    return Figures(
+        values,
+        [UNKNOWN if e is None else max(e.high - v, v - e.low)
+         for e, v in zip(found, values, strict=True)],
+        [UNKNOWN if each is None else each.low for each in found],
+        [UNKNOWN if each is None else each.high for each in found],
+        units.unit_of_each(record._statistic, record._query.source.schema, len(values)),
+        record._dominated(),
+        ["" if each is None else each.way for each in found],
+    )  # fmt: skip
+
+
+def _says_nothing(record: Record) -> str:
+    """Why a release says nothing of a population; "" if it does."""
+    try:
+        populations.samples_of(record)
+    except (QueryError, RecordError) as error:
+        return str(error)
+    return ""
+
+
+def _unknown(record: Record) -> Figures:
+    """The numbers of a release without any interval."""
+    found = figures_of(record)
+    nothing = [UNKNOWN] * len(found.values)
+    return replace(found, errors=nothing, lows=nothing, highs=nothing, ways=[""] * len(nothing))
 
 
 def _of_selection(record: Record, confidence: float) -> Figures:
@@ -112,9 +156,12 @@ class ShownFigures:
         last, flat = first + len(record._values()), self.places.reshape(-1)
         return (flat[(flat >= first) & (flat < last)] - first).astype(np.intp)
 
-    def figures(self, confidence: float = CONFIDENCE) -> Figures:
-        """The figures in the order shown, row by row."""
-        return figures_of(self.record, confidence).at(self.places)
+    def figures(self, confidence: float = CONFIDENCE, how: How | None = None) -> Figures:
+        """The figures in the order shown, row by row; if it is asked how, with intervals for the
+        population."""
+        if how is None:
+            return figures_of(self.record, confidence).at(self.places)
+        return figures_of_population(self.record, confidence, how).at(self.places)
 
     def part(self, rows: Sequence[int], columns: Sequence[int]) -> Figures:
         """The figures of some rows and columns, by position."""

@@ -12,7 +12,9 @@ import pandas as pd
 
 from ...errors import hide_internals
 from ...rows.facts.keys import is_missing
+from ...statistics.samples import How
 from ..accuracy.expected import CONFIDENCE, parse_confidence
+from .populations import parse_how
 from .record_bundle import RecordBundle
 from .records import Record
 from .results import shown_in
@@ -22,11 +24,14 @@ from .results import shown_in
 class TidyIntervals(Protocol):
     """An answer that makes the table of `intervals` itself, as it has no record."""
 
-    def _tidy_intervals(self, confidence: float) -> pd.DataFrame: ...
+    def _tidy_intervals(self, confidence: float, how: How | None = None) -> pd.DataFrame: ...
 
 
 @hide_internals
-def intervals(answer: Any, confidence: float = CONFIDENCE) -> pd.DataFrame:
+def intervals(
+    answer: Any, confidence: float = CONFIDENCE, *, of: str = "rows", size: int | None = None,
+    method: str | None = None,
+) -> pd.DataFrame:  # fmt: skip
     """Each number of an answer with its error: a DataFrame with a row for each number, and with the
     columns value, error, low, high, unit and noise_dominated.
 
@@ -64,13 +69,13 @@ def intervals(answer: Any, confidence: float = CONFIDENCE) -> pd.DataFrame:
     >>> counts.to_frame().join(found[["low", "high"]]).shape
     (2, 3)
     """
-    confidence = parse_confidence(confidence)
+    confidence, how = parse_confidence(confidence), parse_how(of, size, method)
     if isinstance(answer, TidyIntervals):
-        return answer._tidy_intervals(confidence)
+        return answer._tidy_intervals(confidence, how)
     shown = shown_in(answer)
     if isinstance(shown.record, RecordBundle):
         confidence = _of_each(shown.record._checked(confidence), len(shown.record.components))
-    found = shown.figures(confidence)
+    found = shown.figures(confidence, how)
     columns = {
         "value": _as_column(found.values), "error": list(found.errors),
         "low": list(map(_lower, found.lows, found.values)),
@@ -78,6 +83,8 @@ def intervals(answer: Any, confidence: float = CONFIDENCE) -> pd.DataFrame:
         "unit": pd.array(list(found.units), dtype=object),
         "noise_dominated": pd.array(list(found.dominated), dtype="boolean"),
     }  # fmt: skip
+    if how is not None:
+        columns["method"] = pd.array(list(found.ways), dtype=object)
     if shown.index is None:
         return pd.DataFrame(columns).set_axis([cast(Record, shown.record).query], axis=0)
     return pd.DataFrame(columns).set_axis(labels_of(shown.index, shown.columns), axis=0)

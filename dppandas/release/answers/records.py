@@ -23,7 +23,7 @@ from ...statistics.layout import Codes, between, format_number
 from ..accuracy import units
 from ..accuracy.expected import CONFIDENCE, in_words, parse_confidence, parse_rows
 from ..query import Query
-from . import shown
+from . import populations, shown
 
 #: The share of the failure probability that is spent on the bound of the number of rows.
 COUNTING = 1 / 20
@@ -116,22 +116,36 @@ class Record(ABC):
         ]
 
     @hide_internals
-    def interval(self, confidence: float = CONFIDENCE) -> tuple[Any, Any]:
+    def interval(
+        self, confidence: float = CONFIDENCE, *, of: str = "rows", size: int | None = None,
+        method: str | None = None,
+    ) -> tuple[Any, Any]:  # fmt: skip
         """(lower, upper) around the exact answer, for an answer of one number: see `intervals`."""
-        found = self.intervals(confidence)
+        found = self.intervals(confidence, of=of, size=size, method=method)
         if isinstance(found, tuple):
             return found
         raise RecordError("this answer has several numbers. Call .intervals() for all of them.")
 
     @hide_internals
-    def intervals(self, confidence: float = CONFIDENCE) -> Any:
+    def intervals(
+        self, confidence: float = CONFIDENCE, *, of: str = "rows", size: int | None = None,
+        method: str | None = None,
+    ) -> Any:  # fmt: skip
         """Bounds around the exact answer on the same rows, at this confidence.
 
         For a Series, a DataFrame with columns lower and upper under the same labels; for a
         DataFrame, both under each column; for one number, (lower, upper). They hold as `errors`
-        do. They follow from public facts and noisy integers, and are about clipped values.
+        do. They follow from public facts and noisy integers, and are about clipped values. With
+        ``of="population"`` they are about the population that the rows are a sample of, as those of
+        `dppandas.intervals`.
         """
-        confidence = parse_confidence(confidence)
+        confidence, how = parse_confidence(confidence), populations.parse_how(of, size, method)
+        if how is not None:
+            found = populations.estimates(self, confidence, how)
+            ends = [(math.nan, math.nan) if each is None else each[:2] for each in found]
+            if self._layout.is_scalar:
+                return ends[0]
+            return between(*(self._table(list(side)) for side in zip(*ends, strict=True)))
         if isinstance(self._law, Selection):
             raise RecordError("a selected label has no interval. Call .error() for its gap.")
         if self._statistic.errors.no_interval:

@@ -47,9 +47,12 @@ class _Released:
         return self._record.error(confidence)
 
     @hide_internals
-    def interval(self, confidence: float = CONFIDENCE) -> tuple[Any, Any]:
+    def interval(
+        self, confidence: float = CONFIDENCE, *, of: str = "rows", size: int | None = None,
+        method: str | None = None,
+    ) -> tuple[Any, Any]:  # fmt: skip
         """See `Record.interval`."""
-        return self._record.interval(confidence)
+        return self._record.interval(confidence, of=of, size=size, method=method)
 
     @with_options_named
     @hide_internals

@@ -1,0 +1,337 @@
+"""Intervals of derived numbers for the population that the rows are a sample of.
+
+Sums of numbers that err nearly normally do so, too, and so does what a quotient is looked for by:
+their variances add up if their units differ, and their deviations do whatever units they share.
+All else is bounded from intervals of the numbers that it is computed from
+(docs/proofs/populations.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from ..errors import QueryError
+from ..privacy.accuracy.ratios import Terms
+from ..release.answers.populations import samples_of
+from ..statistics.samples import (
+    BERNSTEIN,
+    EXACT,
+    FEW,
+    Estimate,
+    How,
+    Moments,
+    Sample,
+    SampleCount,
+    SampleShare,
+    T,
+    by_t,
+)
+from .boxes import BOXES, EVERYTHING, meet, outwards
+from .boxes import times as times_of
+from .forms import Draw, Form, Linear, Pair, Quotient
+from .quantities import Figure, Quantity
+
+#: What is said where an interval rests on those of several numbers; and the ways to an interval
+#: from the one that holds whatever the rows are to that which needs most of them.
+BOX, WAYS = "box", ("", EXACT, BERNSTEIN, T, FEW)
+#: How often an end of a quotient's interval is halved, and how often its distance is doubled.
+HALVED, DOUBLED = 60, 200
+
+
+class Populations:
+    """Where derived numbers lie in the population. Each statement has this risk."""
+
+    def __init__(self, risk: float, how: How) -> None:
+        self._risk, self._how = risk, how
+        self._numbers: dict[int, Estimate] = {}
+        self._samples: dict[int, Any] = {}
+
+    @classmethod
+    def together(cls, numbers: Iterable[Any], risk: float, how: How) -> Populations:
+        """Those of some numbers, which hold simultaneously: statements share the risk equally."""
+        unsaid = cls(risk, how)
+        kept = [number for number in numbers if isinstance(number, Quantity)]
+        statements = {each for number in kept for each in unsaid.statements(number)}
+        return cls(risk / max(1, len(statements)), how)
+
+    def statements(self, number: Quantity) -> Iterator[Hashable]:
+        """What an interval rests on: the number's own statement, or those of figures."""
+        found = number.parameter
+        if found is None:
+            for each in number.of:
+                yield from self.statements(each)
+        elif self._own(number) is not None:
+            yield id(number)
+        else:
+            yield from _figures(found)
+
+    def of(self, number: Any) -> Estimate:
+        if not isinstance(number, Quantity):
+            return Estimate(math.nan, math.nan, "")
+        if id(number) not in self._numbers:
+            found = self._found(number)
+            ends = meet(found[:2], number.span)
+            value = number.value
+            if not math.isnan(value):
+                ends = min(ends[0], value), max(ends[1], value)
+            self._numbers[id(number)] = Estimate(*ends, found.way)
+        return self._numbers[id(number)]
+
+    def _found(self, number: Quantity) -> Estimate:
+        own = self._own(number)
+        if own is not None:
+            return own(self._risk)
+        if number.parameter is not None:
+            return _boxed(self._box(number.parameter))
+        if not number.of:
+            return Estimate(*number.span, "")
+        of = [self.of(each) for each in number.of]
+        low, high = BOXES[number.how](*(each[:2] for each in of))
+        return _boxed(Estimate(low, high, _weaker(*(each.way for each in of))))
+
+    def _own(self, number: Quantity) -> Callable[[float], Estimate] | None:
+        """The interval that a number has by itself, by its risk; None if it has none."""
+        found = number.parameter
+        if isinstance(found, Linear):
+            if not found.terms:
+                return lambda _: Estimate(float(found.const), float(found.const), EXACT)
+            if len(found.terms) == 1:
+                ((figure, weight),) = found.terms.items()
+                return lambda risk: self._scaled(figure, weight, found.const, risk)
+            moments = None if self._how.method == "bernstein" else self._moments(found)
+            return moments and (lambda risk: by_t(moments, risk))
+        if not isinstance(found, Quotient):
+            return None
+        if share := _share_of(number):
+            return lambda risk: share.estimate(risk, self._how)
+        if len({*found.part.terms, *found.whole.terms}) == 1:
+            return lambda risk: self._turned(found, risk)  # type: ignore[return-value]
+        if self._how.method == "bernstein":
+            return None
+        own = self._moments(found.part), self._moments(found.whole)
+        return None if None in own else lambda risk: self._quotient(found, risk)
+
+    def _scaled(self, figure: Figure, weight: Fraction, const: Fraction, risk: float) -> Estimate:
+        low, high, way = self._sample(figure).estimate(risk, self._how)
+        low, high = times_of((low, high), (float(weight),) * 2)
+        return Estimate(low + float(const), high + float(const), way)
+
+    def _sample(self, figure: Figure) -> Sample:
+        record = figure.record
+        if id(record) not in self._samples:
+            self._samples[id(record)] = samples_of(record)
+        sample: Sample | None = self._samples[id(record)][figure.place]
+        if sample is None:
+            raise QueryError(
+                f"a number of '{record.query}' says nothing of a population. Derive from means, "
+                "shares, variances and deviations."
+            )
+        if isinstance(sample, SampleCount) and self._how.size is None:
+            raise QueryError(
+                f"how many units of a population the counts of '{record.query}' stand for depends "
+                "on how many it has: give size=; or compute with shares."
+            )
+        return sample
+
+    # nearly normal numbers
+
+    def _moments(self, form: Linear) -> Moments | None:
+        """Those of a sum; None if a number in it isn't nearly normal."""
+        parts = []
+        for figure, weight in form.terms.items():
+            found = self._sample(figure).moments(self._how)
+            if found is None:
+                return None
+            parts.append(_Part(float(weight), found, figure.record))
+        return _sum(parts, float(form.const))
+
+    def _quotient(self, form: Quotient, risk: float) -> Estimate:
+        """All R for which part - R·whole may be 0 (Fieller, 1954). Those are an interval around the
+        estimate, as a sum's deviation is convex in its weights, if the whole isn't 0."""
+        whole = self._moments(form.whole)
+        assert whole is not None
+        low, high, way = by_t(whole, risk)
+        if low <= 0 <= high:
+            return Estimate(*EVERYTHING, way)
+        part = self._moments(form.part)
+        assert part is not None
+        middle = part.value / whole.value
+
+        def is_possible(ratio: float) -> bool:
+            exact = Fraction(ratio)
+            found = self._moments(form.part + form.whole.times(-exact))
+            assert found is not None
+            least, most, _ = by_t(found, risk)
+            return least <= 0 <= most
+
+        ends = _edge(is_possible, middle, -1), _edge(is_possible, middle, 1)
+        return Estimate(*outwards(*ends), _weaker(way, by_t(part, risk).way))
+
+    # all else
+
+    def _box(self, form: Form) -> Estimate:
+        """From the intervals of all figures."""
+        match form:
+            case Linear():
+                return self._box_of_sum(form)
+            case Quotient():
+                return self._turned(form, self._risk) or _computed(
+                    "/", self._box(form.part), self._box(form.whole)
+                )
+            case Pair():
+                one, other = self._box(form.one), self._box(form.other)
+                if form.is_ratio:
+                    return _times(_computed("/", one, other), form.factor)
+                found = _computed("+", _times(one, form.factor), _times(other, form.weight))
+                const = float(form.const)
+                return _computed("+", found, Estimate(const, const, ""))
+
+    def _box_of_sum(self, form: Linear) -> Estimate:
+        found = Estimate(float(form.const), float(form.const), "")
+        for figure, weight in form.terms.items():
+            each = self._sample(figure).estimate(self._risk, self._how)
+            found = _computed("+", found, _times(each, weight))
+        return found
+
+    def _turned(self, form: Quotient, risk: float) -> Estimate | None:
+        """(a·x + b)/(c·x + d) of one figure x, which rises or falls all along where the divisor
+        isn't 0; None for others."""
+        figures = {*form.part.terms, *form.whole.terms}
+        if len(figures) != 1:
+            return None
+        (figure,) = figures
+        low, high, way = self._sample(figure).estimate(risk, self._how)
+        parts, wholes = (
+            [float(each.terms.get(figure, 0)) * x + float(each.const) for x in (low, high)]
+            for each in (form.part, form.whole)
+        )
+        if min(wholes) <= 0 <= max(wholes) or not all(map(math.isfinite, (low, high))):
+            return Estimate(*EVERYTHING, way)
+        ends = [part / whole for part, whole in zip(parts, wholes, strict=True)]
+        return Estimate(*outwards(min(ends), max(ends)), way)
+
+
+def _computed(how: str, one: Estimate, other: Estimate) -> Estimate:
+    low, high = BOXES[how](one[:2], other[:2])
+    return Estimate(low, high, _weaker(one.way, other.way))
+
+
+def _times(found: Estimate, factor: Fraction) -> Estimate:
+    return Estimate(*times_of(found[:2], (float(factor),) * 2), found.way)
+
+
+class _Part(NamedTuple):
+    weight: float
+    moments: Moments
+    record: Any
+
+
+def _sum(parts: list[_Part], const: float) -> Moments:
+    """Weighted numbers, added up. Those of other units are independent, whose variances add up; of
+    several such sets the deviations do, whatever their correlation is (Minkowski)."""
+    layers: list[list[_Part]] = []
+    for part in parts:
+        for layer in layers:
+            if all(_are_apart(part, other) for other in layer):
+                layer.append(part)
+                break
+        else:
+            layers.append([part])
+    each = [sum(p.weight**2 * p.moments.variance for p in layer) for layer in layers]
+    spread = sum(map(math.sqrt, each)) ** 2
+    freedom = min((p.moments.freedom for p in parts), default=math.inf)
+    if len(layers) == 1 and spread:  # Welch and Satterthwaite
+        errors = (p.weight**2 * p.moments.variance for p in parts)
+        squares = (e**2 / p.moments.freedom for e, p in zip(errors, parts, strict=True))
+        freedom = spread**2 / sum(squares)
+    value = const + sum(p.weight * p.moments.value for p in parts)
+    is_enough = all(p.moments.is_enough for p in parts)
+    return Moments(value, spread, freedom, is_enough)
+
+
+def _are_apart(one: _Part, other: _Part) -> bool:
+    """Whether no unit is in both: they are of different cells of one release."""
+    return one.record is other.record and not one.moments.cells & other.moments.cells
+
+
+def _weaker(*ways: str) -> str:
+    """The way that holds least often."""
+    return max((way.removeprefix(f"{BOX} of ") for way in ways), key=WAYS.index, default="")
+
+
+def _boxed(found: Estimate) -> Estimate:
+    return found._replace(way=f"{BOX} of {found.way}" if found.way else "")
+
+
+def _edge(is_possible: Callable[[float], bool], middle: float, sign: int) -> float:
+    """The furthest number in a direction that is possible."""
+    step = abs(middle) / 16 or 2.0**-30
+    for _ in range(DOUBLED):
+        if not is_possible(middle + sign * step):
+            break
+        step *= 2
+    near, far = 0.0, step
+    for _ in range(HALVED):
+        half = (near + far) / 2
+        near, far = (half, far) if is_possible(middle + sign * half) else (near, half)
+        if far - near <= 1e-9 * far:
+            break
+    return middle + sign * far
+
+
+def _figures(form: Any) -> Iterator[Figure]:
+    if isinstance(form, Linear):
+        yield from form.terms
+    else:
+        for each in vars(form).values():
+            if isinstance(each, Linear | Quotient):
+                yield from _figures(each)
+
+
+# quotients of counts
+
+
+def _share_of(number: Quantity) -> _Share | None:
+    """A quotient of counts of one release as a share, or as the odds of one."""
+    form, found = number.form, number.parameter
+    if not (isinstance(form, Quotient) and isinstance(found, Quotient)):
+        return None
+    figures = list(_figures(found))
+    one, *others = {figure.record for figure in figures}
+    if others or len(one.components) > 1 or form.part.const or form.whole.const:
+        return None
+    if not all(isinstance(samples_of(one)[each.place], SampleCount) for each in figures):
+        return None
+    of_part, of_whole = _weight(form.part.terms), _weight(form.whole.terms)
+    inside, all_ = set(form.part.terms), set(form.whole.terms)
+    is_odds = not inside & all_
+    if of_part is None or of_whole is None or not (is_odds or inside <= all_):
+        return None
+    part, whole = int(form.part.seen / of_part), int(form.whole.seen / of_whole)
+    rest, terms = (whole, all_) if is_odds else (whole - part, all_ - inside)
+    law = next(iter(inside)).law
+    share = SampleShare(frozenset(), part, rest, law, Terms(len(inside), len(terms)))
+    return _Share(share, of_part / of_whole, is_odds)
+
+
+def _weight(terms: Mapping[Draw, Fraction]) -> Fraction | None:
+    """The weight of all counts in a sum, if there is one."""
+    weights = {*terms.values()}
+    return weights.pop() if len(weights) == 1 else None
+
+
+class _Share(NamedTuple):
+    share: SampleShare
+    factor: Fraction
+    is_odds: bool
+
+    def estimate(self, risk: float, how: How) -> Estimate:
+        """Odds rise with the share."""
+        low, high, way = self.share.estimate(risk, how)
+        if self.is_odds:
+            low, high = (end / (1 - end) if end < 1 else math.inf for end in (low, high))
+        ends = times_of((low, high), (float(self.factor),) * 2)
+        return Estimate(*ends, way)

@@ -1,0 +1,108 @@
+"""What an answer says of the population that its rows are a sample of: docs/proofs/populations.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...errors import QueryError, RecordError, quoted
+from ...privacy.mechanisms.selection import Selection
+from ...statistics.samples import Estimate, How, Sample, SampleCount
+
+if TYPE_CHECKING:
+    from .records import Record
+
+ROWS, POPULATION = "rows", "population"
+METHODS = (None, "t", "bernstein")
+
+
+def parse_how(of: object, size: object, method: object) -> How | None:
+    """How an interval for the population is asked for; None for one about the rows."""
+    if of not in (ROWS, POPULATION):
+        raise QueryError(
+            f'of= must be "rows", for the exact answer on these rows, or "population", and not '
+            f"{quoted(of)}."
+        )
+    if method not in METHODS:
+        raise QueryError(f'method= must be "t", "bernstein" or None, and not {quoted(method)}.')
+    is_whole = isinstance(size, int) and not isinstance(size, bool)
+    if size is not None and not (is_whole and size > 0):  # type: ignore[operator]
+        raise QueryError(
+            f"size= is how many units the population has, a whole number above 0, and not "
+            f"{quoted(size)}."
+        )
+    if of == ROWS:
+        if size is not None or method is not None:
+            raise QueryError('size= and method= are about of="population".')
+        return None
+    if size is not None and method == "bernstein":
+        raise QueryError(
+            "Bernstein's intervals are proven for large populations alone: leave size= out, which "
+            'makes them wider, or ask for method="t".'
+        )
+    return How(method, size)  # type: ignore[arg-type]
+
+
+def samples_of(record: Record) -> Sequence[Sample | None]:
+    """What each number of an answer estimates in a population; None for what estimates nothing."""
+    if isinstance(record._law, Selection):
+        raise RecordError("a selected label has no interval. Call .error() for its gap.")
+    rows = record._query.source.unit.max_rows * record._query.branches
+    if rows != 1:
+        raise QueryError(
+            f"'{record.query}' may have {rows} rows of a unit, and a population is one of units. "
+            "Make a table with one row of each first: df.dp.per_unit(), with a column of what is "
+            "to be estimated."
+        )
+    if any(record._layout.rulers):
+        raise QueryError(
+            f"'{record.query}' has times, which have no intervals for a population. Ask about "
+            "numbers, such as durations in hours."
+        )
+    schema = record._query.source.schema
+    found = record._statistic.samples(record._noisy, record._law, schema)
+    if not any(each is not None for each in found):
+        raise QueryError(
+            f"'{record.query}' says nothing of a population. Means, shares, variances and "
+            "deviations do; quantiles if they are asked for with interval=True; and counts of "
+            "several labels, with size=. A count or a sum alone doesn't say of how many."
+        )
+    return found
+
+
+def estimates(record: Record, confidence: float, how: How) -> list[Estimate | None]:
+    """An interval for each number that estimates anything: all hold simultaneously."""
+    found, values = samples_of(record), record._values()
+    risk = (1 - confidence) / max(1, sum(each is not None for each in found))
+    return [
+        None if each is None else around(value_of(each, value, how), each.estimate(risk, how))
+        for each, value in zip(found, values, strict=True)
+    ]
+
+
+def value_of(sample: Sample, value: float, how: How) -> float:
+    """The number that is shown: of counts that of the population."""
+    if not isinstance(sample, SampleCount):
+        return value
+    if how.size is None:
+        raise QueryError(
+            "how many units of a population a count stands for depends on how many it has: give "
+            "size=, the number of units that any of the labels counted may have."
+        )
+    share = sample.share
+    rows = share.part + share.rest
+    return how.size * min(max(share.part / rows, 0.0), 1.0) if rows > 0 else 0.0
+
+
+def around(value: float, found: Estimate) -> Estimate:
+    """An interval that includes the number that is shown."""
+    if math.isnan(value):
+        return found
+    return found._replace(low=min(found.low, value), high=max(found.high, value))
+
+
+def values_of(record: Record, how: How) -> list[Any]:
+    """The numbers that are shown: those of the answer; counts are those of the population."""
+    pairs = zip(samples_of(record), record._values(), strict=True)
+    return [value if each is None else value_of(each, value, how) for each, value in pairs]
