@@ -10,9 +10,10 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 import pandas as pd
 
-from ...errors import hide_internals
+from ...errors import RecordError, hide_internals
 from ...rows.facts.keys import is_missing
 from ..accuracy.expected import CONFIDENCE, parse_confidence
+from .arithmetic import followers
 from .record_bundle import RecordBundle
 from .records import Record
 from .results import shown_in
@@ -32,7 +33,8 @@ def intervals(answer: Any, confidence: float = CONFIDENCE) -> pd.DataFrame:
 
     answer : a released number, label, Series, DataFrame or Index, or what is left of one after
         sort_index, head or a selection; or a record. Answers of `agg`, `describe` and
-        ``quantile`` count, too.
+        ``quantile`` count, too, and so do numbers derived from answers, and ``answer.cumsum()`` of
+        all labels in their declared order.
     confidence : the probability with which all errors and intervals hold simultaneously; for labels
         found with a δ, with which each holds by itself, given that it is shown. If the answer is
         made of k releases, each gets the confidence 1 - (1 - confidence) / k, also if a selection
@@ -67,7 +69,12 @@ def intervals(answer: Any, confidence: float = CONFIDENCE) -> pd.DataFrame:
     confidence = parse_confidence(confidence)
     if isinstance(answer, TidyIntervals):
         return answer._tidy_intervals(confidence)
-    shown = shown_in(answer)
+    try:
+        shown = shown_in(answer)
+    except RecordError:
+        if (total := followers().running_total(answer)) is None:
+            raise
+        return cast(pd.DataFrame, total._tidy_intervals(confidence))
     if isinstance(shown.record, RecordBundle):
         confidence = _of_each(shown.record._checked(confidence), len(shown.record.components))
     found = shown.figures(confidence)
