@@ -63,7 +63,8 @@ def test_sums_and_differences_have_the_exact_law_of_their_noises(p: Any) -> None
     for found, plain, error in (
         (a + b, int(a) + int(b), two), (a - b, int(a) - int(b), two), (a + 1, int(a) + 1, one),
         (1 - a, 1 - int(a), one), (-a, -int(a), one), (+a, int(a), one),
-        (a * 3, int(a) * 3, 3 * one), (3 * a, int(a) * 3, 3 * one), (a - b + b, int(a), one), (sum([a, b]), int(a) + int(b), two),
+        (a * 3, int(a) * 3, 3 * one), (3 * a, int(a) * 3, 3 * one),
+        (a - b + b, int(a), one), (sum([a, b]), int(a) + int(b), two),
         (a + True, int(a) + 1, one),
     ):  # fmt: skip
         assert type(found) is DerivedInt
