@@ -78,13 +78,17 @@ def test_what_isnt_followed_names_what_is(name: str, p: Any) -> None:
 
 def test_running_numbers_that_are_equal_are_not_told_apart(p: Any, exact: None) -> None:
     """A sum of the first and zeros is the largest until now, too; and of few whole numbers a
-    product may be a sum."""
+    product may be one."""
     first = p[p["band"] == 0].groupby("band").size(epsilon=1)
     assert first.tolist()[1:] == [0] * 5
     two = dp.protect(pd.DataFrame({"arm": ["A", "A", "B", "B"]}), "two", domain={"arm": ARMS})
     few = two.groupby("arm").size(epsilon=1)
     assert few.cumsum().tolist() == few.cumprod().tolist() == [2, 4]
-    for answer in (first, few):
+    halves = pd.DataFrame({"arm": ["A", "A", "B", "B"] * 500, "bought": [0, 1, 0, 0] * 500})
+    share = dp.protect(halves, "halves", domain={"arm": ARMS, "bought": (0, 1)})
+    rates = share.groupby("arm")["bought"].mean(epsilon=1)
+    assert rates.cumsum().tolist() == rates.cummax().tolist() == [0.5, 0.5]
+    for answer in (first, few, rates):
         with pytest.raises(RecordError, match=r"dp\.derive"):
             dp.intervals(answer.cumsum())
 
