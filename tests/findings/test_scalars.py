@@ -138,7 +138,7 @@ def test_sizes_of_differences_are_bounded_from_these(p: Any) -> None:
     off = abs(b - a)
     assert type(off) is DerivedInt
     assert off.interval() == tuple(sorted(-end for end in (b - a).interval()))
-    low, high = abs(a - p.count(epsilon=1, fresh=True)).interval(0.999)
+    low, high = abs(a - p.count(epsilon=1, fresh=True)).interval(1 - 1e-9)
     assert low == 0 < high
 
 
