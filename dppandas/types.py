@@ -11,7 +11,7 @@ from .audit.sensitivity import SensitivityReport
 from .columns.accessors import TextMethods
 from .columns.spellings.selection import Locator
 from .columns.time_methods import TimeMethods
-from .findings.answers import DerivedFloat, DerivedFrame, DerivedSeries
+from .findings.answers import DerivedFloat, DerivedFrame, DerivedInt, DerivedSeries
 from .frames.frame import PrivateFrame
 from .frames.groupby import PrivateGroupBy, UnknownGroups
 from .frames.series import PrivateSeries
@@ -63,6 +63,7 @@ __all__ = [
     "Delta",
     "DerivedFloat",
     "DerivedFrame",
+    "DerivedInt",
     "DerivedSeries",
     "Design",
     "Deviation",

@@ -64,7 +64,7 @@ PASSED_ON = {
     "local.estimates.EstimatedFloat": "of Estimated",
     "privacy.mechanisms.noise.Within": "no noise, but a premise",
     "privacy.mechanisms.quantile_ladders.LadderQuantiles": "of ExponentialQuantiles, at its part",
-    "findings.answers.DerivedFloat": "of Findings, as test_derive.py draws them",
+    "findings.answers.DerivedNumber": "of Findings, as test_derive.py draws them",
     "findings.answers.DerivedTable": "of Findings, as test_derive.py draws them",
     "release.answers.record_bundle.RecordBundle": "of its records",
     "release.answers.results._Released": "of its record",

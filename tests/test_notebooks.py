@@ -179,7 +179,7 @@ def test_the_demo_draws_anew_and_then_answers_free(notebooks: Path) -> None:
 
     again = run_demo(notebooks)
     answers = re.compile(r"^\S+ +\S+ ± .*$|^-?[\d,.]+ ± .*$", re.MULTILINE)
-    assert len(answers.findall(said)) == 13
+    assert len(answers.findall(said)) == 14
     assert answers.findall(again) == answers.findall(said), "and then they stay"
     assert "again, free: [5], [6]\n" in again
     assert "0.9 of ε = 2 left · 1.1 spent on 6 answers · quickstart.ledger" in again

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pandas as pd
 
 from ..errors import QueryError, RecordError, hide_internals
 from ..release.accuracy.expected import CONFIDENCE, HELD, parse_confidence, with_error
+from ..release.answers.arithmetic import Arithmetic
 from ..release.answers.intervals import labels_of
 from ..release.answers.populations import parse_how
 from ..statistics.layout import between
@@ -53,6 +54,8 @@ class Findings:
         risk = 1 - parse_confidence(confidence)
         each = risk / max(1, self._statements)
         found = Ranges(each)
+        for operand in _made_of(self.numbers, _needed):
+            found.of(operand)
         ends = (_around(number, found.of(number)) for number in self.numbers)
         if self.dtype is int:  # and so are the exact ones
             return [(math.ceil(low), math.floor(high)) for low, high in ends]
@@ -66,9 +69,9 @@ class Findings:
     @property
     def _statements(self) -> int:
         """How many numbers and releases an interval is stated of."""
-        atoms = {id(atom): atom for number in self.numbers for atom in _atoms(number)}
-        stated = [atom for atom in atoms.values() if atom.form is not None]
-        figures = (atom.figure for atom in atoms.values() if atom.form is None)
+        atoms = [each for each in _made_of(self.numbers, _needed) if _is_stated(each)]
+        stated = [atom for atom in atoms if atom.form is not None]
+        figures = (atom.figure for atom in atoms if atom.form is None)
         releases = {figure.record for figure in figures if figure is not None} | self.beside
         # of labels that were found each has an interval of its own
         labels = (len(r._values()) if r._statistic.errors.each else 1 for r in releases)
@@ -110,6 +113,14 @@ class Findings:
         said = ", ".join(map(str, numbers[:-1])) + f" and {numbers[-1]}" if numbers else ""
         return f"derived from {f'releases {said}' if len(numbers) <= 9 else many}, at no cost"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Operands by their places, before what is made of them: they nest deeper than pickles."""
+        made = _made_of(self.numbers, lambda each: each.of)
+        places = {id(each): place for place, each in enumerate(made)}
+        flat = [(replace(q, of=()), [places[id(operand)] for operand in q.of]) for q in made]
+        numbers = [places.get(id(each)) for each in self.numbers]
+        return _nested, (flat, numbers, self.shown, self.beside)
+
     def tidy(self, confidence: float, index: pd.Index, how: How | None) -> pd.DataFrame:
         """The table of `dppandas.intervals`."""
         ranges, ways = self.ranges(confidence), None
@@ -129,6 +140,16 @@ class Findings:
         return pd.DataFrame(columns).set_axis(index, axis=0)
 
 
+def _nested(
+    flat: Any, places: Sequence[int | None], shown: Any, beside: frozenset[Any] = frozenset()
+) -> Findings:
+    """Findings from a pickle."""
+    made: list[Quantity] = []
+    for quantity, operands in flat:
+        made.append(replace(quantity, of=tuple(made[place] for place in operands)))
+    return Findings(tuple(math.nan if at is None else made[at] for at in places), shown, beside)
+
+
 def _value(number: Any) -> float:
     return float(number.value) if isinstance(number, Quantity) else math.nan
 
@@ -137,16 +158,33 @@ def _error(value: float, ends: Range) -> float:
     return max(ends[1] - value, value - ends[0])
 
 
-def _atoms(number: Any) -> Iterator[Quantity]:
-    """The numbers whose intervals are stated, of which a number is made."""
-    if not isinstance(number, Quantity) or not number.records:
-        return
-    if isinstance(number.form, Linear) and number.form.is_constant:
-        return
-    if number.form is not None or number.figure is not None:
-        yield number
-    for each in () if number.form is not None else number.of:
-        yield from _atoms(each)
+def _made_of(
+    numbers: Sequence[Any], operands: Callable[[Quantity], Sequence[Quantity]]
+) -> list[Quantity]:
+    """What numbers are made of, each after its own operands. A loop may have added up a thousand of
+    them, which is deeper than Python calls."""
+    found: dict[int, Quantity] = {}
+    waiting = [(each, False) for each in numbers if isinstance(each, Quantity)]
+    while waiting:
+        each, is_known = waiting.pop()
+        if is_known:
+            found[id(each)] = each
+        elif id(each) not in found:
+            waiting.append((each, True))
+            waiting += [(operand, False) for operand in operands(each)]
+    return list(found.values())
+
+
+def _needed(number: Quantity) -> Sequence[Quantity]:
+    """Those whose intervals a number's own follows from: none where it has a law."""
+    return number.of if number.form is None else ()
+
+
+def _is_stated(number: Quantity) -> bool:
+    """Whether an interval is stated of a number; of others it follows from those."""
+    is_constant = isinstance(number.form, Linear) and number.form.is_constant
+    has_own = number.form is not None or number.figure is not None
+    return bool(number.records) and has_own and not is_constant
 
 
 class Ranges:
@@ -198,10 +236,14 @@ class Derived:
         raise NotImplementedError
 
 
-class DerivedFloat(float, Derived):
-    """A number derived from released ones: a float that knows its error."""
+class DerivedNumber(Arithmetic, Derived):
+    """What an int and a float have in common. Arithmetic with them is followed, too."""
 
-    _findings: Findings
+    @classmethod
+    def _of(cls, value: float, findings: Findings) -> Any:
+        made: Any = cls(value)  # type: ignore[call-arg]
+        made._findings = findings
+        return made
 
     @hide_internals
     def interval(
@@ -224,25 +266,46 @@ class DerivedFloat(float, Derived):
         return self._findings.tidy(confidence, pd.Index([self._findings.source]), how)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _float_of, (self._findings,)
+        return _restored, (type(self), self._plainly(), self._findings)
 
     def __repr__(self) -> str:
-        value, error = float(self), self.error()
+        value, error = self._findings.values[0], self.error()
         if value.is_integer() and error.is_integer() and abs(value) < 2**53:
             return with_error(int(value), int(error))
         if math.isfinite(error):
             return with_error(value, error)
         low, high = self.interval()
-        return f"{float(self):.4g} ({low:.4g} to {high:.4g})"
+        return f"{value:.4g} ({low:.4g} to {high:.4g})"
 
     def __str__(self) -> str:
-        return float.__repr__(self)
+        return str(self._plainly())
 
     def __format__(self, spec: str) -> str:
-        return repr(self) if spec == "±" else float.__format__(self, spec)
+        return repr(self) if spec == "±" else format(self._plainly(), spec)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(f"{self!r} ({HELD}; {self._findings.source})")
+
+
+class DerivedFloat(DerivedNumber, float):
+    """A number derived from released ones: a float that knows its error. Errors follow arithmetic,
+    as those of `DerivedInt`."""
+
+    def _plainly(self) -> float:
+        return float(self)
+
+
+class DerivedInt(DerivedNumber, int):
+    """A whole number derived from released ones, by ``a - b`` for instance: an int that knows its
+    error. Errors follow + - * / and round, abs and negation; plain numbers of Python are exact.
+
+    Rounding moves the number, and the interval stays that of the number before. What NumPy computes
+    is plain, and so is ``0.5 * a`` of a whole number, which Python computes alone: write
+    ``a * 0.5``.
+    """
+
+    def _plainly(self) -> int:
+        return int(self)
 
 
 class DerivedTable(Derived):
@@ -304,16 +367,15 @@ class DerivedFrame(DerivedTable, pd.DataFrame):
         return pd.DataFrame
 
 
-def _float_of(findings: Findings) -> DerivedFloat:
-    made = DerivedFloat(findings.values[0])
-    made._findings = findings
-    return made
+def _restored(kind: type[DerivedNumber], value: float, findings: Findings) -> Any:
+    """A number from a pickle."""
+    return kind._of(value, findings)
 
 
 def made_of(result: Any) -> Any:
     """What a function computed, as an answer."""
     if isinstance(result, Quantity):
-        return _float_of(Findings((result,)))
+        return DerivedFloat._of(float(result.value), Findings((result,)))
     if isinstance(result, Unusable):
         raise QueryError(result.reason)
     if not isinstance(result, pd.Series | pd.DataFrame):

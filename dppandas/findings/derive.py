@@ -63,7 +63,7 @@ def derive(f: Callable[..., Any], *answers: Any) -> Any:
     >>> bought = p.groupby("arm")["bought"].mean(epsilon=1)
     >>> lift = dp.derive(lambda rate: rate["B"] - rate["A"], bought)
     >>> low, high = lift.interval()
-    >>> 0.45 < low < lift < high < 0.55
+    >>> 0.35 < low < lift < high < 0.65
     True
     """
     if not callable(f):

@@ -345,7 +345,7 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
 
         >>> import pandas as pd
         >>> ages = pd.Series([20, 60] * 5000, name="age").dp
-        >>> round(ages.sem(bounds=(0, 99), epsilon=1), 1)
+        >>> print(f"{ages.sem(bounds=(0, 99), epsilon=1):.1f}")
         0.2
         """
         return self._variance("sem", ddof, bounds)

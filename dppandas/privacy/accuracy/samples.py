@@ -144,7 +144,7 @@ class _Pivot:
     @cached_property
     def allowed(self) -> float:
         excess = math.exp(sum(points.excess for points in self.noises))
-        return (self.risk * (1 - 2 * RARE) - ADDED) / (ABOVE * excess)
+        return (self.risk * (1 - 8 * RARE) - ADDED) / (ABOVE * excess)
 
     def excludes(self, low: Floats, high: Floats) -> Truths:
         flat = zip(low.reshape(-1).tolist(), high.reshape(-1).tolist(), strict=True)
@@ -299,7 +299,8 @@ class _Tail:
             return self
         first = self.first - math.ceil(more * low / self.step) - 1
         last = self.first + len(self.above) + math.ceil(more / self.step) + 1
-        least = np.arange(first, last + 1) * self.step
+        # what is added isn't a multiple of the step: a number needn't reach the next one
+        least = (np.arange(first, last + 1) - 1) * self.step
         found = self.at(least)
         for j in range(1, more + 1):
             y = np.arange(j + 1)
@@ -309,7 +310,8 @@ class _Tail:
 
     def at(self, least: Any) -> Floats:
         places = np.ceil(least / self.step - ROUNDED) - self.first
-        return self.above[places.clip(0, len(self.above) - 1).astype(np.int64)]
+        found: Floats = self.above[places.clip(0, len(self.above) - 1).astype(np.int64)]
+        return found
 
 
 def binomial_distances(share: Fraction, fewest: int, most: int, risk: float) -> tuple[int, int]:

@@ -10,10 +10,11 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 import pandas as pd
 
-from ...errors import hide_internals
+from ...errors import RecordError, hide_internals
 from ...rows.facts.keys import is_missing
 from ...statistics.samples import How
 from ..accuracy.expected import CONFIDENCE, parse_confidence
+from .arithmetic import followers
 from .populations import parse_how
 from .record_bundle import RecordBundle
 from .records import Record
@@ -37,7 +38,8 @@ def intervals(
 
     answer : a released number, label, Series, DataFrame or Index, or what is left of one after
         sort_index, head or a selection; or a record. Answers of `agg`, `describe` and
-        ``quantile`` count, too.
+        ``quantile`` count, too, and so do numbers derived from answers, and ``answer.cumsum()`` of
+        all labels in their declared order.
     confidence : the probability with which all errors and intervals hold simultaneously; for labels
         found with a δ, with which each holds by itself, given that it is shown. If the answer is
         made of k releases, each gets the confidence 1 - (1 - confidence) / k, also if a selection
@@ -72,7 +74,12 @@ def intervals(
     confidence, how = parse_confidence(confidence), parse_how(of, size, method)
     if isinstance(answer, TidyIntervals):
         return answer._tidy_intervals(confidence, how)
-    shown = shown_in(answer)
+    try:
+        shown = shown_in(answer)
+    except RecordError:
+        if (total := followers().running_total(answer)) is None:
+            raise
+        return cast(pd.DataFrame, total._tidy_intervals(confidence, how))
     if isinstance(shown.record, RecordBundle):
         confidence = _of_each(shown.record._checked(confidence), len(shown.record.components))
     found = shown.figures(confidence, how)

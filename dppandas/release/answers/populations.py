@@ -1,4 +1,7 @@
-"""What an answer says of the population that its rows are a sample of: docs/proofs/populations.md."""
+"""What an answer says of the population that its rows are a sample of.
+
+Proof: docs/proofs/populations.md.
+"""
 
 from __future__ import annotations
 

@@ -21,9 +21,11 @@ from ...statistics.layout import format_value
 from ..accuracy.expected import CONFIDENCE, HELD, with_error
 from ..pickles import register
 from ..query import Token, token
+from .arithmetic import Arithmetic
+from .changed import changed, without_record
 from .figures import ShownFigures
 from .matching import located, with_labels_as_index
-from .rearranged import KEEP_LABELS, rearranged, recalled, remember, unstack_whole
+from .rearranged import rearranged, recalled, remember
 from .record_bundle import RecordBundle
 from .records import Record, by_id
 from .shown import DROWNED
@@ -37,7 +39,7 @@ _OF_INDEX = "_dppandas_release"
 
 
 class _Released:
-    """What results add to their plain type. Arithmetic with them gives plain numbers."""
+    """What results add to their plain type."""
 
     _record: Record
 
@@ -119,8 +121,9 @@ class _Released:
         return f", {DROWNED}" if self._record.noise_dominated else ""
 
 
-class _ReleasedNumber(_Released):
-    """A number with the methods that pandas' own have, which give plain numbers."""
+class _ReleasedNumber(_Released, Arithmetic):
+    """A number whose arithmetic follows errors, with the methods that pandas' own have, which give
+    plain numbers."""
 
     #: IPython looks for it in the class that has a `__repr__`, and no further.
     _repr_pretty_ = _Released._repr_pretty_
@@ -145,11 +148,12 @@ class _ReleasedNumber(_Released):
 
 
 class ReleasedInt(_ReleasedNumber, int):
-    """A released whole number."""
+    """A released whole number. ``a - b`` of two has an error and an interval, too: see
+    `DerivedInt`."""
 
 
 class ReleasedFloat(_ReleasedNumber, float):
-    """A released number."""
+    """A released number. ``a - b`` of two has an error and an interval, too: see `DerivedInt`."""
 
 
 class _ReleasedSpan(_Released):
@@ -325,10 +329,7 @@ def shown_in(result: Any) -> ShownFigures:
     if shown is not None:
         return shown
     if found is not None:
-        raise RecordError(
-            "this was computed from a release, but its values are not those released. Call "
-            f"dp.record with the result itself, before arithmetic or renaming. {KEEP_LABELS}"
-        )
+        raise RecordError(changed(result, released_table(found)))
     if getattr(result, "_is_answer", False):
         raise RecordError("this isn't released yet, so it has no record: .release(epsilon=…).")
     if hasattr(result, "releases_"):
@@ -339,11 +340,7 @@ def shown_in(result: Any) -> ShownFigures:
     if isinstance(result, bool | np.bool_):
         said = "True and False can't hold a record, in Python: dp.ledger() lists the release, if it"
         raise RecordError(f"{said} is one.")
-    raise RecordError(
-        f"no release record belongs to this {type(result).__name__}. Results of releases have "
-        "one; numbers and labels computed from them don't. dp.ledger() lists every release."
-        f"{unstack_whole(result)}"
-    )
+    raise RecordError(without_record(result))
 
 
 def claimed(result: Any) -> Record | RecordBundle | None:
@@ -390,8 +387,12 @@ def _whole(record: Record | RecordBundle) -> ShownFigures:
     """All that a record answers."""
     if isinstance(record, Record) and record._layout.is_scalar:
         return ShownFigures(record, np.zeros((1, 1)), None, None)
-    released = record._answer if isinstance(record, RecordBundle) else _released(record)[0]
-    return cast(ShownFigures, _matched(released, record))
+    return cast(ShownFigures, _matched(released_table(record), record))
+
+
+def released_table(record: Record | RecordBundle) -> Any:
+    """All that a record answers, in the order in which it was released."""
+    return record._answer if isinstance(record, RecordBundle) else _released(record)[0]
 
 
 def _released(record: Record) -> tuple[Any, Any]:

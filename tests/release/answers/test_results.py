@@ -207,10 +207,11 @@ def test_scalars_print_like_numbers_and_compute_like_numbers() -> None:
     assert (str(n), f"{n}", f"{n:,}") == (str(int(n)), f"{int(n)}", f"{int(n):,}")
     assert (str(m), f"{m}", f"{m:.2f}") == (str(float(m)), f"{float(m)}", f"{float(m):.2f}")
     assert json.dumps([n, m]) == json.dumps([int(n), float(m)])
-    for plain in (n + 1, n * 2, n - n, -n, abs(n), n // 2, 1 + n, sum([n, n])):
-        assert type(plain) is int
-    for plain in (m + 1, m * 2, m / 3, -m, abs(m), n / 2, n * m, round(m, 2)):
-        assert type(plain) is float
+    for whole in (n + 1, n * 2, n - n, -n, abs(n), n // 2, n % 2, 1 + n, sum([n, n])):
+        assert isinstance(whole, int)
+    for number in (m + 1, m * 2, m / 3, -m, abs(m), n / 2, n * m, m**2, round(m, 2)):
+        assert isinstance(number, float)
+    assert (n + 1, m / 3, n // 2) == (int(n) + 1, float(m) / 3, int(n) // 2)
     assert {n: "as key"}[int(n)] == "as key"
     assert np.sqrt(abs(m)) >= 0
     assert pd.Series([n]).dtype == "int64"
