@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..errors import QueryError, RecordError, hide_internals
 from ..release.accuracy.expected import CONFIDENCE, HELD, parse_confidence, with_error
-from ..release.answers.intervals import labels_of
+from ..release.answers.intervals import labels_of, relative_errors
 from ..statistics.layout import between
 from .boxes import BOXES, Range, meet
 from .forms import Linear
@@ -89,12 +89,14 @@ class Findings:
         """The table of `dppandas.intervals`."""
         ranges = self.ranges(confidence)
         includes_zero = [None if low != low else low <= 0 <= high for low, high in ranges]
+        errors = [_error(*pair) for pair in zip(self.values, ranges, strict=True)]
         columns = {
-            "value": self.values,
-            "error": [_error(*pair) for pair in zip(self.values, ranges, strict=True)],
+            "value": self.values, "error": errors,
             "low": [low for low, _ in ranges], "high": [high for _, high in ranges],
             "unit": pd.array(self.units, dtype=object),
             "noise_dominated": pd.array(includes_zero, dtype="boolean"),
+            "may_be_empty": pd.array([None] * len(ranges), dtype="boolean"),
+            "relative": relative_errors(self.values, errors, self.units),
         }  # fmt: skip
         return pd.DataFrame(columns).set_axis(index, axis=0)
 

@@ -27,7 +27,8 @@ UNKNOWN = math.nan
 @dataclass(frozen=True)
 class Figures:
     """Numbers in order, and of each its error, the ends of its interval, the unit of its error,
-    and whether noise dominates it; NaN or None where it isn't known."""
+    whether noise dominates it, and whether its rows may be none; NaN or None where it isn't
+    known."""
 
     values: Sequence[Any]
     errors: Sequence[Any]
@@ -35,6 +36,7 @@ class Figures:
     highs: Sequence[Any]
     units: Sequence[str]
     dominated: Sequence[bool | None]
+    empty: Sequence[bool | None]
 
     def at(self, places: npt.NDArray[Any]) -> Figures:
         """The numbers at some places, in order; NaN is the place of none."""
@@ -46,6 +48,7 @@ class Figures:
         return Figures(
             of(self.values, UNKNOWN), of(self.errors, UNKNOWN), of(self.lows, UNKNOWN),
             of(self.highs, UNKNOWN), of(self.units, ""), of(self.dominated, None),
+            of(self.empty, None),
         )  # fmt: skip
 
     def __add__(self, other: Figures) -> Figures:
@@ -53,7 +56,7 @@ class Figures:
         return Figures(*([*mine, *others] for mine, others in pairs))
 
 
-NONE = Figures((), (), (), (), (), ())
+NONE = Figures((), (), (), (), (), (), ())
 
 
 def figures_of(record: Record | RecordBundle, confidence: float = CONFIDENCE) -> Figures:
@@ -73,15 +76,16 @@ def figures_of(record: Record | RecordBundle, confidence: float = CONFIDENCE) ->
         errors = record._typed_errors(confidence)
     except RecordError:  # the width of this noise is private
         errors, each = nothing, [""] * size
-    return Figures(statistic.typed(values), errors, lows, highs, each, record._dominated())
+    flags = record._dominated(), record._may_be_empty()
+    return Figures(statistic.typed(values), errors, lows, highs, each, *flags)
 
 
 def _of_selection(record: Record, confidence: float) -> Figures:
     """The labels that were selected. Each may be as far below the best as the gap says."""
     labels = record.estimate()
     size, (gap,) = len(labels), record._typed_errors(confidence)
-    nothing = [UNKNOWN] * size
-    return Figures(labels, [gap] * size, nothing, nothing, ["utility"] * size, [None] * size)
+    nothing, none = [UNKNOWN] * size, [None] * size
+    return Figures(labels, [gap] * size, nothing, nothing, ["utility"] * size, none, none)
 
 
 def _of_labels(record: Record) -> Figures:
@@ -89,7 +93,7 @@ def _of_labels(record: Record) -> Figures:
     labels = cast(pd.Index, record._layout.index).tolist()
     nothing = [UNKNOWN] * len(labels)
     none: list[bool | None] = [None] * len(labels)
-    return Figures(labels, nothing, nothing, nothing, [""] * len(labels), none)
+    return Figures(labels, nothing, nothing, nothing, [""] * len(labels), none, none)
 
 
 @dataclass(frozen=True)

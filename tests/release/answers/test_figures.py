@@ -20,7 +20,9 @@ from dppandas.release.answers.intervals import _of_each
 from dppandas.release.answers.matching import comparable, located
 from dppandas.rows.facts.keys import is_missing
 
-COLUMNS = ["value", "error", "low", "high", "unit", "noise_dominated"]
+COLUMNS = [
+    "value", "error", "low", "high", "unit", "noise_dominated", "may_be_empty", "relative",
+]  # fmt: skip
 
 
 # --- intervals ------------------------------------------------------------------------------------
