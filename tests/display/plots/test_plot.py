@@ -180,7 +180,7 @@ def test_means_that_noise_dominates_are_hatched(people: Any, exact: None) -> Non
     axes, found = dp.plot(means), dp.intervals(means)
     assert not (found["low"] <= 0).any()
     hatches = {(p.get_y() + 0.5, p.get_x() + 0.5): p.get_hatch() for p in axes.patches}
-    assert hatches[2.0, 0.0] == hatches[2.0, 1.0] == "xx"
+    assert hatches[2.0, 0.0] == hatches[2.0, 1.0] == "x"
     flags = zip(np.ndindex(means.shape), found["noise_dominated"], strict=True)
     assert {*hatches} == {at for at, is_noise in flags if is_noise}
     assert "Crossed cells may be empty." in captions(axes)[0]
@@ -197,7 +197,7 @@ def test_cells_of_large_tables_are_hatched_too(people: Any) -> None:
     crossed = np.zeros(table.shape, dtype=bool)
     for cell in axes.patches:
         first, row = round(cell.get_x() + 0.5), round(cell.get_y() + 0.5)
-        crossed[row, first : first + round(cell.get_width())] = cell.get_hatch() == "xx"
+        crossed[row, first : first + round(cell.get_width())] = cell.get_hatch() == "x"
     assert (crossed.reshape(-1) == empty).all()
     assert "Grey, crossed cells may be empty." in captions(axes)[0]
 
