@@ -95,7 +95,7 @@ def _along(keys: KeyAxis, values: Floats) -> tuple[Floats, Floats]:
     return (values, keys.at) if keys.is_down else (keys.at, values)
 
 
-def _size(values: Floats) -> dict[str, float]:
+def _size(values: Floats) -> dict[str, Any]:
     few = len(values) <= MOST_BARS
     size = 6 if few else 4.5 if len(values) <= 100 else 3
     return {"markersize": size, "markeredgewidth": 1.3, "zorder": 4}
