@@ -13,7 +13,7 @@ import pandas as pd
 from ..errors import QueryError, RecordError, hide_internals
 from ..release.accuracy.expected import CONFIDENCE, HELD, parse_confidence, with_error
 from ..release.answers.arithmetic import Arithmetic
-from ..release.answers.intervals import labels_of
+from ..release.answers.intervals import labels_of, relative_errors
 from ..release.answers.populations import parse_how
 from ..statistics.layout import between
 from ..statistics.samples import Estimate, How
@@ -128,12 +128,14 @@ class Findings:
         if how is not None:
             found = self.of_population(confidence, how)
             ranges, ways = [each[:2] for each in found], [each.way for each in found]
+        errors = [_error(*pair) for pair in zip(self.values, ranges, strict=True)]
         columns = {
-            "value": self.values,
-            "error": [_error(*pair) for pair in zip(self.values, ranges, strict=True)],
+            "value": self.values, "error": errors,
             "low": [low for low, _ in ranges], "high": [high for _, high in ranges],
             "unit": pd.array(self.units, dtype=object),
             "noise_dominated": pd.array(includes_zero, dtype="boolean"),
+            "may_be_empty": pd.array([None] * len(ranges), dtype="boolean"),
+            "relative": relative_errors(self.values, errors, self.units),
         }  # fmt: skip
         if ways is not None:
             columns["method"] = pd.array(ways, dtype=object)

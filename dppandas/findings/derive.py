@@ -47,8 +47,11 @@ def derive(f: Callable[..., Any], *answers: Any) -> Any:
     allows a divisor to be 0.
 
     Plain numbers that f has from elsewhere count as exact, so give it all answers that it uses. The
-    intervals hold for what you had decided to compute. To choose by the answers, such as the
-    difference of the two largest, derive all that you would have chosen from, and then select.
+    intervals hold for what you had decided to compute, or what another release chose: its noise is
+    independent. To choose by these answers themselves, such as the difference of the two largest,
+    derive all that you would have chosen from, and then select: what holds simultaneously holds for
+    any choice. A sum of the groups that came out small holds far less often than it states; add up
+    the ends of `dppandas.intervals` instead.
 
     Raises `RecordError` for what has no error of its own, and `QueryError` for numbers without an
     interval, such as quantiles asked for without ``interval=True``.

@@ -13,6 +13,7 @@ import pandas as pd
 
 from ..errors import QueryError, hide_internals, is_one_of, quoted
 from ..release.accuracy.expected import CONFIDENCE, HELD, parse_confidence, with_error
+from ..release.answers.intervals import relative_errors
 from . import tails
 from .designs import Design, Rate
 
@@ -81,10 +82,12 @@ HALF_WIDTHS: dict[str, Callable[[int, Rate, float], float]] = {
 
 def _tidy(values: Any, errors: Any, ends: Any, index: pd.Index, shares: bool) -> pd.DataFrame:
     """The table of `dppandas.intervals`. The noise dominates what may be none."""
+    unit = "share" if shares else "respondents"
+    may_be_none = pd.array(np.asarray(ends[0]) <= 0, dtype="boolean")
     columns = {
         "value": values, "error": errors, "low": ends[0], "high": ends[1],
-        "unit": "share" if shares else "respondents",
-        "noise_dominated": pd.array(np.asarray(ends[0]) <= 0, dtype="boolean"),
+        "unit": unit, "noise_dominated": may_be_none, "may_be_empty": may_be_none,
+        "relative": relative_errors(values, errors, [unit] * len(values)),
     }  # fmt: skip
     return pd.DataFrame(columns, index=index).astype({"unit": object})
 

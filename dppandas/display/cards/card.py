@@ -17,6 +17,7 @@ from ...release.answers.figures import Figures, ShownFigures
 from ...release.answers.intervals import intervals
 from ...release.answers.record_bundle import RecordBundle
 from ...release.answers.records import Record
+from ...release.answers.shown import mark
 from ...rows.facts.keys import is_missing
 from ...rows.figures import format_value
 from ...statistics.moments.covariance_tables import CovarianceTable
@@ -32,17 +33,23 @@ PLAIN: tuple[type, ...] = (pd.Series, pd.DataFrame)
 
 @dataclass(frozen=True)
 class Cell:
-    """A number: its text, its error, and whether noise dominates it or its interval includes 0."""
+    """A number: its text, its error, the word for it if noise dominates it, and whether a table of
+    covariances marks that its interval includes 0."""
 
     value: str
     error: str = ""
-    is_dominated: bool = False
+    mark: str = ""
     includes_zero: bool = False
 
     @property
     def text(self) -> str:
         """The number and its error in a line."""
         return f"{self.value} {self.error}".rstrip()
+
+    @property
+    def note(self) -> str:
+        """What stands beside the number: its error, and its mark."""
+        return ", ".join(filter(None, [self.error, self.mark]))
 
 
 @dataclass(frozen=True)
@@ -117,9 +124,8 @@ def _derived(answer: DerivedSeries | DerivedFrame) -> Card:
         _kept(wide, "display.max_columns", 20, "display.max_columns"),
     )
     found = intervals(answer)
-    names = ("value", "error", "low", "high", "unit")
-    value, error, low, high, unit = (found[name].tolist() for name in names)
-    every = Figures(value, error, low, high, unit, [None] * len(found))
+    names = ("value", "error", "low", "high", "unit", "noise_dominated", "may_be_empty")
+    every = Figures(*(found[name].tolist() for name in names))
     columns = [at for at in across if at is not None]
     axis = axis_of(every) if wide == 1 else None
     rows: list[Row | None] = []
@@ -193,8 +199,10 @@ def _numbers(figures: Figures, marks_zero: bool) -> list[Cell]:
 
 
 def _cell(
-    value: Any, error: Any, low: Any, high: Any, unit: str, dominated: Any, *, marks_zero: bool
-) -> Cell:
+    value: Any, error: Any, low: Any, high: Any, unit: str, dominated: Any, empty: Any, *,
+    marks_zero: bool,
+) -> Cell:  # fmt: skip
+    marked = mark(*(not is_missing(each) and bool(each) for each in (dominated, empty)))
     if unit in ("utility", "ranks"):
         off = "" if is_missing(error) else short(error)
         if unit == "utility":
@@ -202,11 +210,11 @@ def _cell(
         said = off and f"± {off} ranks"
         if not is_missing(low):  # what the answer was asked for says more
             said = f"({format_value(low)} to {format_value(high)})"
-        return Cell(rounded(value, None)[0], said, bool(dominated))
+        return Cell(rounded(value, None)[0], said, marked)
     text, off = rounded(value, error)
     said = off and f"± {off}"
     includes = bool(marks_zero and low <= 0 <= high)
-    return Cell(text, said, bool(dominated), includes)
+    return Cell(text, said, marked, includes)
 
 
 def foot_of(shown: ShownFigures, figures: Figures, kind: str) -> str:

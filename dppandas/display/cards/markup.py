@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from html import escape
 
-from ...release.answers.shown import DROWNED
 from .card import Card, Cell, Row
 
 #: Told from white and from the dark ground by 3 : 1 at least (docs/adr/0038-cards.md).
@@ -67,28 +66,27 @@ def _row(row: Row | None, card: Card) -> str:
 
 def _beside(cell: Cell) -> str:
     """A number, and its error beside it."""
-    quiet = "opacity:.75;" if cell.is_dominated else ""
-    said = escape(f"{cell.error}, {DROWNED}" if cell.is_dominated else cell.error)
+    style = _CELL + ("opacity:.75;" if cell.mark else "")
+    note = escape(cell.note)
     return (
-        f'<td class="dp-noisy" style="{_CELL}{quiet}text-align:right">{escape(cell.value)}</td>'
-        f'<td class="dp-noisy" style="{_CELL}{quiet}text-align:left;padding-left:0">{said}</td>'
+        f'<td class="dp-noisy" style="{style}text-align:right">{escape(cell.value)}</td>'
+        f'<td class="dp-noisy" style="{style}text-align:left;padding-left:0">{note}</td>'
     )
 
 
 def _under(cell: Cell) -> str:
     """A number, and its error under it."""
     style = _CELL + (_HATCHED if cell.includes_zero else "")
-    said = escape(f"{cell.error}, {DROWNED}" if cell.is_dominated else cell.error)
     return (
         f'<td class="dp-noisy" style="{style}text-align:right">{escape(cell.value)}'
-        f'<br><span style="opacity:.75;font-size:11px">{said}</span></td>'
+        f'<br><span style="opacity:.75;font-size:11px">{escape(cell.note)}</span></td>'
     )
 
 
 def _strip(row: Row, card: Card) -> str:
     """The interval as a line, with a tick at the answer."""
     low, value, high = row.interval or (0, 0, 0)
-    colour = QUIET if any(cell.is_dominated for cell in row.cells) else MARK
+    colour = QUIET if any(cell.mark for cell in row.cells) else MARK
     zero = card.axis.share(0) if card.axis is not None else 0
     marks = [_mark(zero, "1px", 0, 14, "rgba(128,128,128,.5)")] if 0 < zero < 100 else []
     marks += [

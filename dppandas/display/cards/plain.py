@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...release.answers.shown import DROWNED
-from .card import Card, Cell, Row
+from .card import Card, Row
 
 
 def text(card: Card) -> str:
@@ -20,11 +19,7 @@ def _parts(row: Row | None, columns: int) -> list[str]:
     """The label, and each number and its error."""
     if row is None:
         return ["…"] * (1 + 2 * columns)
-    return [row.label, *(part for cell in row.cells for part in (cell.value, _error(cell)))]
-
-
-def _error(cell: Cell) -> str:
-    return f"{cell.error}, {DROWNED}" if cell.is_dominated else cell.error
+    return [row.label, *(part for cell in row.cells for part in (cell.value, cell.note))]
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:

@@ -12,10 +12,9 @@ import numpy as np
 from ...statistics import Count, Sum
 from .base import Floats, Panel, PlotTable, named
 from .keys import MOST_BARS, KeyAxis, key_axis
+from .marks import Marks, draw_crosses, draw_points
 from .scales import Scale, scale_of
 from .style import BLUE, FILLED, setting, tidy
-
-HOLLOW = "Hollow: noise dominates."
 
 
 def row_of(table: PlotTable, title: str, caption: str, alike: Any = None) -> Panel:
@@ -62,11 +61,11 @@ def _draw(ax: Any, table: PlotTable, keys: KeyAxis, scale: Scale) -> str:
     values, low, high = (
         scale.positions(each.reshape(-1)) for each in (table.values, *table.ends)
     )  # fmt: skip
-    hollow, stands = table.dominated.reshape(-1), is_bars(table)
+    marks, stands = table.marks.reshape(-1), is_bars(table)
     if stands and (keys.is_binned or len(values) <= MOST_BARS):
-        _bars(ax, keys, values, hollow)
+        _bars(ax, keys, values, marks)
     else:
-        draw_dots(ax, keys, values, hollow)
+        draw_dots(ax, keys, values, marks)
     whiskers(ax, keys.at, low, high, keys.is_down)
     if stands:
         line, limits = (ax.axvline, ax.set_xlim) if keys.is_down else (ax.axhline, ax.set_ylim)
@@ -79,40 +78,45 @@ def _draw(ax: Any, table: PlotTable, keys: KeyAxis, scale: Scale) -> str:
     down.set_label_text(scale.label)
     across.set_label_text(named(keys.index) + (f" ({keys.zone})" if keys.zone else ""))
     tidy(ax, grid=keys.values)
-    return " ".join(filter(None, [_errors(table, scale), HOLLOW if hollow.any() else "", said]))
+    return " ".join(filter(None, [_errors(table, scale), marks.words, said]))
 
 
-def _bars(ax: Any, keys: KeyAxis, values: Floats, hollow: Any) -> None:
-    inside = [(BLUE, 0.0 if empty else FILLED) for empty in hollow]
+def _bars(ax: Any, keys: KeyAxis, values: Floats, marks: Marks) -> None:
+    inside = [(BLUE, 0.0 if hollow else FILLED) for hollow in marks.hollow]
     line = {"edgecolor": BLUE, "linewidth": 1.2 if len(values) <= 60 else 0.6, "zorder": 2}
     if keys.is_down:
         ax.barh(keys.at, values, height=keys.width, color=inside, **line)
     else:
         ax.bar(keys.at, values, width=keys.width, color=inside, **line)
+    draw_crosses(ax, *_along(keys, values), marks, **_size(values))
 
 
-def draw_dots(ax: Any, keys: KeyAxis, values: Floats, hollow: Any) -> None:
-    """Draw numbers as dots, some of them hollow."""
-    size = 6 if len(values) <= MOST_BARS else 4.5 if len(values) <= 100 else 3
-    for kind, filled in ((~hollow, BLUE), (hollow, "none")):
-        x, y = (values, keys.at) if keys.is_down else (keys.at, values)
-        if kind.any():
-            ax.plot(
-                x[kind], y[kind], "o", color=BLUE, markerfacecolor=filled, markersize=size,
-                markeredgewidth=1.3, zorder=4,
-            )  # fmt: skip
+def _along(keys: KeyAxis, values: Floats) -> tuple[Floats, Floats]:
+    return (values, keys.at) if keys.is_down else (keys.at, values)
+
+
+def _size(values: Floats) -> dict[str, Any]:
+    few = len(values) <= MOST_BARS
+    size = 6 if few else 4.5 if len(values) <= 100 else 3
+    return {"markersize": size, "markeredgewidth": 1.3, "zorder": 4}
+
+
+def draw_dots(ax: Any, keys: KeyAxis, values: Floats, marks: Marks) -> None:
+    """Draw numbers as dots."""
+    draw_points(ax, *_along(keys, values), marks, **_size(values))
 
 
 def _alone(ax: Any, table: PlotTable, scale: Scale) -> str:
     numbers = [each.reshape(-1) for each in (table.values, *table.ends)]
     at, start, end = (scale.positions(each) for each in numbers)
-    hollow = bool(table.dominated.any())
+    hollow = table.marks.reshape(-1).hollow
+    marks = Marks(hollow, np.zeros(1, dtype=bool))  # a single number is of no group
     if is_bars(table):
-        inside = (BLUE, 0.0 if hollow else FILLED)
+        inside = (BLUE, 0.0 if hollow.any() else FILLED)
         ax.barh([0], at, height=0.6, color=[inside], edgecolor=BLUE, linewidth=1.2, zorder=2)
         ax.axvline(0, ymax=0.7, color=setting("text.color"), linewidth=0.8)
     else:
-        ax.plot(at, [0], "o", color=BLUE, markerfacecolor="none" if hollow else BLUE, zorder=4)
+        draw_points(ax, at, [0], marks, zorder=4)
     whiskers(ax, np.zeros(1), start, end, is_down=True)
     value, low, high = (float(each[0]) for each in numbers)
     told, least, most = (scale.written(each, (high - low) / 2) for each in (value, low, high))
@@ -122,4 +126,4 @@ def _alone(ax: Any, table: PlotTable, scale: Scale) -> str:
     ax.set(ylim=(-0.5, 1.0), yticks=[], xlabel=scale.label)
     scale.dress(ax.xaxis)
     ax.spines[["left", "top", "right"]].set_visible(False)
-    return HOLLOW if hollow else ""
+    return marks.words

@@ -14,6 +14,7 @@ from ...errors import RecordError
 from ...release.answers.figures import ShownFigures
 from ...release.answers.records import Record
 from .. import labels
+from .marks import Marks, marks_of
 from .style import plain
 
 Floats = npt.NDArray[np.float64]
@@ -47,10 +48,10 @@ class PlotTable:
         return self._as_array(self.record._errors(self.confidence))
 
     @property
-    def dominated(self) -> Any:
-        """Which numbers are known to be dominated by noise."""
-        flags = np.array([each is True for each in self.record._dominated()])
-        return flags[self.places.to_numpy()] if self.places.size else np.zeros(0, dtype=bool)
+    def marks(self) -> Marks:
+        """Which numbers are known to be dominated by noise, and which groups may be empty."""
+        every = marks_of(self.record._dominated(), self.record._may_be_empty())
+        return every.at(self.places.to_numpy(dtype=np.intp))
 
     @property
     def is_empty(self) -> bool:

@@ -14,8 +14,9 @@ from ...statistics.layout import format_number
 from .bars import draw_dots, whiskers
 from .base import Floats, Panel, named, percent, text_of
 from .keys import KeyAxis, key_axis
+from .marks import Marks, draw_points, marks_of
 from .scales import number_axis, rounded
-from .style import BLUE, plain, setting, tidy
+from .style import plain, setting, tidy
 
 #: How far beyond all finite ends a whisker reaches that has none, as a share of their distance.
 BEYOND = 0.15
@@ -31,6 +32,7 @@ class Column:
     high: Floats
     keys: KeyAxis
     unit: str
+    marks: Marks
 
 
 def panels(answer: Derived, confidence: float) -> list[Panel]:
@@ -54,7 +56,8 @@ def panels(answer: Derived, confidence: float) -> list[Panel]:
         of = found.iloc[i :: len(titles)]
         value, low, high = (of[name].to_numpy(dtype=float) for name in ("value", "low", "high"))
         units = {*of["unit"][of["value"].notna()]}
-        column = Column(value, low, high, keys, units.pop() if len(units) == 1 else "")
+        marks = marks_of(of["noise_dominated"].tolist(), of["may_be_empty"].tolist())
+        column = Column(value, low, high, keys, units.pop() if len(units) == 1 else "", marks)
         is_last = i == len(titles) - 1
         draw = partial(_draw, column=column)
         made.append(Panel(title, draw, caption if is_last else "", size, None, keys.values))
@@ -71,7 +74,7 @@ def _draw(ax: Any, column: Column) -> str:
     low, high = (np.clip(end, least - room, most + room) for end in (low, high))
     is_alone = keys.index.tolist() == [""]
     if is_alone:
-        ax.plot(values, [0], "o", color=BLUE, zorder=4)
+        draw_points(ax, values, [0], column.marks, zorder=4)
         whiskers(ax, np.zeros(1), low, high, is_down=True)
         told = rounded(float(values[0]), float(column.high[0] - column.low[0]) / 2)
         ends = (format_number(float(end[0])) for end in (column.low, column.high))
@@ -81,7 +84,7 @@ def _draw(ax: Any, column: Column) -> str:
         ax.spines[["left", "top", "right"]].set_visible(False)
         ax.margins(x=0.08)
     else:
-        draw_dots(ax, keys, values, ~np.isfinite(values))
+        draw_dots(ax, keys, values, column.marks)
         whiskers(ax, keys.at, low, high, keys.is_down)
     is_down = keys.is_down or is_alone
     if least - room <= 0 <= most + room:
@@ -94,4 +97,4 @@ def _draw(ax: Any, column: Column) -> str:
     if not is_alone:
         across.set_label_text(named(keys.index))
         tidy(ax, grid=keys.values)
-    return " ".join(filter(None, [OPEN if is_open else "", said]))
+    return " ".join(filter(None, [column.marks.words, OPEN if is_open else "", said]))

@@ -15,13 +15,13 @@ from ...statistics.moments.covariance_tables import CovarianceTable
 from .bars import is_bars
 from .base import Floats, PlotTable, named, percent, text_of
 from .keys import GAP, LETTER
+from .marks import CROSSHATCH, HATCH
 from .scales import Scale, scale_of
 from .style import pyplot, setting
 
 #: Tables of up to this many rows and columns show their numbers.
 WRITTEN = 20, 12
-#: In tables of up to this many cells, those whose interval includes 0 are hatched; in larger
-#: ones they are grey.
+#: In tables of more cells, those that are hatched are grey, too: the hatch alone is hardly seen.
 HATCHED = 400
 #: Colour maps for people who see few colours: light to dark, and two hues away from white.
 LIGHT_TO_DARK, BOTH_SIGNS = "cividis", "PuOr"
@@ -43,13 +43,30 @@ def drawn(table: PlotTable) -> tuple[Callable[[Any], str], tuple[float, float], 
     labels = [len(text_of(label)) for label in table.places.index]
     wide = min(16.0, max(6.4, 2.4 + 0.062 * max(labels) + 0.9 * columns))
     high = min(10.0, max(3.0, 1.8 + 0.42 * rows)) + _foot(table, wide - 0.062 * max(labels) - 2.0)
-    said = [f"{'Hatched' if rows * columns <= HATCHED else 'Grey'} cells: the interval includes 0."]
+    said = _marks_said(table)
     if rows <= WRITTEN[0] and columns <= WRITTEN[1]:
         said.append("Written: the answer, and how far the noise may have moved it.")
     if _sums(table).any():
         said.append("Sums have no colour.")
     said.append("The line on the colour bar is as long as the median interval.")
     return (lambda ax: _draw(ax, table)), (wide, high), " ".join(said)
+
+
+def _marks_said(table: PlotTable) -> list[str]:
+    """What marks of cells mean."""
+    grey = "" if table.places.size <= HATCHED else "grey, "
+    marks, includes, said = table.marks, _includes_zero(table), []
+    if ((includes | marks.hollow) & ~marks.empty).any() or not marks.empty.any():
+        more = ", or noise dominates" if (marks.hollow & ~includes & ~marks.empty).any() else ""
+        said.append(f"{grey}hatched cells: the interval includes 0{more}.".capitalize())
+    if marks.empty.any():
+        said.append(f"{grey}crossed cells may be empty.".capitalize())
+    return said
+
+
+def _includes_zero(table: PlotTable) -> Bools:
+    low, high = table.ends
+    return (low <= 0) & (high >= 0)
 
 
 def _sums(table: PlotTable) -> Bools:
@@ -73,7 +90,9 @@ def _draw(ax: Any, table: PlotTable) -> str:
     colours = _colours(table, coloured, *(scale.positions(end[~sums]) for end in (low, high)))
     image = ax.imshow(coloured, aspect="auto", interpolation="nearest", **colours)
     ax.spines[:].set_visible(False)
-    _mark(ax, image, (low <= 0) & (high >= 0), coloured)
+    marks = table.marks
+    _mark(ax, image, (_includes_zero(table) | marks.hollow) & ~marks.empty, coloured, HATCH)
+    _mark(ax, image, marks.empty, coloured, CROSSHATCH)
     if values.shape[0] <= WRITTEN[0] and values.shape[1] <= WRITTEN[1]:
         _write(ax, image, values, errors, coloured, scale)
     _label(ax.xaxis, table.places.columns, ax.get_window_extent().width)
@@ -142,19 +161,30 @@ def _ink(image: Any, coloured: Any, at: tuple[int, ...]) -> str:
     return "black" if (luminance + 0.05) ** 2 > 0.05 * 1.05 else "white"
 
 
-def _mark(ax: Any, image: Any, marked: Bools, coloured: Any) -> None:
+def _mark(ax: Any, image: Any, marked: Bools, coloured: Any, hatch: str) -> None:
+    """Hatch some cells."""
     rectangle = importlib.import_module("matplotlib.patches").Rectangle
     if marked.size > HATCHED:
-        grey = np.zeros((*marked.shape, 4))
-        grey[marked] = (0.85, 0.85, 0.85, 1.0)
-        ax.imshow(grey, aspect="auto", interpolation="nearest")
+        _mark_many(ax, marked, hatch)
         return
     for row, column in zip(*np.nonzero(marked), strict=True):
         ink = _ink(image, coloured, (row, column))
         ax.add_patch(rectangle(
-            (column - 0.5, row - 0.5), 1, 1, fill=False, hatch="///", edgecolor=ink, linewidth=0,
-            alpha=0.45, gid="includes 0",
+            (column - 0.5, row - 0.5), 1, 1, fill=False, hatch=hatch, edgecolor=ink, linewidth=0,
+            alpha=0.45, gid="marked",
         ))  # fmt: skip
+
+
+def _mark_many(ax: Any, marked: Bools, hatch: str) -> None:
+    """Hatch cells on grey. Neighbours in a row share a rectangle, as many are slow to draw."""
+    patches = importlib.import_module("matplotlib.patches")
+    for row, cells in enumerate(marked):
+        steps = np.flatnonzero(np.diff(cells, prepend=False, append=False))
+        for first, after in zip(steps[::2], steps[1::2], strict=True):
+            ax.add_patch(patches.Rectangle(
+                (first - 0.5, row - 0.5), after - first, 1, facecolor="0.85", hatch=hatch,
+                edgecolor="0.45", linewidth=0, gid="marked",
+            ))  # fmt: skip
 
 
 def _write(

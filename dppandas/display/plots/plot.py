@@ -56,13 +56,14 @@ def plot(
 
     Returns the Axes, or an array of them if there are several panels. Counts and sums are bars, or
     dots if there are more than 30; means and the like are dots; all with whiskers for their
-    intervals, and hollow where noise dominates. Bars of histograms are as wide as the bins; times
-    have an axis of time. Tables and correlations are heat maps, with the noise level on the colour
-    bar, and with cells hatched whose interval includes 0. A quantile errs in ranks, so it has no
-    whiskers along its value; by group, the axis spans the public bounds. The caption says what the
-    whiskers are: their confidence, how many hold simultaneously, that they cover the noise only,
-    the mechanism, its loss, whom it protects, and the query. A new figure is transparent, and can
-    be read on light and on dark pages, unless you have set a style in matplotlib.
+    intervals, hollow where noise dominates, and with a cross where a group may be empty. Bars of
+    histograms are as wide as the bins; times have an axis of time. Tables and correlations are heat
+    maps, with the noise level on the colour bar, and with cells hatched whose interval includes 0
+    or which noise dominates, and crossed if they may be empty. A quantile errs in ranks, so it has
+    no whiskers along its value; by group, the axis spans the public bounds. The caption says what
+    the whiskers are: their confidence, how many hold simultaneously, that they cover the noise
+    only, the mechanism, its loss, whom it protects, and the query. A new figure is transparent, and
+    can be read on light and on dark pages, unless you have set a style in matplotlib.
 
     Raises `RecordError` for an object without a record, or whose numbers have no error to draw,
     and `QueryError` for other arguments. Needs matplotlib: ``pip install dppandas[plots]``.

@@ -20,6 +20,7 @@ from ...statistics.layout import format_number
 from .bars import whiskers
 from .base import Floats, Panel, PlotTable, made_by, named, percent, text_of
 from .keys import MOST_BARS, KeyAxis, key_axis
+from .marks import Marks, draw_points, marks_of
 from .scales import Scale, number_axis, scale_of
 from .style import BLUE, COLOURS, MARKS, setting, tidy
 
@@ -36,6 +37,7 @@ class Curve:
     bounds: Bounds
     rows: float | None
     scale: Scale
+    marks: Marks
     ends: Floats | None = None  # both ends of intervals, if there are any
 
 
@@ -48,6 +50,7 @@ def panels(statistic: Quantiles, table: PlotTable, rows: float | None) -> list[P
     in_order = np.array(list(dict.fromkeys(shown_at // (shape[1] * shape[2]))), dtype=np.int64)
     values = np.where(kept, record._values(), np.nan).reshape(shape)
     ranks = np.array(record._errors_among(table.confidence)).reshape(shape)
+    marks = marks_of(record._dominated(), record._may_be_empty()).reshape(*shape)
     ends = _intervals(table, shape)
     order = sorted(range(shape[1]), key=lambda i: statistic.quantiles[i])
     shares = [float(statistic.quantiles[i]) for i in order]
@@ -63,7 +66,10 @@ def panels(statistic: Quantiles, table: PlotTable, rows: float | None) -> list[P
                 record, np.flatnonzero(kept.reshape(-1, shape[2])[:, i]) * shape[2] + i
             )
             own = None if ends is None else ends[:, cells][:, :, order, i]
-            curves[column] = Curve(some, off, shares, keys, statistic.bounds[i], known, scale, own)
+            marked = marks.at(cells).at((slice(None), order, i))
+            curves[column] = Curve(
+                some, off, shares, keys, statistic.bounds[i], known, scale, marked, own
+            )
     titles = [
         record._question.about(columns=None if len(curves) == 1 else [column]).title
         for column in curves
@@ -142,7 +148,8 @@ def _draw_curve(ax: Any, curve: Curve) -> str:
         whiskers(ax, values, below, above)
     else:
         ax.plot(values, shares, linestyle=":", color=BLUE, linewidth=1, zorder=2)
-    ax.plot(values, shares, "o", color=BLUE, zorder=4, clip_on=False)
+    marks = Marks(curve.marks.hollow[0], np.zeros(len(shares), dtype=bool))  # of no group
+    draw_points(ax, values, shares, marks, zorder=4, clip_on=False)
     if curve.ends is not None:
         least, most = (scale.positions(each[0]) for each in curve.ends)
         ax.hlines(shares, least, most, color=BLUE, linewidth=2, zorder=3, gid="intervals")
@@ -154,7 +161,7 @@ def _draw_curve(ax: Any, curve: Curve) -> str:
     scale.dress(ax.xaxis)
     number_axis(ax.yaxis, is_share=True)
     tidy(ax)
-    return ""
+    return marks.words
 
 
 def band(
@@ -185,9 +192,10 @@ def _draw_groups(ax: Any, curve: Curve, keys: KeyAxis) -> str:
         draw(keys.at, *between, color=setting("text.color"), linewidth=1, zorder=1)
     for i, share in enumerate(curve.shares):
         x, y = (values[:, i], keys.at) if keys.is_down else (keys.at, values[:, i])
-        ax.plot(
-            x, y, MARKS[i % len(MARKS)], color=COLOURS[i % len(COLOURS)], label=f"{share:g}",
-            linestyle="none", zorder=3, markersize=6 if few else 4, clip_on=False,
+        draw_points(
+            ax, x, y, curve.marks.at((slice(None), i)), MARKS[i % len(MARKS)],
+            color=COLOURS[i % len(COLOURS)], label=f"{share:g}", linestyle="none", zorder=3,
+            markersize=6 if few else 4, clip_on=False,
         )  # fmt: skip
     said = keys.dress(ax)
     across, down = (ax.yaxis, ax.xaxis) if keys.is_down else (ax.xaxis, ax.yaxis)
@@ -204,4 +212,4 @@ def _draw_groups(ax: Any, curve: Curve, keys: KeyAxis) -> str:
             loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False,
         )  # fmt: skip
     tidy(ax, grid=keys.values)
-    return f"The axis spans the public bounds. {said}".strip()
+    return " ".join(filter(None, ["The axis spans the public bounds.", curve.marks.words, said]))

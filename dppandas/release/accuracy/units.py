@@ -1,4 +1,5 @@
-"""The units of an answer's figures, and which figures are dominated by noise.
+"""The units of an answer's figures, and which figures are dominated by noise, or of groups that
+may be empty.
 
 All are functions of public facts and noisy integers alone.
 """
@@ -14,8 +15,9 @@ import pandas as pd
 from ...errors import RecordError
 from ...privacy.mechanisms.selection import Selection
 from ...rows.facts.kinds import Schema
-from ...statistics import Statistic
+from ...statistics import Contingency, Count, Statistic
 from ...statistics.layout import Interval, by_name, format_value
+from ...statistics.moments.covariance_tables import CovarianceTable
 
 #: An interval that covers this share of the possible values says next to nothing. The second share
 #: is for an answer that was cut off at an end of the possible values.
@@ -154,6 +156,36 @@ def dominated(
     return [
         None if possible is None else _says_nothing(value, interval, possible)
         for value, interval, possible in zip(values, intervals, ends, strict=True)
+    ]
+
+
+def may_be_empty(
+    statistic: Statistic,
+    noisy: Sequence[Any],
+    law: Any,
+    is_dominated: Sequence[bool | None],
+    confidence: float,
+) -> list[bool | None]:
+    """Whether the group of each number may have no rows at all, given which numbers noise
+    dominates; None where that isn't known either.
+
+    It may if the interval includes all that no rows can give, without noise: 0 of counts, of sums
+    and of shares of all rows, and every possible value of means and deviations. A covariance's
+    interval is as wide where a column hardly varies, which says nothing of how many rows there are.
+    """
+    if statistic.errors.each:  # a label that was found has rows
+        return [None if each is None else False for each in is_dominated]
+    if isinstance(statistic, Count | Contingency):
+        found = statistic.errors.intervals_at(noisy, law, confidence)
+        return [bool(low <= 0) for low, _ in found]
+    unknown = statistic.errors.no_interval or isinstance(statistic, CovarianceTable)
+    if unknown or not any(is_dominated):
+        return [None if each else each for each in is_dominated]
+    found = statistic.errors.intervals_at(noisy, law, confidence)
+    of_none = statistic.errors.intervals([0] * len(noisy), 0)
+    return [
+        each and low <= least and most <= high
+        for each, (low, high), (least, most) in zip(is_dominated, found, of_none, strict=False)
     ]
 
 

@@ -29,7 +29,8 @@ UNKNOWN = math.nan
 @dataclass(frozen=True)
 class Figures:
     """Numbers in order, and of each its error, the ends of its interval, the unit of its error,
-    and whether noise dominates it; NaN or None where it isn't known."""
+    whether noise dominates it, and whether its rows may be none; NaN or None where it isn't
+    known."""
 
     values: Sequence[Any]
     errors: Sequence[Any]
@@ -37,6 +38,7 @@ class Figures:
     highs: Sequence[Any]
     units: Sequence[str]
     dominated: Sequence[bool | None]
+    empty: Sequence[bool | None]
     ways: Sequence[str] = ()  # how intervals for the population were found
 
     def at(self, places: npt.NDArray[Any]) -> Figures:
@@ -49,7 +51,7 @@ class Figures:
         return Figures(
             of(self.values, UNKNOWN), of(self.errors, UNKNOWN), of(self.lows, UNKNOWN),
             of(self.highs, UNKNOWN), of(self.units, ""), of(self.dominated, None),
-            of(self.ways, "") if self.ways else (),
+            of(self.empty, None), of(self.ways, "") if self.ways else (),
         )  # fmt: skip
 
     def __add__(self, other: Figures) -> Figures:
@@ -57,7 +59,7 @@ class Figures:
         return Figures(*([*mine, *others] for mine, others in pairs))
 
 
-NONE = Figures((), (), (), (), (), ())
+NONE = Figures((), (), (), (), (), (), ())
 
 
 def figures_of(record: Record | RecordBundle, confidence: float = CONFIDENCE) -> Figures:
@@ -77,7 +79,8 @@ def figures_of(record: Record | RecordBundle, confidence: float = CONFIDENCE) ->
         errors = record._typed_errors(confidence)
     except RecordError:  # the width of this noise is private
         errors, each = nothing, [""] * size
-    return Figures(statistic.typed(values), errors, lows, highs, each, record._dominated())
+    flags = record._dominated(), record._may_be_empty()
+    return Figures(statistic.typed(values), errors, lows, highs, each, *flags)
 
 
 def figures_of_population(record: Record | RecordBundle, confidence: float, how: How) -> Figures:
@@ -92,14 +95,17 @@ def figures_of_population(record: Record | RecordBundle, confidence: float, how:
         )  # fmt: skip
     found = populations.estimates(record, confidence, how)
     values = populations.values_of(record, how)
+    # errors of quantiles are in ranks, and nobody knows those of a population
+    is_unknown = record._statistic.errors.in_ranks
     return Figures(
         values,
-        [UNKNOWN if e is None else max(e.high - v, v - e.low)
+        [UNKNOWN if e is None or is_unknown else max(e.high - v, v - e.low)
          for e, v in zip(found, values, strict=True)],
         [UNKNOWN if each is None else each.low for each in found],
         [UNKNOWN if each is None else each.high for each in found],
         units.unit_of_each(record._statistic, record._query.source.schema, len(values)),
         record._dominated(),
+        record._may_be_empty(),
         ["" if each is None else each.way for each in found],
     )  # fmt: skip
 
@@ -124,8 +130,8 @@ def _of_selection(record: Record, confidence: float) -> Figures:
     """The labels that were selected. Each may be as far below the best as the gap says."""
     labels = record.estimate()
     size, (gap,) = len(labels), record._typed_errors(confidence)
-    nothing = [UNKNOWN] * size
-    return Figures(labels, [gap] * size, nothing, nothing, ["utility"] * size, [None] * size)
+    nothing, none = [UNKNOWN] * size, [None] * size
+    return Figures(labels, [gap] * size, nothing, nothing, ["utility"] * size, none, none)
 
 
 def _of_labels(record: Record) -> Figures:
@@ -133,7 +139,7 @@ def _of_labels(record: Record) -> Figures:
     labels = cast(pd.Index, record._layout.index).tolist()
     nothing = [UNKNOWN] * len(labels)
     none: list[bool | None] = [None] * len(labels)
-    return Figures(labels, nothing, nothing, nothing, [""] * len(labels), none)
+    return Figures(labels, nothing, nothing, nothing, [""] * len(labels), none, none)
 
 
 @dataclass(frozen=True)

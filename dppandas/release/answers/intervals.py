@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from numbers import Real
 from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
@@ -34,7 +35,7 @@ def intervals(
     method: str | None = None,
 ) -> pd.DataFrame:  # fmt: skip
     """Each number of an answer with its error: a DataFrame with a row for each number, and with the
-    columns value, error, low, high, unit and noise_dominated.
+    columns value, error, low, high, unit, noise_dominated, may_be_empty and relative.
 
     answer : a released number, label, Series, DataFrame or Index, or what is left of one after
         sort_index, head or a selection; or a record. Answers of `agg`, `describe` and
@@ -53,8 +54,11 @@ def intervals(
     quantiles without ``interval=True``, which have none. They include the value, even where it is
     impossible, such as a count below 0.
     ``noise_dominated`` says whether noise dominates the number, <NA> if that can't be known: see
-    `Record.noise_dominated`. Errors and intervals are those of the noise, and don't include what
-    clipping and max_rows change.
+    `Record.noise_dominated`. ``may_be_empty`` says whether a group may have no rows at all: the
+    interval includes what no rows give, which is 0 for counts and every possible value for means.
+    ``relative`` is the error as a share of the value: infinite where the value is 0, and NaN where
+    they can't be divided, as for labels, points in time, and errors in ranks. Errors and intervals
+    are those of the noise, and don't include what clipping and max_rows change.
 
     Raises `RecordError` for an object without a record, and `QueryError` for other confidences.
 
@@ -64,8 +68,10 @@ def intervals(
     >>> pets = pd.Series(["cat"] * 500 + ["dog"] * 300, name="pet")
     >>> counts = pets.dp.value_counts(keys=["cat", "dog"], epsilon=1)
     >>> found = dp.intervals(counts)
-    >>> found.columns.tolist(), found.loc["cat", "unit"]
-    (['value', 'error', 'low', 'high', 'unit', 'noise_dominated'], 'rows')
+    >>> found.loc["cat", "unit"], bool(found.loc["cat", "noise_dominated"])
+    ('rows', False)
+    >>> bool(found.loc["cat", "relative"] < 0.1)
+    True
     >>> bool(found.loc["cat", "low"] <= counts["cat"] <= found.loc["cat", "high"])
     True
     >>> counts.to_frame().join(found[["low", "high"]]).shape
@@ -89,6 +95,8 @@ def intervals(
         "high": list(map(_higher, found.highs, found.values)),
         "unit": pd.array(list(found.units), dtype=object),
         "noise_dominated": pd.array(list(found.dominated), dtype="boolean"),
+        "may_be_empty": pd.array(list(found.empty), dtype="boolean"),
+        "relative": relative_errors(found.values, found.errors, found.units),
     }  # fmt: skip
     if how is not None:
         columns["method"] = pd.array(list(found.ways), dtype=object)
@@ -120,6 +128,27 @@ def _lower(low: Any, value: Any) -> Any:
 
 def _higher(high: Any, value: Any) -> Any:
     return value if not is_missing(high) and not is_missing(value) and value > high else high
+
+
+def relative_errors(
+    values: Iterable[Any], errors: Iterable[Any], units: Iterable[str]
+) -> list[float]:
+    """Each error as a share of its value; NaN where it is in another unit, or of no number."""
+    return [_relative(*each) for each in zip(values, errors, units, strict=True)]
+
+
+def _relative(value: Any, error: Any, unit: str) -> float:
+    if unit in ("ranks", "utility") or is_missing(value) or is_missing(error):
+        return math.nan
+    is_number = isinstance(value, Real | pd.Timedelta) and not isinstance(value, bool)
+    if not (is_number and isinstance(error, Real | pd.Timedelta)):
+        return math.nan
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.divide(_number(error), abs(_number(value))))
+
+
+def _number(value: Any) -> float:
+    return value / pd.Timedelta("1s") if isinstance(value, pd.Timedelta) else float(value)
 
 
 def labels_of(index: pd.Index, columns: pd.Index | None) -> pd.Index:

@@ -210,7 +210,8 @@ class Record(ABC):
         interval includes 0. For means, shares and correlations: whether it covers at least half of
         the possible range, or a tenth if the answer was cut off at an end of it. For quantiles:
         whether the error is at least half of the rows, if `describe` or `agg` released their
-        number. None if it can't be known: for other sums, quantiles alone, and labels.
+        number; else True if an interval was asked for and covers the bounds. None if it can't be
+        known: for other sums, other quantiles, and labels.
 
         True, False or None for a scalar, else under the labels of the answer.
         """
@@ -224,11 +225,32 @@ class Record(ABC):
             return self._drowned_ranks()
         return units.dominated(self._statistic, self._noisy, self._law, CONFIDENCE)
 
+    def _may_be_empty(self) -> list[bool | None]:
+        """Whether the rows of each number may be none; None if it can't be known."""
+        is_dominated = self._dominated()
+        return units.may_be_empty(self._statistic, self._noisy, self._law, is_dominated, CONFIDENCE)
+
+    def _marks(self) -> list[str]:
+        """The word for each number, if there is one. A single number is of no group."""
+        is_group = not self._layout.is_scalar
+        pairs = zip(self._dominated(), self._may_be_empty(), strict=True)
+        return [shown.mark(each, is_group and empty) for each, empty in pairs]
+
     def _drowned_ranks(self) -> list[bool | None]:
         if self._beside is None:
-            return [None] * len(self._values())
+            return self._drowned_intervals()
         errors = self._errors_among(CONFIDENCE)
         return [error >= rows / 2 for error, rows in zip(errors, self._beside, strict=True)]
+
+    def _drowned_intervals(self) -> list[bool | None]:
+        """Of quantiles with intervals, whether these cover all that is possible; else unknown."""
+        size = len(self._values())
+        if self._statistic.errors.no_interval:
+            return [None] * size
+        every = units.may_be_empty(
+            self._statistic, self._noisy, self._law, [True] * size, CONFIDENCE
+        )
+        return [each or None for each in every]
 
     @property
     def _question(self) -> Question:

@@ -28,7 +28,6 @@ from .matching import located, with_labels_as_index
 from .rearranged import rearranged, recalled, remember
 from .record_bundle import RecordBundle
 from .records import Record, by_id
-from .shown import DROWNED
 from .tested_value import TestedValue
 
 #: The keys of tokens in pandas' `attrs`. Saved frames hold them: never rename them.
@@ -118,7 +117,8 @@ class _Released:
         return printer.getvalue()
 
     def _noise_note(self) -> str:
-        return f", {DROWNED}" if self._record.noise_dominated else ""
+        said = "" if isinstance(self._record._law, Selection) else self._record._marks()[0]
+        return f", {said}" if said else ""
 
 
 class _ReleasedNumber(_Released, Arithmetic):

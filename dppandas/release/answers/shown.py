@@ -13,10 +13,17 @@ from ..accuracy.expected import CONFIDENCE, HELD
 
 #: The note beside a number that is mostly noise.
 DROWNED = "noise-dominated"
+#: And beside one of a group that may have no rows.
+EMPTY = "may be empty"
 #: Longer questions are cut where releases are listed.
 LONGEST = 60
 #: Of the `repr` of a record.
 MOST_LINES = 10
+
+
+def mark(is_dominated: bool | None, is_maybe_empty: bool | None) -> str:
+    """The word for a number of a group that may be empty, or that noise dominates; else ""."""
+    return EMPTY if is_maybe_empty else DROWNED if is_dominated else ""
 
 
 def text(record: Any) -> str:
@@ -97,9 +104,11 @@ def _lines(record: Any) -> list[tuple[str, str, str]]:
     if isinstance(record._law, Selection):
         return [("selected", ", ".join(map(str, record.estimate())), record.expected)]
     names, values = record._layout.labels(), record._statistic.typed(record._values())
-    drowned = (f", {DROWNED}" if each else "" for each in record._dominated())
-    told = zip(names, values, _bounds(record, len(names)), drowned, strict=True)
-    return [(name, format_value(value), ends + quiet) for name, value, ends, quiet in told]
+    told = zip(names, values, _bounds(record, len(names)), record._marks(), strict=True)
+    return [
+        (name, format_value(value), f"{ends}, {said}" if said else ends)
+        for name, value, ends, said in told
+    ]
 
 
 def _bounds(record: Any, size: int) -> list[str]:

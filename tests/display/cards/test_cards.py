@@ -21,7 +21,7 @@ from dppandas.display.cards import markup, plain
 from dppandas.display.cards.card import card_of
 from dppandas.display.cards.rounding import rounded, short
 from dppandas.release.answers import results
-from dppandas.release.answers.shown import DROWNED
+from dppandas.release.answers.shown import DROWNED, EMPTY
 
 GOLDEN = Path(__file__).parent.parent.parent / "golden" / "cards.html"
 CITIES = ["Aachen", "Bonn", "Köln"]
@@ -117,7 +117,7 @@ def test_derived_numbers_show_their_errors_and_where_they_come_from(exact: None)
     ages = survey().groupby("city")["age"].mean(epsilon=1)
     told = text(dp.difference(ages, "Aachen"))
     assert re.search(r"^city +age$", told, re.M)
-    assert re.search(r"^Bonn +-?\d+\.\d+ ± 0\.\d+$", told, re.M)
+    assert re.search(r"^Bonn +-?\d+\.\d+ ± 0\.\d+, noise-dominated$", told, re.M)
     assert "hold simultaneously · derived from release 1, at no cost" in told
     table = dp.derive(lambda t: t / t.sum(), survey().groupby("city").size(epsilon=1).to_frame("n"))
     assert html(table).count("<tr>") == 1 + len(table)
@@ -156,9 +156,30 @@ def test_correlations_are_hatched_where_they_include_0(exact: None) -> None:
 
 def test_what_is_mostly_noise_is_grey_and_says_so(exact: None) -> None:
     counts = survey()["city"].value_counts(epsilon="0.0001")
-    assert text(counts).count(DROWNED) == html(counts).count(DROWNED) == 3
+    assert text(counts).count(EMPTY) == html(counts).count(EMPTY) == 3
     assert html(counts).count(markup.QUIET) == 6
-    assert DROWNED not in text(survey()["city"].value_counts(epsilon=1))
+    sure = survey()["city"].value_counts(epsilon=1)
+    assert not [word for word in (EMPTY, DROWNED) if word in text(sure)]
+
+
+def test_each_kind_of_card_marks_small_groups_in_words(exact: None) -> None:
+    groups = survey().query("city != 'Bonn'").groupby("city")["age"]
+    for answer in (
+        groups.size(epsilon="0.01"),
+        groups.mean(epsilon="0.01"),
+        groups.mean(epsilon="0.01").to_frame("mean"),
+        groups.agg(["count", "mean"], epsilon="0.02")[["mean"]],
+        groups.median(interval=True, epsilon="0.4"),
+    ):
+        assert [f", {EMPTY}" in line for line in text(answer).splitlines()[1:3]] == [False, True]
+        assert html(answer).count(f", {EMPTY}</td>") == 1
+    few = dp.difference(groups.size(epsilon="0.01"), "Bonn")
+    assert DROWNED not in text(few) + html(few)
+    same = dp.derive(lambda n: n - 12_860, groups.size(epsilon="0.01"))
+    assert [DROWNED in line for line in text(same).splitlines()[1:4]] == [True, False, False]
+    assert html(same).count(f", {DROWNED}</td>") == 1
+    wide = survey()[["income", "age"]].corr(epsilon="0.001")
+    assert text(wide).count(DROWNED) == html(wide).count(f"{DROWNED}</span>") == 2
 
 
 def test_many_labels_are_left_out_as_by_pandas(exact: None) -> None:

@@ -51,6 +51,18 @@ def test_a_frame_has_a_panel_for_each_column(p: Any) -> None:
     assert [ax.get_ylabel() for ax in axes] == ["rows", "age"]
 
 
+def test_what_noise_may_make_all_of_is_hollow(p: Any) -> None:
+    sizes = p.groupby("town").size(epsilon=1)
+    ax = dp.plot(dp.derive(lambda n: n - 300 + 300 * (n.index == "x"), sizes))
+    filled, hollow = (line for line in ax.lines if line.get_marker() == "o")
+    assert (filled.get_xdata().tolist(), hollow.get_xdata().tolist()) == ([0], [1, 2])
+    assert hollow.get_markerfacecolor() == "none"
+    assert "Hollow: noise dominates." in caption(ax)
+    one = dp.plot(dp.difference(sizes, "y", "z"))
+    assert one.lines[0].get_markerfacecolor() == "none"
+    assert "Hollow: noise dominates." in caption(one)
+
+
 def test_whiskers_without_an_end_reach_the_edge(p: Any, exact: None) -> None:
     none = p[p["age"] > 55].groupby("town").size(epsilon=0.1)
     shares = dp.ratio(p.groupby("town").size(epsilon=1), none)

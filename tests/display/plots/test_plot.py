@@ -170,7 +170,36 @@ def test_a_table_has_its_noise_on_the_colours_and_zeros_hatched(people: Any) -> 
     assert bar.get_ylabel() == f"noise ± {error}\n(95 %)"
     (line,) = (each for each in bar.lines if each.get_gid() == "noise level")
     assert np.ptp(line.get_ydata()) == 2 * error
-    assert "Hatched cells: the interval includes 0" in captions(axes)[0]
+    assert "Crossed cells may be empty." in captions(axes)[0]
+
+
+def test_means_that_noise_dominates_are_hatched(people: Any, exact: None) -> None:
+    means = people.query("g != 'c'").pivot_table(
+        index="g", columns="h", values="x", aggfunc="mean", bounds=(10, 20), epsilon=5
+    )
+    axes, found = dp.plot(means), dp.intervals(means)
+    assert not (found["low"] <= 0).any()
+    hatches = {(p.get_y() + 0.5, p.get_x() + 0.5): p.get_hatch() for p in axes.patches}
+    assert hatches[2.0, 0.0] == hatches[2.0, 1.0] == "x"
+    flags = zip(np.ndindex(means.shape), found["noise_dominated"], strict=True)
+    assert {*hatches} == {at for at, is_noise in flags if is_noise}
+    assert "Crossed cells may be empty." in captions(axes)[0]
+    table = people[["x", "h"]].corr(bounds={"h": (0, 9)}, epsilon="0.01")
+    axes = dp.plot(table)
+    assert [p.get_hatch() for p in axes.patches] == ["///"] * 2
+    assert "Hatched cells: the interval includes 0." in captions(axes)[0]
+
+
+def test_cells_of_large_tables_are_hatched_too(people: Any) -> None:
+    both = people.assign(i=people["who"] % 30, j=people["who"] % 20)
+    table = both.crosstab("i", "j", keys={"i": range(30), "j": range(20)}, epsilon=1)
+    axes, empty = dp.plot(table), dp.intervals(table)["may_be_empty"].to_numpy(bool)
+    crossed = np.zeros(table.shape, dtype=bool)
+    for cell in axes.patches:
+        first, row = round(cell.get_x() + 0.5), round(cell.get_y() + 0.5)
+        crossed[row, first : first + round(cell.get_width())] = cell.get_hatch() == "x"
+    assert (crossed.reshape(-1) == empty).all()
+    assert "Grey, crossed cells may be empty." in captions(axes)[0]
 
 
 def test_sums_of_a_table_take_no_part_in_its_colours(people: Any) -> None:

@@ -310,6 +310,43 @@ def test_what_noise_dominates_is_hollow(survey: Any) -> None:
     assert dp.record(counts).noise_dominated.any()
 
 
+def crosses(axes: Any) -> list[Any]:
+    """The labels' positions with a cross."""
+    return [x for line in axes.lines if line.get_gid() == "may be empty" for x in line.get_xdata()]
+
+
+def two_groups(survey: Any) -> Any:
+    """Of which the first has no rows."""
+    none, some = CITIES[:2]
+    return survey.query(f"city != '{none}'").groupby("city", keys=[none, some])["income"]
+
+
+def test_groups_that_may_be_empty_have_a_cross(survey: Any, exact: None) -> None:
+    """Bars, dots, and quantiles, whatever their colours."""
+    groups = two_groups(survey)
+    for told in (
+        groups.size(epsilon=9),
+        groups.mean(epsilon=9),
+        groups.std(epsilon=60),
+        groups.quantile([0.25, 0.5], interval=True, epsilon=60),
+    ):
+        axes = dp.plot(told)
+        assert {*crosses(axes)} == {0}, told
+        said = captions(axes)[0]
+        assert "Hollow: noise dominates. ×: the group may be empty." in said
+    sure = dp.plot(groups.mean(epsilon=9).tail(1))
+    assert not crosses(sure)
+    assert "×" not in captions(sure)[0]
+
+
+def test_quantiles_of_small_groups_are_hollow(survey: Any, exact: None) -> None:
+    axes = dp.plot(two_groups(survey).agg(["count", "median"], epsilon=60))[1]
+    filled, hollow = axes.lines[:2]
+    assert (filled.get_xdata().tolist(), hollow.get_xdata().tolist()) == ([1], [0])
+    assert hollow.get_markerfacecolor() == "none"
+    assert "Hollow: noise dominates." in captions(axes)[0]
+
+
 # --- colours --------------------------------------------------------------------------------------
 
 Colour = npt.NDArray[np.float64]

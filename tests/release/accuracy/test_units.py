@@ -18,7 +18,7 @@ import dppandas as dp
 from dppandas.ledger.storage.verify import verified
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss, in_short
 from dppandas.release.accuracy import units
-from dppandas.release.answers.shown import DROWNED
+from dppandas.release.answers.shown import DROWNED, EMPTY
 from dppandas.statistics.layout import by_name, spread
 
 ROWS = 400
@@ -282,7 +282,9 @@ def test_an_answer_says_where_noise_is_most_of_it(
     result = ask(shop(), epsilon)
     assert drowned(result) == said
     text = str(dp.record(result)) + dp.record(result)._repr_html_()
-    assert (DROWNED in text) == (True in (said.values() if isinstance(said, dict) else [said]))
+    is_noise = True in (said.values() if isinstance(said, dict) else [said])
+    word = EMPTY if isinstance(said, dict) else DROWNED  # a single number is of no group
+    assert [each in text for each in (word, *{EMPTY, DROWNED} - {word})] == [is_noise, False]
 
 
 def test_a_sum_on_the_impossible_side_is_noise(frozen: Callable[[int], None]) -> None:
@@ -328,6 +330,50 @@ def test_what_is_said_lies_under_the_labels() -> None:
     assert said.index.equals(table_.index)
     assert said.columns.equals(table_.columns)
     assert (said["age"].tolist(), said["debt"].tolist()) == ([False, False], [None, None])
+
+
+#: What is asked of a group without rows and of one of 400, exactly: the former may be empty.
+OF_GROUPS: dict[str, Callable[[Any], Any]] = {
+    "size": lambda g: g.size(epsilon=1),
+    "sum": lambda g: g["age"].sum(epsilon=1),
+    "mean": lambda g: g["age"].mean(epsilon=1),
+    "share": lambda g: g["yes"].mean(epsilon=1),
+    "std": lambda g: g["age"].std(epsilon=9),
+    "moments": lambda g: g["age"].agg(["count", "mean", "std"], epsilon=9)["mean"],
+    "median": lambda g: g["age"].median(interval=True, epsilon=9),
+}
+
+
+@pytest.mark.parametrize("name", OF_GROUPS)
+def test_a_group_without_rows_may_be_empty(name: str, exact: None) -> None:
+    women = shop().query("sex == 'f'").groupby("sex")
+    found = dp.intervals(OF_GROUPS[name](women))[["noise_dominated", "may_be_empty"]]
+    assert found.loc["m"].tolist() == [True, True]
+    assert not found.loc["f"].fillna(False).any()
+
+
+def test_what_cannot_tell_how_many_rows_there_are_says_so(exact: None) -> None:
+    groups = shop().groupby("sex")
+    for answer in (
+        groups["debt"].sum(epsilon=1),
+        groups["age"].median(epsilon=1),
+        shop()[["age", "income"]].corr(bounds=PAIR, epsilon=0.01).loc[["age"], ["income"]],
+    ):
+        assert dp.intervals(answer)["may_be_empty"].isna().all()
+
+
+def test_a_share_may_be_of_none_though_its_error_is_small(exact: None) -> None:
+    shares = shop().query("sex == 'f'")["sex"].value_counts(normalize=True, epsilon=1)
+    found = dp.intervals(shares).loc["m"]
+    assert (found["noise_dominated"], found["may_be_empty"]) == (False, True)
+    assert str(dp.record(shares)).count(EMPTY) == 1
+
+
+def test_labels_that_were_found_have_rows(exact: None) -> None:
+    dp.session(epsilon=9, delta="0.01")
+    p = dp.protect(table(), name="found")
+    found = dp.intervals(p.groupby("sex", delta="0.001").size().release(epsilon=0.2))
+    assert found["may_be_empty"].tolist() == [False] * len(found) != []
 
 
 def test_a_number_says_it_quietly(frozen: Callable[[int], None]) -> None:

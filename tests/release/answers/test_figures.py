@@ -16,11 +16,13 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.errors import QueryError, RecordError
-from dppandas.release.answers.intervals import _of_each
+from dppandas.release.answers.intervals import _of_each, relative_errors
 from dppandas.release.answers.matching import comparable, located
 from dppandas.rows.facts.keys import is_missing
 
-COLUMNS = ["value", "error", "low", "high", "unit", "noise_dominated"]
+COLUMNS = [
+    "value", "error", "low", "high", "unit", "noise_dominated", "may_be_empty", "relative",
+]  # fmt: skip
 
 
 # --- intervals ------------------------------------------------------------------------------------
@@ -64,6 +66,42 @@ def test_intervals_are_what_the_record_knows(name: str, exact: None) -> None:
         if units == {"time"}
         else units <= {*record.error_unit.split(", "), "time"}
     )
+
+
+def test_relative_errors_are_shares_of_their_values() -> None:
+    hour, values = pd.Timedelta("1h"), [10, -4, 0, 0, math.nan, np.int64(4)]
+    found = relative_errors(values, [1, 2.0, 1, 0, 1, 1], ["rows"] * 6)
+    assert found == pytest.approx([0.1, 0.5, math.inf, math.nan, math.nan, 0.25], nan_ok=True)
+    assert relative_errors([2 * hour, -hour], [hour] * 2, ["time"] * 2) == [0.5, 1.0]
+    others = [(pd.Timestamp("2020"), hour, "time"), ("a", 2, "utility"), (True, 2, "x"),
+              (5, 3, "utility"), (50.0, 3, "ranks"), (5, math.nan, ""), (None, 1, "x")]  # fmt: skip
+    for value, error, unit in others:
+        (share,) = relative_errors([value], [error], [unit])
+        assert math.isnan(share), (value, error, unit)
+
+
+def test_every_table_of_intervals_has_relative_errors() -> None:
+    p = dp.protect(pd.DataFrame({"x": range(900)}), "one", domain={"x": (0, 900)})
+    described = p["x"].describe(epsilon=4)
+    for answer in (
+        described,
+        dp.derive(lambda x: x.loc[["count", "mean"]] / 2, described),
+        dp.local.randomized_response([True] * 300 + [False] * 700, epsilon=3).value_counts(),
+    ):
+        found = dp.intervals(answer)
+        assert found.columns.tolist() == COLUMNS
+        some = found[~found["unit"].isin(["ranks"])]
+        wanted = (some["error"] / some["value"].abs()).astype(float)
+        assert some["relative"].tolist() == pytest.approx(wanted.tolist())
+        assert found.loc[found["unit"] == "ranks", "relative"].isna().all()
+
+
+def test_tables_of_intervals_are_exported_with_their_marks(exact: None) -> None:
+    p = dp.protect(pd.DataFrame({"g": ["a"] * 90}), "one", domain={"g": ["a", "b"]})
+    found = dp.intervals(p["g"].value_counts(sort=False, epsilon=1))
+    lines = found.to_csv().splitlines()
+    assert lines[0] == ",".join(["g", *COLUMNS])
+    assert [line.split(",")[6:8] for line in lines[1:]] == [["False"] * 2, ["True"] * 2]
 
 
 def test_a_frame_has_a_row_for_each_number() -> None:
