@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from . import types as types
     from .audit.privacy_loss import privacy_loss
     from .display.plots.plot import plot
+    from .findings.comparisons import compare
     from .findings.consistency import make_consistent
     from .findings.derive import derive, difference, ratio
     from .frames.crosstab import crosstab
@@ -63,6 +64,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "batch": "release.blocks.batch",
     "combine": "release.combining.combine",
+    "compare": "findings.comparisons",
     "concat": "frames.tables",
     "crosstab": "frames.crosstab",
     "cut": "frames.series",
@@ -94,6 +96,7 @@ __all__ = [
     "audit",
     "batch",
     "combine",
+    "compare",
     "concat",
     "crosstab",
     "cut",

@@ -221,7 +221,7 @@ def difference(a: Any, b: Any = None, *against: Any) -> Any:
     >>> dp.difference(rates, "A").index.tolist()
     ['B']
     """
-    return _compared(lambda x, y: x - y, a, b, against)
+    return compared(lambda x, y: x - y, a, b, against)
 
 
 @hide_internals
@@ -241,10 +241,10 @@ def ratio(a: Any, b: Any = None, *against: Any) -> Any:
     >>> 1.9 < dp.ratio(sizes, "B", "A") < 2.1
     True
     """
-    return _compared(lambda x, y: x / y, a, b, against)
+    return compared(lambda x, y: x / y, a, b, against)
 
 
-def _compared(how: Callable[[Any, Any], Any], a: Any, b: Any, against: tuple[Any, ...]) -> Any:
+def compared(how: Callable[[Any, Any], Any], a: Any, b: Any, against: tuple[Any, ...]) -> Any:
     values = quantities_in(a)
     if len(against) > 1:
         raise QueryError("give two answers, or one with one or two of its labels.")

@@ -194,8 +194,11 @@ def _cells(figures: Figures, record: Any, marks_zero: bool) -> list[Cell]:
 
 
 def _numbers(figures: Figures, marks_zero: bool) -> list[Cell]:
-    columns = zip(*vars(figures).values(), strict=True)
-    return [_cell(*each, marks_zero=marks_zero) for each in columns]
+    columns = (
+        figures.values, figures.errors, figures.lows, figures.highs, figures.units,
+        figures.dominated, figures.empty,
+    )  # fmt: skip
+    return [_cell(*each, marks_zero=marks_zero) for each in zip(*columns, strict=True)]
 
 
 def _cell(
