@@ -56,17 +56,23 @@ def share(
     many units the population has."""
     if not terms.rest:
         return 1.0, 1.0
-    wide = sum_width(law, ASIDE * risk, sum(terms))
-    fewest, most = max(-((wide - part - rest) // row), 0), (part + rest + wide) // row
-    if size is not None:
-        fewest, most = min(fewest, size), min(most, size)
+    fewest, most = units(part + rest, law, ASIDE * risk, sum(terms), row, size)
     if not fewest:  # of no units nothing follows
         return 0.0, 1.0
     if not _is_plain(law) or most - fewest >= MOST:
         return _apart(part, rest, law, risk * (1 - ASIDE), terms, fewest, size)
     outer = _apart(part, rest, law, risk * ASIDE, terms, fewest, size)
-    pivot = _Pivot(part, rest, (fewest, most), law, terms, size, row, risk * (1 - 2 * ASIDE))
-    return _searched(pivot.excludes, outer, hidden=min(wide / max(part + rest, 1), 1.0))
+    pivot = Pivot(part, rest, (fewest, most), law, terms, size, row, risk * (1 - 2 * ASIDE))
+    return _searched(pivot.excludes, outer, hidden=(most - fewest) / (2 * fewest))
+
+
+def units(
+    counted: int, law: Any, risk: float, terms: int, row: int = 1, size: int | None = None
+) -> tuple[int, int]:
+    """The fewest and the most units that there may be, given their noisy count."""
+    wide = sum_width(law, risk, terms)
+    fewest, most = max(-((wide - counted) // row), 0), max((counted + wide) // row, 0)
+    return (fewest, most) if size is None else (min(fewest, size), min(most, size))
 
 
 def _is_plain(law: Any) -> bool:
@@ -120,7 +126,7 @@ def _divergence(x: float, p: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class _Pivot:
+class Pivot:
     """Whether the combination is too large for a share, however many units there are."""
 
     part: int
