@@ -50,7 +50,7 @@ class PlotTable:
     @property
     def marks(self) -> Marks:
         """Which numbers are known to be dominated by noise, and which groups may be empty."""
-        every = marks_of(self.record._dominated(), self.record._may_be_empty())
+        every = marks_of(*self.record._flags())
         return every.at(self.places.to_numpy(dtype=np.intp))
 
     @property

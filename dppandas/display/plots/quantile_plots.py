@@ -50,7 +50,7 @@ def panels(statistic: Quantiles, table: PlotTable, rows: float | None) -> list[P
     in_order = np.array(list(dict.fromkeys(shown_at // (shape[1] * shape[2]))), dtype=np.int64)
     values = np.where(kept, record._values(), np.nan).reshape(shape)
     ranks = np.array(record._errors_among(table.confidence)).reshape(shape)
-    marks = marks_of(record._dominated(), record._may_be_empty()).reshape(*shape)
+    marks = marks_of(*record._flags()).reshape(*shape)
     ends = _intervals(table, shape)
     order = sorted(range(shape[1]), key=lambda i: statistic.quantiles[i])
     shares = [float(statistic.quantiles[i]) for i in order]
@@ -127,13 +127,19 @@ def _caption(table: PlotTable, curve: Curve) -> str:
             "then lies."
         )
     elif curve.ends is not None:
-        said = f"Lines: intervals of values ({sure}{together}), by ranks off by {most} at most."
+        what = "Lines:" if _draws_intervals(curve) else "dp.intervals has"
+        said = f"{what} intervals of values ({sure}{together}), by ranks off by {most} at most."
     else:
         said = (
             f"No whiskers: a quantile errs in ranks, here by {most} at most ({sure}{together}); "
             "how far apart values are is private."
         )
     return f"{said} Of clipped values, and of the noise only. {made_by(record)}"
+
+
+def _draws_intervals(curve: Curve) -> bool:
+    """Whether intervals are drawn: those of several quantiles of a group would hide each other."""
+    return curve.ends is not None and (curve.groups is None or len(curve.shares) == 1)
 
 
 def _draw_curve(ax: Any, curve: Curve) -> str:
@@ -190,6 +196,9 @@ def _draw_groups(ax: Any, curve: Curve, keys: KeyAxis) -> str:
         between = np.nanmin(values, axis=1), np.nanmax(values, axis=1)
         draw = ax.hlines if keys.is_down else ax.vlines
         draw(keys.at, *between, color=setting("text.color"), linewidth=1, zorder=1)
+    if curve.ends is not None and _draws_intervals(curve):
+        least, most = (scale.positions(each[:, 0]) for each in curve.ends)
+        whiskers(ax, keys.at, least, most, keys.is_down)
     for i, share in enumerate(curve.shares):
         x, y = (values[:, i], keys.at) if keys.is_down else (keys.at, values[:, i])
         draw_points(

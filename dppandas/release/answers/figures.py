@@ -79,8 +79,7 @@ def figures_of(record: Record | RecordBundle, confidence: float = CONFIDENCE) ->
         errors = record._typed_errors(confidence)
     except RecordError:  # the width of this noise is private
         errors, each = nothing, [""] * size
-    flags = record._dominated(), record._may_be_empty()
-    return Figures(statistic.typed(values), errors, lows, highs, each, *flags)
+    return Figures(statistic.typed(values), errors, lows, highs, each, *record._flags())
 
 
 def figures_of_population(record: Record | RecordBundle, confidence: float, how: How) -> Figures:
