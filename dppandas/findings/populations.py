@@ -111,8 +111,10 @@ class Populations:
             return lambda risk: self._turned(found, risk)  # type: ignore[return-value]
         if self._how.method == "bernstein":
             return None
-        own = self._moments(found.part), self._moments(found.whole)
-        return None if None in own else lambda risk: self._quotient(found, risk)
+        part, whole = self._moments(found.part), self._moments(found.whole)
+        if part is None or whole is None:
+            return None
+        return lambda risk: self._quotient(found, part, whole, risk)
 
     def _scaled(self, figure: Figure, weight: Fraction, const: Fraction, risk: float) -> Estimate:
         low, high, way = self._sample(figure).estimate(risk, self._how)
@@ -148,27 +150,24 @@ class Populations:
             parts.append(_Part(float(weight), found, figure.record))
         return _sum(parts, float(form.const))
 
-    def _quotient(self, form: Quotient, risk: float) -> Estimate:
+    def _quotient(self, form: Quotient, part: Moments, whole: Moments, risk: float) -> Estimate:
         """All R for which part - R·whole may be 0 (Fieller, 1954). Those are an interval around the
         estimate, as a sum's deviation is convex in its weights, if the whole isn't 0."""
-        whole = self._moments(form.whole)
-        assert whole is not None
         low, high, way = by_t(whole, risk)
+        way = _weaker(way, by_t(part, risk).way)
         if low <= 0 <= high:
             return Estimate(*EVERYTHING, way)
-        part = self._moments(form.part)
-        assert part is not None
-        middle = part.value / whole.value
 
         def is_possible(ratio: float) -> bool:
-            exact = Fraction(ratio)
-            found = self._moments(form.part + form.whole.times(-exact))
-            assert found is not None
+            found = self._moments(form.part + form.whole.times(-Fraction(ratio)))
+            if found is None:
+                return True
             least, most, _ = by_t(found, risk)
             return least <= 0 <= most
 
+        middle = part.value / whole.value
         ends = _edge(is_possible, middle, -1), _edge(is_possible, middle, 1)
-        return Estimate(*outwards(*ends), _weaker(way, by_t(part, risk).way))
+        return Estimate(*outwards(*ends), way)
 
     # all else
 

@@ -77,7 +77,10 @@ def intervals(
     >>> counts.to_frame().join(found[["low", "high"]]).shape
     (2, 3)
     """
-    confidence, how = parse_confidence(confidence), parse_how(of, size, method)
+    return _table(answer, parse_confidence(confidence), parse_how(of, size, method))
+
+
+def _table(answer: Any, confidence: float, how: How | None) -> pd.DataFrame:
     if isinstance(answer, TidyIntervals):
         return answer._tidy_intervals(confidence, how)
     try:

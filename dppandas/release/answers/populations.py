@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import QueryError, RecordError, quoted
 from ...privacy.mechanisms.selection import Selection
 from ...statistics.samples import Estimate, How, Sample, SampleCount
-
-if TYPE_CHECKING:
-    from .records import Record
 
 ROWS, POPULATION = "rows", "population"
 METHODS = (None, "t", "bernstein")
@@ -47,7 +44,7 @@ def parse_how(of: object, size: object, method: object) -> How | None:
     return How(method, size)  # type: ignore[arg-type]
 
 
-def samples_of(record: Record) -> Sequence[Sample | None]:
+def samples_of(record: Any) -> Sequence[Sample | None]:
     """What each number of an answer estimates in a population; None for what estimates nothing."""
     if isinstance(record._law, Selection):
         raise RecordError("a selected label has no interval. Call .error() for its gap.")
@@ -64,7 +61,7 @@ def samples_of(record: Record) -> Sequence[Sample | None]:
             "numbers, such as durations in hours."
         )
     schema = record._query.source.schema
-    found = record._statistic.samples(record._noisy, record._law, schema)
+    found: Sequence[Sample | None] = record._statistic.samples(record._noisy, record._law, schema)
     if not any(each is not None for each in found):
         raise QueryError(
             f"'{record.query}' says nothing of a population. Means, shares, variances and "
@@ -74,7 +71,7 @@ def samples_of(record: Record) -> Sequence[Sample | None]:
     return found
 
 
-def estimates(record: Record, confidence: float, how: How) -> list[Estimate | None]:
+def estimates(record: Any, confidence: float, how: How) -> list[Estimate | None]:
     """An interval for each number that estimates anything: all hold simultaneously."""
     found, values = samples_of(record), record._values()
     risk = (1 - confidence) / max(1, sum(each is not None for each in found))
@@ -105,7 +102,7 @@ def around(value: float, found: Estimate) -> Estimate:
     return found._replace(low=min(found.low, value), high=max(found.high, value))
 
 
-def values_of(record: Record, how: How) -> list[Any]:
+def values_of(record: Any, how: How) -> list[Any]:
     """The numbers that are shown: those of the answer; counts are those of the population."""
     pairs = zip(samples_of(record), record._values(), strict=True)
     return [value if each is None else value_of(each, value, how) for each, value in pairs]
