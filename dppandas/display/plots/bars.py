@@ -81,6 +81,8 @@ def _whiskers(
     ax: Any, at: Floats, low: Floats, high: Floats, is_down: bool, label: str, **how: float
 ) -> None:
     middle, half = (low + high) / 2, (high - low) / 2
+    if np.isnan(half).all():
+        return
     x, y, along = (middle, at, "xerr") if is_down else (at, middle, "yerr")
     ax.errorbar(
         x, y, **{along: half}, fmt="none", ecolor=setting("text.color"), label=label, zorder=3,
