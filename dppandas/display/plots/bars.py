@@ -45,8 +45,9 @@ def _errors(table: PlotTable, scale: Scale) -> str:
         most = float(np.nanmax(table.errors, initial=0))
         if np.isfinite(most):
             said.append(f"± {scale.error(most)}")
-    if table.population is not None and np.isfinite(table.population_errors).any():
-        most = float(np.nanmax(table.population_errors))
+    errors = table.population_errors
+    if errors is not None and np.isfinite(errors).any():
+        most = float(np.nanmax(errors))
         said = [f"{each} of the noise" for each in said]
         said.append(f"± {scale.error(most)} for the population")
     return f"The largest error is {', '.join(said)}." if said else ""

@@ -61,9 +61,8 @@ class PlotTable:
         return self._as_array(self.population.lows), self._as_array(self.population.highs)
 
     @property
-    def population_errors(self) -> Floats:
-        assert self.population is not None
-        return self._as_array(self.population.errors)
+    def population_errors(self) -> Floats | None:
+        return None if self.population is None else self._as_array(self.population.errors)
 
     @property
     def is_of_population(self) -> bool:

@@ -27,7 +27,7 @@ from ...release.answers.figures import (
     says_nothing,
     without_intervals,
 )
-from ...release.answers.populations import ROWS, parse_how
+from ...release.answers.populations import parse_how
 from ...release.answers.records import Record
 from ...release.private import Private
 from ...statistics import Quantiles, Several
@@ -55,8 +55,7 @@ def plot(
     size: int | None = None,
     method: str | None = None,
 ) -> Any:
-    """Plot a released answer together with the error that its noise may have caused, and on demand
-    with that of the sample, too.
+    """Plot a released answer together with the error that its noise may have caused.
 
     result : a released answer, a part of it (``head``, a column, sorted), or its `Record`. Answers
         of ``agg`` and ``describe`` have a panel for each record. Or what `derive` computed, with a
@@ -99,24 +98,10 @@ def plot(
     rows, how = expected.parse_rows(expected_rows), parse_how(of, size, method)
     pyplot()
     if isinstance(result, Comparison):
+        _refuse_options(confidence, how)
+    if isinstance(result, Comparison | Derived):
         _refuse_rows(rows)
-        if confidence is not None or (of, size, method) != (ROWS, None, None):
-            raise QueryError(
-                "a comparison is drawn as it was made: give confidence=, of=, size= and method= to "
-                "dp.compare."
-            )
-        panels = derived_plots.panels_of_comparison(result)
-    elif isinstance(result, Derived):
-        _refuse_rows(rows)
-        panels = derived_plots.panels(result, level, how)
-    else:
-        pieces = _pieces(result)
-        found = _populations([record for record, _ in pieces], level, how)
-        panels = [
-            panel
-            for (record, shown), population in zip(pieces, found, strict=True)
-            for panel in _panels(record, shown, level, rows, population)
-        ]
+    panels = _all_panels(result, level, rows, how)
     if len(panels) > MOST_PANELS:
         raise RecordError(
             f"this takes {len(panels)} panels, and a plot has {MOST_PANELS} at most. Draw fewer "
@@ -130,6 +115,28 @@ def plot(
         axes = _given_axes(ax, panels)
         _draw(panels, axes, is_new=False)
     return axes[0] if len(panels) == 1 else np.array(axes, dtype=object)
+
+
+def _refuse_options(confidence: object, how: How | None) -> None:
+    if confidence is not None or how is not None:
+        raise QueryError(
+            "a comparison is drawn as it was made: give confidence=, of=, size= and method= to "
+            "dp.compare."
+        )
+
+
+def _all_panels(result: Any, confidence: float, rows: float | None, how: How | None) -> list[Panel]:
+    if isinstance(result, Comparison):
+        return derived_plots.panels_of_comparison(result)
+    if isinstance(result, Derived):
+        return derived_plots.panels(result, confidence, how)
+    pieces = _pieces(result)
+    found = _populations([record for record, _ in pieces], confidence, how)
+    return [
+        panel
+        for (record, shown), population in zip(pieces, found, strict=True)
+        for panel in _panels(record, shown, confidence, rows, population)
+    ]
 
 
 def _pieces(result: Any) -> list[tuple[Record, ShownFigures | None]]:
