@@ -39,6 +39,8 @@ from .quantities import Figure, Quantity
 BOX, WAYS = "box", ("", EXACT, BERNSTEIN, T, FEW)
 #: How often an end of a quotient's interval is halved, and how often its distance is doubled.
 HALVED, DOUBLED = 60, 200
+#: How near to an end the search for it ends, as a share of the interval.
+NEAR = 2.0**-20
 
 
 class Populations:
@@ -276,7 +278,7 @@ def _edge(is_possible: Callable[[float], bool], middle: float, sign: int) -> flo
     for _ in range(HALVED):
         half = (near + far) / 2
         near, far = (half, far) if is_possible(middle + sign * half) else (near, half)
-        if far - near <= 1e-9 * far:
+        if far - near <= NEAR * far:
             break
     return middle + sign * far
 

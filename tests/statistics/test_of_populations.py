@@ -29,7 +29,7 @@ from dppandas.statistics.samples import (
 )
 
 ROW = 2**30
-RISK, DRAWS, FEWER = 0.05, 4000, 150
+RISK, DRAWS, FEWER = 0.05, 2000, 150
 #: Misses allowed: 5 deviations above what is expected. t is approximate, and is allowed .055.
 EXACTLY = DRAWS * RISK + 5 * math.sqrt(DRAWS * RISK * (1 - RISK))
 BY_T = DRAWS * 0.055 + 5 * math.sqrt(DRAWS * 0.055 * 0.945)

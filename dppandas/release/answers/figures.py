@@ -85,11 +85,11 @@ def figures_of(record: Record | RecordBundle, confidence: float = CONFIDENCE) ->
 def figures_of_population(record: Record | RecordBundle, confidence: float, how: How) -> Figures:
     """All figures of an answer with intervals for the population; NaN where they say nothing."""
     if isinstance(record, RecordBundle):
-        parts = [(each, _says_nothing(each)) for each in record.components.values()]
+        parts = [(each, says_nothing(each)) for each in record.components.values()]
         if all(reason for _, reason in parts):
             raise QueryError(parts[0][1])
         return sum(
-            (_unknown(each) if reason else figures_of_population(each, confidence, how)
+            (without_intervals(each) if reason else figures_of_population(each, confidence, how)
              for each, reason in parts), NONE,
         )  # fmt: skip
     found = populations.estimates(record, confidence, how)
@@ -108,7 +108,7 @@ def figures_of_population(record: Record | RecordBundle, confidence: float, how:
     )  # fmt: skip
 
 
-def _says_nothing(record: Record) -> str:
+def says_nothing(record: Record) -> str:
     """Why a release says nothing of a population; "" if it does."""
     try:
         populations.samples_of(record)
@@ -117,7 +117,7 @@ def _says_nothing(record: Record) -> str:
     return ""
 
 
-def _unknown(record: Record) -> Figures:
+def without_intervals(record: Record) -> Figures:
     """The numbers of a release without any interval."""
     found = figures_of(record)
     nothing = [UNKNOWN] * len(found.values)

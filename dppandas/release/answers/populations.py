@@ -11,7 +11,9 @@ from typing import Any
 
 from ...errors import QueryError, RecordError, quoted
 from ...privacy.mechanisms.selection import Selection
-from ...statistics.samples import Estimate, How, Sample, SampleCount
+from ...statistics.layout import format_number
+from ...statistics.samples import FEW, Estimate, How, Sample, SampleCount
+from ..accuracy.expected import CONFIDENCE, for_population
 
 ROWS, POPULATION = "rows", "population"
 METHODS = (None, "t", "bernstein")
@@ -100,6 +102,26 @@ def around(value: float, found: Estimate) -> Estimate:
     if math.isnan(value):
         return found
     return found._replace(low=min(found.low, value), high=max(found.high, value))
+
+
+def of_population(record: Any) -> str:
+    """What is said of a single number beside its error; "" if it says nothing of a population."""
+    try:
+        (found,) = estimates(record, CONFIDENCE, How())
+    except (QueryError, RecordError):  # they say why, to those who ask
+        return ""
+    (value,) = record._values()
+    if found is None:
+        return ""
+    if record._statistic.errors.in_ranks:  # it has no error in its own unit
+        return f"; {format_number(found.low)} to {format_number(found.high)} for the population"
+    return in_words(value, found)
+
+
+def in_words(value: float, found: Estimate) -> str:
+    """An interval for the population, beside a number and its error."""
+    few = ", too few rows" if found.way.endswith(FEW) else ""
+    return f"; {for_population(value, found.low, found.high)}{few}"
 
 
 def values_of(record: Any, how: How) -> list[Any]:
