@@ -21,7 +21,6 @@ from ..privacy.accuracy.ratios import Terms
 from ..privacy.accuracy.ratios import shares as shares_of
 from ..privacy.accuracy.three_sums import ThreeSums
 from ..rows.facts.bounds import Bounds
-from .base import ONE, ZERO, Form
 from .layout import Interval
 
 #: The ways to an interval, by what is shown.
@@ -298,21 +297,3 @@ class SampleQuantile(Sample):
 
     def estimate(self, risk: float, how: How) -> Estimate:
         return Estimate(*self.ends(risk), EXACT)
-
-
-def share_of(form: Form, noisy: Sequence[int], law: Any) -> SampleShare | None:
-    """A quotient of counts of disjoint rows as a share, if it is one."""
-    if form.whole is None or {*form.part.values(), *form.whole.values()} - {ZERO, ONE}:
-        return None
-    part, whole = ({i for i, weight in each.items() if weight} for each in (form.part, form.whole))
-    if not part <= whole:
-        return None
-    rest = whole - part
-    sums = int(sum(noisy[i] for i in part)), int(sum(noisy[i] for i in rest))
-    return SampleShare(frozenset(whole), *sums, law, Terms(len(part), len(rest)))
-
-
-def count_of(form: Form, noisy: Sequence[int], law: Any) -> SampleCount | None:
-    """A count of rows as one of a population, as part of all that were counted."""
-    found = share_of(form._replace(whole=dict.fromkeys(range(len(noisy)), ONE)), noisy, law)
-    return None if found is None else SampleCount(found.cells, found)

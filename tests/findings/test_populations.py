@@ -41,7 +41,7 @@ def p() -> Any:
 def test_equal_groups_differ_as_seldom_as_said() -> None:
     """Two arms of one population, 1,000 rows in all, drawn anew 150 times. Intervals of the rows
     miss 0 in about half of the draws; those of the population in at most 5.5 %, for which more than
-    24 misses have a probability of 6e-7."""
+    24 misses have a probability of 7e-7."""
     missed = {"rows": 0, "population": 0}
     anew(epsilon=10**5)
     for seed in range(150):

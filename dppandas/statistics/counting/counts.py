@@ -17,11 +17,11 @@ from ...rows.expressions import EVERY, Chunk, Column, Expression
 from ...rows.facts.kinds import Schema
 from ...rows.values import hashing
 from ...rows.values.vectors import Mask
-from ..base import ONE, Form, Partial, Statistic, count_by
+from ..base import ONE, ZERO, Form, Partial, Statistic, count_by
 from ..error_model import ErrorModel
 from ..layout import Interval, around
 from ..methods import COLUMN, EVERYWHERE, FRAME, GROUPS, Method
-from ..samples import Sample, count_of, share_of
+from ..samples import Sample, SampleCount, SampleShare
 
 #: Shares are rounded to this public grid.
 SHARE_STEP = Fraction(1, 2**30)
@@ -149,7 +149,7 @@ class Count(Statistic):
         if self.tests != (EVERY,):  # a row may pass several tests
             return ()
         return [
-            (count_of if form.whole is None else share_of)(form, noisy, law)
+            (_count_of if form.whole is None else _share_of)(form, noisy, law)
             for form in self.forms(len(noisy))
             if form is not None
         ]
@@ -206,3 +206,21 @@ def clamped(noisy: Sequence[int]) -> list[float]:
     if max(noisy, default=0) <= _LARGEST_INT and min(noisy, default=0) >= -_LARGEST_INT:
         return list(noisy)
     return [max(-_LARGEST_INT, min(_LARGEST_INT, value)) for value in noisy]
+
+
+def _share_of(form: Form, noisy: Sequence[int], law: Any) -> SampleShare | None:
+    """A quotient of counts of disjoint rows as a share, if it is one."""
+    if form.whole is None or {*form.part.values(), *form.whole.values()} - {ZERO, ONE}:
+        return None
+    part, whole = ({i for i, weight in each.items() if weight} for each in (form.part, form.whole))
+    if not part <= whole:
+        return None
+    rest = whole - part
+    sums = int(sum(noisy[i] for i in part)), int(sum(noisy[i] for i in rest))
+    return SampleShare(frozenset(whole), *sums, law, Terms(len(part), len(rest)))
+
+
+def _count_of(form: Form, noisy: Sequence[int], law: Any) -> SampleCount | None:
+    """A count of rows as one of a population, as part of all that were counted."""
+    found = _share_of(form._replace(whole=dict.fromkeys(range(len(noisy)), ONE)), noisy, law)
+    return None if found is None else SampleCount(found.cells, found)

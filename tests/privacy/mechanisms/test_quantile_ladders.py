@@ -362,3 +362,47 @@ def test_intervals_are_as_narrow_as_said() -> None:
                 low, high = (table.mass(end, 1) for end in ends)
                 widths.append((high - low) / 2)
         assert np.median(widths) < most
+
+
+# --- of a population ------------------------------------------------------------------------------
+
+#: The chances of the points of populations: as likely, with an atom, and of few kinds of values.
+POPULATIONS = {
+    "continuous": np.full(2**20, 2.0**-20), "an atom": np.r_[np.full(9, 0.05), 0.55],
+    "two values": np.array([0.3, 0.0, 0.0, 0.7]),
+}  # fmt: skip
+
+
+def misses(name: str, shares: Sequence[Fraction], rows: int, draws: int, epsilon: Any) -> int:
+    """How often an interval for a share doesn't hold every quantile of the population."""
+    chances, rng = POPULATIONS[name], np.random.default_rng(21)
+    top, up_to = len(chances) - 1, np.cumsum(chances)
+    mechanism = law(shares, top, epsilon, has_step=top < 100)
+    missed = 0
+    for _ in range(draws):
+        values = rng.choice(top + 1, rows, p=chances) if top < 100 else rng.integers(0, top, rows)
+        noisy = mechanism.release([[ranks(values.tolist())]])
+        (found,) = ladders.ladders(noisy, shares, [top], VALUES, [top < 100])
+        for place, share in enumerate(sorted(set(shares))):
+            low, high = found.of_population(mechanism.of_counts, place, 0.1)
+            least = int(np.searchsorted(up_to, float(share) - 1e-9))
+            most = int(np.searchsorted(up_to, float(share) + 1e-9, "right"))
+            missed += not low <= least <= min(most, top) <= high
+    return missed
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", POPULATIONS)
+@pytest.mark.parametrize(("share", "rows"), [(HALF, 400), (Fraction(1, 10), 60)])
+def test_quantiles_of_a_population_hold(name: str, share: Fraction, rows: int) -> None:
+    """120 draws of rows and noise, at a risk of 0.1: more than 30 fail with a probability of 6e-7.
+    Intervals of the sample's own quantile fail in 60 and more (continuous, ε = 4)."""
+    assert misses(name, (share,), rows, 120, 4) <= 30
+
+
+def test_of_a_few_rows_no_quantile_of_a_population_is_known() -> None:
+    mechanism = law((HALF,), top=2**20, epsilon=4)
+    (found,) = ladders.ladders(
+        mechanism.release([[ranks([5, 2**19, 2**19 + 7])]]), (HALF,), [2**20], VALUES, [False]
+    )
+    assert found.of_population(mechanism.of_counts, 0, 0.001) == (0, 2**20)
