@@ -45,6 +45,14 @@ def intervals(
         found with a δ, with which each holds by itself, given that it is shown. If the answer is
         made of k releases, each gets the confidence 1 - (1 - confidence) / k, also if a selection
         shows only some of them. So they are wider than those of `record`, which hold by release.
+    of : "rows", for intervals about the exact answer on these rows, which cover the noise alone; or
+        "population", about those whom the rows are a sample of, which cover noise and sample
+        together.
+    size : how many units the population has, for samples drawn from it without replacement; of
+        counts, how many have any of the labels counted. The numbers of counts are then those of the
+        population. None is a population so large that the sample takes nothing away.
+    method : of a population, "t" or "bernstein" for one way to intervals where there are several;
+        None for the best known, see below.
 
     The index has the labels of the answer, of a DataFrame its rows and columns, and for a single
     number the question. ``error`` is how far the number may be off, in ``unit``: "rows", "units",
@@ -58,11 +66,34 @@ def intervals(
     interval includes what no rows give, which is 0 for counts and every possible value for means.
     ``relative`` is the error as a share of the value: infinite where the value is 0, and NaN where
     they can't be divided, as for labels, points in time, and errors in ranks. Errors and intervals
-    are those of the noise, and don't include what clipping and max_rows change.
+    don't include what clipping and max_rows change.
 
-    Raises `RecordError` for an object without a record, and `QueryError` for other confidences.
+    About a population, the rows have to be a sample of its units, drawn at random and each by
+    itself, or ``size`` of them without replacement, with one row a unit; and values are those
+    clipped to bounds. A last column, ``method``, says how an interval was found:
+
+    - "exact": shares, and with ``size`` counts, for all numbers of units that are possible, by the
+      binomial law (the hypergeometric one with ``size``) and that of the noise together; and
+      quantiles asked for with ``interval=True``, by binomial ranks. These hold on any data.
+    - "t": means, by Student's t with the variances of noise and sample added up, and shares if
+      asked for. These hold nearly as often as stated if n rows with a variance of v in bounds
+      (L, U) have n·v/(U-L)² of 20 or more. Where it is less by the answer, the column says
+      "t, too few": then take Bernstein's, or closer bounds. A mean whose variance wasn't released
+      is taken to have the largest possible one: ask for it with ``mean(…, inference=True)``.
+    - "Bernstein": variances and deviations, and means with ``method="bernstein"``. These hold on
+      any data, and are wider.
+    - "box of" one of these: numbers derived from several, bounded from the intervals of each.
+
+    What says nothing of a population has NaN and "" beside numbers that do: a count beside a mean,
+    or without ``size``.
+
+    Raises `RecordError` for an object without a record, and `QueryError` for other confidences, and
+    if an answer says nothing of a population, or may have several rows of a unit.
 
     *Guarantee*: post-processing. Only the record is used: no row is read, and nothing is charged.
+    Source, of intervals for populations: Clopper and Pearson, Biometrika 26, 1934; Maurer and
+    Pontil, "Empirical Bernstein bounds and sample variance penalization", COLT 2009, Theorems 4
+    and 10; docs/proofs/populations.md.
 
     >>> import pandas as pd, dppandas as dp
     >>> pets = pd.Series(["cat"] * 500 + ["dog"] * 300, name="pet")
@@ -76,6 +107,13 @@ def intervals(
     True
     >>> counts.to_frame().join(found[["low", "high"]]).shape
     (2, 3)
+    >>> voters = pd.DataFrame({"yes": [True, False] * 500}).dp  # a sample of many more
+    >>> share = voters["yes"].mean(epsilon=1)
+    >>> found = dp.intervals(share, of="population").iloc[0]
+    >>> found["method"], bool(found["low"] < 0.48 < 0.52 < found["high"])
+    ('exact', True)
+    >>> bool(dp.intervals(share)["error"].iloc[0] < 0.01)  # about these 1,000 alone
+    True
     """
     confidence, how = parse_confidence(confidence), parse_how(of, size, method)
     if isinstance(answer, TidyIntervals):
