@@ -50,7 +50,8 @@ def intervals(
         together.
     size : how many units the population has, for samples drawn from it without replacement; of
         counts, how many have any of the labels counted. The numbers of counts are then those of the
-        population. None is a population so large that the sample takes nothing away.
+        population. None is a population so large that the sample takes nothing away, and is right
+        for experiments whose arms were drawn by lot, too.
     method : of a population, "t" or "bernstein" for one way to intervals where there are several;
         None for the best known, see below.
 
