@@ -59,6 +59,8 @@ class Figures:
         return Figures(*([*mine, *others] for mine, others in pairs))
 
 
+#: For a population of any size.
+ANY = How()
 NONE = Figures((), (), (), (), (), (), ())
 
 
@@ -86,7 +88,7 @@ def figures_of(record: Record | RecordBundle, confidence: float = CONFIDENCE) ->
 def figures_of_population(record: Record | RecordBundle, confidence: float, how: How) -> Figures:
     """All figures of an answer with intervals for the population; NaN where they say nothing."""
     if isinstance(record, RecordBundle):
-        parts = [(each, _says_nothing(each, how)) for each in record.components.values()]
+        parts = [(each, says_nothing(each, how)) for each in record.components.values()]
         if all(reason for _, reason in parts):
             raise QueryError(parts[0][1])
         return sum(
@@ -110,7 +112,7 @@ def figures_of_population(record: Record | RecordBundle, confidence: float, how:
     )  # fmt: skip
 
 
-def _says_nothing(record: Record, how: How) -> str:
+def says_nothing(record: Record, how: How = ANY) -> str:
     """Why a release says nothing of a population; "" if it does."""
     try:
         populations.values_of(record, how)
@@ -169,7 +171,7 @@ class ShownFigures:
             return figures_of(self.record, confidence).at(self.places)
         if isinstance(self.record, RecordBundle):
             shown = [each for each in self.record.components.values() if self.of(each).size]
-            reasons = [_says_nothing(each, how) for each in shown]
+            reasons = [says_nothing(each, how) for each in shown]
             if reasons and all(reasons):
                 raise QueryError(reasons[0])
         return figures_of_population(self.record, confidence, how).at(self.places)
