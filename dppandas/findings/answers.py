@@ -14,7 +14,7 @@ from ..errors import QueryError, RecordError, hide_internals
 from ..release.accuracy.expected import CONFIDENCE, HELD, parse_confidence, with_error
 from ..release.answers.arithmetic import Arithmetic
 from ..release.answers.intervals import labels_of, relative_errors
-from ..release.answers.populations import parse_how
+from ..release.answers.populations import in_words, parse_how
 from ..statistics.layout import between
 from ..statistics.samples import Estimate, How
 from .boxes import BOXES, Range, meet
@@ -286,7 +286,15 @@ class DerivedNumber(Arithmetic, Derived):
         return repr(self) if spec == "±" else format(self._plainly(), spec)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(f"{self!r} ({HELD}; {self._findings.source})")
+        printer.text(f"{self!r} ({HELD}; {self._findings.source}){self._of_population()}")
+
+    def _of_population(self) -> str:
+        """What is said beside the error of the noise."""
+        try:
+            (found,) = self._findings.of_population(CONFIDENCE, How())
+        except (QueryError, RecordError):  # they say why, to those who ask
+            return ""
+        return in_words(self._findings.values[0], found)
 
 
 class DerivedFloat(DerivedNumber, float):

@@ -70,7 +70,8 @@ def compare(
     >>> found = dp.compare(p.groupby("arm")["bought"].mean(epsilon=1), "B", "A")
     >>> found.loc["B and A", ["about", "conclusion"]].tolist()
     ['population', 'B is larger']
-    >>> 0.4 < found.loc["B and A", "low"] < found.loc["B and A", "high"] < 0.6
+    >>> low, high = found.loc["B and A", ["low", "high"]]
+    >>> 0.4 < low < high < 0.6
     True
     """
     confidence = parse_confidence(confidence)

@@ -39,6 +39,8 @@ from .quantities import Figure, Quantity
 BOX, WAYS = "box", ("", EXACT, BERNSTEIN, T, FEW)
 #: How often an end of a quotient's interval is halved, and how often its distance is doubled.
 HALVED, DOUBLED = 60, 200
+#: How near to an end the search for it ends, as a share of the interval.
+NEAR = 2.0**-20
 
 
 class Populations:
@@ -111,8 +113,10 @@ class Populations:
             return lambda risk: self._turned(found, risk)  # type: ignore[return-value]
         if self._how.method == "bernstein":
             return None
-        own = self._moments(found.part), self._moments(found.whole)
-        return None if None in own else lambda risk: self._quotient(found, risk)
+        part, whole = self._moments(found.part), self._moments(found.whole)
+        if part is None or whole is None:
+            return None
+        return lambda risk: self._quotient(found, part, whole, risk)
 
     def _scaled(self, figure: Figure, weight: Fraction, const: Fraction, risk: float) -> Estimate:
         low, high, way = self._sample(figure).estimate(risk, self._how)
@@ -148,27 +152,24 @@ class Populations:
             parts.append(_Part(float(weight), found, figure.record))
         return _sum(parts, float(form.const))
 
-    def _quotient(self, form: Quotient, risk: float) -> Estimate:
+    def _quotient(self, form: Quotient, part: Moments, whole: Moments, risk: float) -> Estimate:
         """All R for which part - R·whole may be 0 (Fieller, 1954). Those are an interval around the
         estimate, as a sum's deviation is convex in its weights, if the whole isn't 0."""
-        whole = self._moments(form.whole)
-        assert whole is not None
         low, high, way = by_t(whole, risk)
+        way = _weaker(way, by_t(part, risk).way)
         if low <= 0 <= high:
             return Estimate(*EVERYTHING, way)
-        part = self._moments(form.part)
-        assert part is not None
-        middle = part.value / whole.value
 
         def is_possible(ratio: float) -> bool:
-            exact = Fraction(ratio)
-            found = self._moments(form.part + form.whole.times(-exact))
-            assert found is not None
+            found = self._moments(form.part + form.whole.times(-Fraction(ratio)))
+            if found is None:
+                return True
             least, most, _ = by_t(found, risk)
             return least <= 0 <= most
 
+        middle = part.value / whole.value
         ends = _edge(is_possible, middle, -1), _edge(is_possible, middle, 1)
-        return Estimate(*outwards(*ends), _weaker(way, by_t(part, risk).way))
+        return Estimate(*outwards(*ends), way)
 
     # all else
 
@@ -277,7 +278,7 @@ def _edge(is_possible: Callable[[float], bool], middle: float, sign: int) -> flo
     for _ in range(HALVED):
         half = (near + far) / 2
         near, far = (half, far) if is_possible(middle + sign * half) else (near, half)
-        if far - near <= 1e-9 * far:
+        if far - near <= NEAR * far:
             break
     return middle + sign * far
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -22,11 +22,14 @@ from ...rows.facts.keys import is_missing
 from ...rows.figures import format_value
 from ...statistics.moments.covariance_tables import CovarianceTable
 from ..labels import cut, names_of, text_of
+from . import populations
 from .rounding import rounded, short
-from .strips import Axis, axis_of
+from .strips import Axis, Strips
 
 #: Longer labels are cut.
 LONGEST = 60
+#: The head of errors for the population that the rows are a sample of.
+POPULATION = "population"
 #: What has cards. Classes derived from these have displays of their own.
 PLAIN: tuple[type, ...] = (pd.Series, pd.DataFrame)
 
@@ -40,6 +43,7 @@ class Cell:
     error: str = ""
     mark: str = ""
     includes_zero: bool = False
+    population: str = ""  # the error of its interval for the population
 
     @property
     def text(self) -> str:
@@ -59,6 +63,7 @@ class Row:
     label: str
     cells: Sequence[Cell]
     interval: tuple[float, float, float] | None = None
+    population: tuple[float, float] | None = None  # the ends of that for the population
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,12 @@ class Card:
     axis: Axis | None
     foot: str
     is_under: bool  # whether errors are written below the numbers
+
+    @property
+    def has_population(self) -> list[bool]:
+        """Which columns have a number that says something of a population."""
+        cells = [row.cells for row in self.rows if row is not None]
+        return [any(of[i].population for of in cells) for i in range(len(self.columns))]
 
 
 def card_of(answer: Any) -> Card | None:
@@ -94,9 +105,10 @@ def _drawn(answer: Any, shown: ShownFigures) -> Card:
     columns = _kept(shown.places.shape[1], "display.max_columns", 20, "display.max_columns")
     high, wide = ([at for at in each if at is not None] for each in (rows, columns))
     figures = shown.part(high, wide)
-    axis = axis_of(figures) if len(wide) == 1 else None
+    beyond, of_population = populations.of_release(shown, high, wide)
+    strips = Strips.of(figures, beyond) if len(wide) == 1 else None
     is_under = shown.columns is not None and _is_covariance(shown.record)
-    cells = _cells(figures, shown.record, is_under)
+    cells = _cells(figures, shown.record, is_under, beyond)
     for at, place in enumerate(shown.places[np.ix_(high, wide)].reshape(-1)):
         if is_missing(place):  # no number of a release: a label, or nothing
             cells[at] = _without_number(answer, high[at // len(wide)], wide[at % len(wide)])
@@ -105,14 +117,15 @@ def _drawn(answer: Any, shown: ShownFigures) -> Card:
         row: Row(
             cut(text_of(index[row]), LONGEST),
             _with_gaps(cells[i * len(wide) : (i + 1) * len(wide)], columns),
-            None if axis is None else axis.place(figures, i),
+            *((None, None) if strips is None else strips.place(i)),
         )
         for i, row in enumerate(high)
     }
     return Card(
         _names(shown), _heads(answer, shown, columns),
-        [None if row is None else made[row] for row in rows], axis,
-        foot_of(shown, figures, type(answer).__name__), is_under,
+        [None if row is None else made[row] for row in rows],
+        None if strips is None else strips.axis,
+        foot_of(shown, figures, type(answer).__name__, of_population), is_under,
     )  # fmt: skip
 
 
@@ -126,24 +139,27 @@ def _derived(answer: DerivedSeries | DerivedFrame) -> Card:
     found = intervals(answer)
     names = ("value", "error", "low", "high", "unit", "noise_dominated", "may_be_empty")
     every = Figures(*(found[name].tolist() for name in names))
+    beyond, of_population = populations.of_derived(answer)
     columns = [at for at in across if at is not None]
-    axis = axis_of(every) if wide == 1 else None
+    strips = Strips.of(every, beyond) if wide == 1 else None
     rows: list[Row | None] = []
     for row in down:
         if row is None:
             rows.append(None)
             continue
-        figures = every.at(np.array([row * wide + at for at in columns], dtype=float))
-        cells = _with_gaps(_numbers(figures, marks_zero=False), across)
-        place = None if axis is None else axis.place(every, row)
-        rows.append(Row(cut(text_of(answer.index[row]), LONGEST), cells, place))
+        places = np.array([row * wide + at for at in columns], dtype=float)
+        outer = None if beyond is None else beyond.at(places)
+        cells = _with_gaps(_numbers(every.at(places), False, outer), across)
+        strip = (None, None) if strips is None else strips.place(row)
+        rows.append(Row(cut(text_of(answer.index[row]), LONGEST), cells, *strip))
     shown = ShownFigures(
         None, np.empty((len(answer), wide)), answer.index,  # type: ignore[arg-type]
         answer.columns if isinstance(answer, pd.DataFrame) else None,
     )  # fmt: skip
     number = len(found)
     held = HELD if number == 1 else f"{HELD}: all {number:,} hold simultaneously"
-    foot = f"{held} · {answer._findings.source}"
+    foot = f"{held}{of_population} · {answer._findings.source}"
+    axis = None if strips is None else strips.axis
     return Card(_names(shown), _heads(answer, shown, across), rows, axis, foot, False)
 
 
@@ -187,18 +203,22 @@ def _heads(answer: Any, shown: ShownFigures, columns: Sequence[int | None]) -> l
     return ["…" if at is None else cut(text_of(shown.columns[at]), LONGEST) for at in columns]
 
 
-def _cells(figures: Figures, record: Any, marks_zero: bool) -> list[Cell]:
+def _cells(figures: Figures, record: Any, marks_zero: bool, beyond: Figures | None) -> list[Cell]:
     if record.preview:
         return [Cell("no answer")] * len(figures.values)
-    return _numbers(figures, marks_zero)
+    return _numbers(figures, marks_zero, beyond)
 
 
-def _numbers(figures: Figures, marks_zero: bool) -> list[Cell]:
+def _numbers(figures: Figures, marks_zero: bool, beyond: Figures | None) -> list[Cell]:
     columns = (
         figures.values, figures.errors, figures.lows, figures.highs, figures.units,
         figures.dominated, figures.empty,
     )  # fmt: skip
-    return [_cell(*each, marks_zero=marks_zero) for each in zip(*columns, strict=True)]
+    cells = [_cell(*each, marks_zero=marks_zero) for each in zip(*columns, strict=True)]
+    if beyond is None:
+        return cells
+    notes = populations.notes(beyond)
+    return [replace(cell, population=note) for cell, note in zip(cells, notes, strict=True)]
 
 
 def _cell(
@@ -220,7 +240,7 @@ def _cell(
     return Cell(text, said, marked, includes)
 
 
-def foot_of(shown: ShownFigures, figures: Figures, kind: str) -> str:
+def foot_of(shown: ShownFigures, figures: Figures, kind: str, of_population: str = "") -> str:
     """The loss, how the errors hold, and what the answer is."""
     record = shown.record
     said = [record.loss.in_short]
@@ -234,6 +254,7 @@ def foot_of(shown: ShownFigures, figures: Figures, kind: str) -> str:
         said.append(_held(shown, figures, alone))
     else:
         said.append(_held(shown, figures, record))
+    said[-1] += of_population
     return " · ".join([*filter(None, said), f"a plain pandas {kind}"])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from .card import Card, Cell, Row
+from .card import POPULATION, Card, Cell, Row
 
 #: Told from white and from the dark ground by 3 : 1 at least (docs/adr/0038-cards.md).
 MARK, QUIET = "#1b7f79", "#767676"
@@ -33,8 +33,11 @@ def _foot(card: Card) -> str:
 
 
 def _head(card: Card) -> str:
-    wide = 1 if card.is_under else 2
-    names = _named(card.names, "left", 1) + "".join(_named(n, "right", wide) for n in card.columns)
+    wide, columns = 1 if card.is_under else 2, zip(card.columns, card.has_population, strict=True)
+    names = _named(card.names, "left", 1) + "".join(
+        _named(name, "right", wide) + (_of_population(POPULATION) if has else "")
+        for name, has in columns
+    )
     if card.axis is None:
         return names
     low, high = map(escape, card.axis.ends)
@@ -55,10 +58,14 @@ def _named(name: str, side: str, wide: int) -> str:
 
 def _row(row: Row | None, card: Card) -> str:
     if row is None:
-        wide = 1 + len(card.columns) * (1 if card.is_under else 2) + (card.axis is not None)
+        each = len(card.columns) * (1 if card.is_under else 2) + sum(card.has_population)
+        wide = 1 + each + (card.axis is not None)
         return f'<tr><td style="{_CELL}text-align:left" colspan="{wide}">…</td></tr>'
     write = _under if card.is_under else _beside
-    cells = "".join(map(write, row.cells))
+    cells = "".join(
+        write(cell) + (_of_population(cell.population) if has else "")
+        for cell, has in zip(row.cells, card.has_population, strict=True)
+    )
     strip = "" if row.interval is None else _strip(row, card)
     label = f'<th scope="row" style="{_CELL}text-align:left">{escape(row.label)}</th>'
     return f"<tr>{label}{cells}{strip}</tr>"
@@ -72,6 +79,13 @@ def _beside(cell: Cell) -> str:
         f'<td class="dp-noisy" style="{style}text-align:right">{escape(cell.value)}</td>'
         f'<td class="dp-noisy" style="{style}text-align:left;padding-left:0">{note}</td>'
     )
+
+
+def _of_population(said: str) -> str:
+    """What is said of the population, in grey."""
+    mark = ' class="dp-noisy"' if said != POPULATION else ""
+    style = f"{_CELL}text-align:left;opacity:.75"
+    return f'<td{mark} style="{style}">{escape(said)}</td>'
 
 
 def _under(cell: Cell) -> str:
@@ -89,8 +103,14 @@ def _strip(row: Row, card: Card) -> str:
     colour = QUIET if any(cell.mark for cell in row.cells) else MARK
     zero = card.axis.share(0) if card.axis is not None else 0
     marks = [_mark(zero, "1px", 0, 14, "rgba(128,128,128,.5)")] if 0 < zero < 100 else []
+    thick = 2
+    if row.population is not None:  # thin, with caps, around a thick one of the noise
+        start, end = row.population
+        thick = 4
+        marks += [_mark(start, f"{max(end - start, 0.5):.2f}%", 6, 1, colour)]
+        marks += [_mark(each, "1px", 4, 5, colour) for each in row.population]
     marks += [
-        _mark(low, f"{max(high - low, 0.5):.2f}%", 6, 2, colour),
+        _mark(low, f"{max(high - low, 0.5):.2f}%", 7 - (thick + 1) // 2, thick, colour),
         _mark(value, "4px", 2, 10, colour),
     ]
     return (

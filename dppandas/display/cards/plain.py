@@ -4,30 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .card import Card, Row
+from .card import POPULATION, Card, Row
 
 
 def text(card: Card) -> str:
     """A line for each label, numbers and their errors aligned, and the foot."""
-    head = [card.names, *(part for name in card.columns for part in (name, ""))]
+    names = zip(card.columns, card.has_population, strict=True)
+    head = [
+        card.names,
+        *(part for name, has in names for part in (name, "", POPULATION if has else "")),
+    ]
     rows = [head, *(_parts(row, len(card.columns)) for row in card.rows)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join([*(_line(row, widths) for row in rows), card.foot])
 
 
 def _parts(row: Row | None, columns: int) -> list[str]:
-    """The label, and each number and its error."""
+    """The label, and each number, its error, and that for the population."""
     if row is None:
-        return ["…"] * (1 + 2 * columns)
-    return [row.label, *(part for cell in row.cells for part in (cell.value, cell.note))]
+        return ["…", *["…", "…", ""] * columns]
+    each = ((cell.value, cell.note, cell.population) for cell in row.cells)
+    return [row.label, *(part for cell in each for part in cell)]
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
     """A line of text: labels and errors begin alike, and numbers end alike."""
     aligned = [
-        part.rjust(width) if i % 2 else part.ljust(width)
+        part.rjust(width) if i % 3 == 1 else part.ljust(width)
         for i, (part, width) in enumerate(zip(row, widths, strict=True))
     ]
     label, *others = aligned
-    pairs = [f"{value} {error}" for value, error in zip(others[::2], others[1::2], strict=True)]
-    return "  ".join([label, *pairs]).rstrip()
+    columns = zip(others[::3], others[1::3], others[2::3], strict=True)
+    parts = (
+        f"{value} {error}" + (f"  {population}" if population else "")
+        for value, error, population in columns
+    )
+    return "  ".join([label, *parts]).rstrip()

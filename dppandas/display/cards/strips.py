@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
@@ -37,6 +37,45 @@ class Axis:
         each = figures.lows[i], figures.values[i], figures.highs[i]
         low, value, high = (min(100.0, max(0.0, self.share(_number(x)))) for x in each)
         return low, value, high
+
+
+@dataclass(frozen=True)
+class Strips:
+    """The intervals of a column on one axis."""
+
+    axis: Axis
+    figures: Figures
+    population: Figures | None = None
+
+    @classmethod
+    def of(cls, figures: Figures, population: Figures | None) -> Strips | None:
+        """With those for the population if they all have ends."""
+        if population is not None and any(population.ways):
+            axis = axis_of(widened(figures, population))
+            if axis is not None:
+                return cls(axis, figures, population)
+        axis = axis_of(figures)
+        return None if axis is None else cls(axis, figures)
+
+    def place(self, i: int) -> tuple[tuple[float, float, float] | None, tuple[float, float] | None]:
+        """Where an interval lies, and where that for the population ends, in percent."""
+        place, outer = self.axis.place(self.figures, i), self.population
+        if outer is None or not outer.ways[i]:
+            return place, None
+        low, _, high = self.axis.place(outer, i)
+        return place, (low, high)
+
+
+def widened(figures: Figures, population: Figures) -> Figures:
+    """With the ends that reach further: for an axis that has room for both intervals."""
+    both = zip(
+        figures.lows, figures.highs, population.lows, population.highs, population.ways, strict=True
+    )
+    ends = [
+        (min(low, start), max(high, end)) if way else (low, high)
+        for low, high, start, end, way in both
+    ]
+    return replace(figures, lows=[low for low, _ in ends], highs=[high for _, high in ends])
 
 
 def axis_of(figures: Figures) -> Axis | None:

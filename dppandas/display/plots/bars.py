@@ -16,6 +16,9 @@ from .marks import Marks, draw_crosses, draw_points
 from .scales import Scale, scale_of
 from .style import BLUE, FILLED, setting, tidy
 
+#: Points of bars of the noise, where those of the population are thin.
+THICK = 5.0
+
 
 def row_of(table: PlotTable, title: str, caption: str, alike: Any = None) -> Panel:
     """Numbers side by side: bars where 0 means none, else dots."""
@@ -37,18 +40,54 @@ def is_bars(table: PlotTable) -> bool:
 
 def _errors(table: PlotTable, scale: Scale) -> str:
     """The largest error in words: whiskers may be too short to be seen, or to be read off."""
-    most = float(np.nanmax(table.errors, initial=0))
-    return f"The largest error is ± {scale.error(most)}." if np.isfinite(most) else ""
+    said = []
+    if not table.is_of_population:
+        most = float(np.nanmax(table.errors, initial=0))
+        if np.isfinite(most):
+            said.append(f"± {scale.error(most)}")
+    errors = table.population_errors
+    if errors is not None and np.isfinite(errors).any():
+        most = float(np.nanmax(errors))
+        said = [f"{each} of the noise" for each in said]
+        said.append(f"± {scale.error(most)} for the population")
+    return f"The largest error is {', '.join(said)}." if said else ""
 
 
-def whiskers(ax: Any, at: Floats, low: Floats, high: Floats, is_down: bool = False) -> None:
-    """Draw intervals, which may not contain the value: those of counts are cut at 0."""
-    middle, half = (low + high) / 2, (high - low) / 2
-    x, y, along = (middle, at, "xerr") if is_down else (at, middle, "yerr")
+def whiskers(
+    ax: Any, at: Floats, low: Floats, high: Floats, is_down: bool = False,
+    outer: tuple[Floats, Floats] | None = None,
+) -> None:  # fmt: skip
+    """Draw intervals, which may not contain the value: those of counts are cut at 0.
+
+    With ``outer`` ones, for the population, these are thin and have caps, and the others are thick.
+    """
     few = len(at) <= MOST_BARS
+    if outer is None:
+        how = {"elinewidth": 1.6 if few else 1.1, "capsize": 3 if few else 0, "capthick": 1.6}
+        _whiskers(ax, at, low, high, is_down, "_interval", **how)
+        return
+    _whiskers(ax, at, low, high, is_down, "_interval", elinewidth=THICK if few else 2.5, capsize=0)
+    draw_thin(ax, at, *outer, is_down=is_down)
+
+
+def draw_thin(ax: Any, at: Floats, low: Floats, high: Floats, *, is_down: bool) -> None:
+    """Draw intervals for the population."""
+    few = len(at) <= MOST_BARS
+    wide = 1.2 if few else 0.7
+    caps = {"capsize": 4 if few else 1.5, "capthick": wide}
+    _whiskers(ax, at, low, high, is_down, "_population", elinewidth=wide, **caps)
+
+
+def _whiskers(
+    ax: Any, at: Floats, low: Floats, high: Floats, is_down: bool, label: str, **how: float
+) -> None:
+    middle, half = (low + high) / 2, (high - low) / 2
+    if np.isnan(half).all():
+        return
+    x, y, along = (middle, at, "xerr") if is_down else (at, middle, "yerr")
     ax.errorbar(
-        x, y, **{along: half}, fmt="none", ecolor=setting("text.color"), label="_interval",
-        elinewidth=1.6 if few else 1.1, capsize=3 if few else 0, capthick=1.6, zorder=3,
+        x, y, **{along: half}, fmt="none", ecolor=setting("text.color"), label=label, zorder=3,
+        **how,
     )  # fmt: skip
 
 
@@ -66,19 +105,33 @@ def _draw(ax: Any, table: PlotTable, keys: KeyAxis, scale: Scale) -> str:
         _bars(ax, keys, values, marks)
     else:
         draw_dots(ax, keys, values, marks)
-    whiskers(ax, keys.at, low, high, keys.is_down)
+    outer = _outer(table, scale)
+    whiskers(ax, keys.at, low, high, keys.is_down, outer)
     if stands:
         line, limits = (ax.axvline, ax.set_xlim) if keys.is_down else (ax.axhline, ax.set_ylim)
         line(0, color=setting("text.color"), linewidth=0.8)
-        if np.nanmin([*values, *low]) >= 0:
+        if np.nanmin([*values, *low, *(() if outer is None else outer[0])]) >= 0:
             limits(0, None)
     said = keys.dress(ax)
     across, down = (ax.yaxis, ax.xaxis) if keys.is_down else (ax.xaxis, ax.yaxis)
     scale.dress(down)
-    down.set_label_text(scale.label)
+    down.set_label_text(_label(table, scale))
     across.set_label_text(named(keys.index) + (f" ({keys.zone})" if keys.zone else ""))
     tidy(ax, grid=keys.values)
     return " ".join(filter(None, [_errors(table, scale), marks.words, said]))
+
+
+def _outer(table: PlotTable, scale: Scale) -> tuple[Floats, Floats] | None:
+    """Where intervals for the population end, if it is asked about."""
+    ends = table.population_ends
+    if ends is None:
+        return None
+    low, high = (scale.positions(each.reshape(-1)) for each in ends)
+    return low, high
+
+
+def _label(table: PlotTable, scale: Scale) -> str:
+    return "units of the population" if table.is_of_population else scale.label
 
 
 def _bars(ax: Any, keys: KeyAxis, values: Floats, marks: Marks) -> None:
@@ -117,13 +170,24 @@ def _alone(ax: Any, table: PlotTable, scale: Scale) -> str:
         ax.axvline(0, ymax=0.7, color=setting("text.color"), linewidth=0.8)
     else:
         draw_points(ax, at, [0], marks, zorder=4)
-    whiskers(ax, np.zeros(1), start, end, is_down=True)
-    value, low, high = (float(each[0]) for each in numbers)
-    told, least, most = (scale.written(each, (high - low) / 2) for each in (value, low, high))
-    said = f"{told}, from {least} to {most}"
-    ax.text(0.5, 0.97, said, transform=ax.transAxes, va="top", ha="center")
+    whiskers(ax, np.zeros(1), start, end, True, _outer(table, scale))
+    ax.text(0.5, 0.97, _in_words(table, scale), transform=ax.transAxes, va="top", ha="center")
     ax.margins(x=0.08)
-    ax.set(ylim=(-0.5, 1.0), yticks=[], xlabel=scale.label)
+    ax.set(ylim=(-0.5, 1.0), yticks=[], xlabel=_label(table, scale))
     scale.dress(ax.xaxis)
     ax.spines[["left", "top", "right"]].set_visible(False)
     return marks.words
+
+
+def _in_words(table: PlotTable, scale: Scale) -> str:
+    """A number and the ends of its intervals."""
+    value, low, high = (float(each.reshape(-1)[0]) for each in (table.values, *table.ends))
+    ends = table.population_ends
+    if ends is None or np.isnan(ends[0]).all():
+        told, least, most = (scale.written(each, (high - low) / 2) for each in (value, low, high))
+        return f"{told}, from {least} to {most}"
+    start, stop = (float(each.reshape(-1)[0]) for each in ends)
+    wide = (stop - start) / 2 if table.is_of_population else (high - low) / 2
+    told, *each = (scale.written(x, wide) for x in (value, low, high, start, stop))
+    of_noise = "" if table.is_of_population else f" by the noise from {each[0]} to {each[1]},"
+    return f"{told},{of_noise} for the population from {each[2]} to {each[3]}"

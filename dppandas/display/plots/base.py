@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from ...errors import RecordError
-from ...release.answers.figures import ShownFigures
+from ...release.answers.figures import Figures, ShownFigures
+from ...release.answers.populations import samples_of
 from ...release.answers.records import Record
-from .. import labels
+from ...statistics.samples import SampleCount
+from .. import labels, ways
 from .marks import Marks, marks_of
 from .style import plain
 
@@ -30,27 +32,53 @@ class PlotTable:
     record: Record
     places: pd.DataFrame  # the position of each number in the record
     confidence: float
+    population: Figures | None = None  # those of the record, with intervals for the population
 
     def _as_array(self, flat: Sequence[Any]) -> Floats:
         return np.asarray(np.array(flat, dtype="float64")[self.places.to_numpy()])
 
     @property
     def values(self) -> Floats:
-        return self._as_array(self.record._values())
+        """The numbers that are shown; counts are those of the population if it is asked about."""
+        shown = self.record._values() if self.population is None else self.population.values
+        return self._as_array(shown)
 
     @property
     def ends(self) -> tuple[Floats, Floats]:
+        """Those of the noise; NaN for counts of a population, which no noise is added to."""
         lows, highs = zip(*self.record._intervals(self.confidence), strict=True)
-        return self._as_array(lows), self._as_array(highs)
+        return self._noisy(lows), self._noisy(highs)
 
     @property
     def errors(self) -> Floats:
-        return self._as_array(self.record._errors(self.confidence))
+        return self._noisy(self.record._errors(self.confidence))
+
+    @property
+    def population_ends(self) -> tuple[Floats, Floats] | None:
+        """Those of the population; NaN for numbers that say nothing of it."""
+        if self.population is None:
+            return None
+        return self._as_array(self.population.lows), self._as_array(self.population.highs)
+
+    @property
+    def population_errors(self) -> Floats | None:
+        return None if self.population is None else self._as_array(self.population.errors)
+
+    @property
+    def is_of_population(self) -> bool:
+        """Whether the numbers themselves are the population's: its size times shares."""
+        if self.population is None or not any(self.population.ways):
+            return False
+        return any(isinstance(each, SampleCount) for each in samples_of(self.record))
+
+    def _noisy(self, flat: Sequence[Any]) -> Floats:
+        found = self._as_array(flat)
+        return np.full_like(found, np.nan) if self.is_of_population else found
 
     @property
     def marks(self) -> Marks:
         """Which numbers are known to be dominated by noise, and which groups may be empty."""
-        every = marks_of(self.record._dominated(), self.record._may_be_empty())
+        every = marks_of(*self.record._flags())
         return every.at(self.places.to_numpy(dtype=np.intp))
 
     @property
@@ -59,7 +87,7 @@ class PlotTable:
 
     def part(self, rows: Any, columns: Any) -> PlotTable:
         """A table of some rows and columns, by position."""
-        return PlotTable(self.record, self.places.iloc[rows, columns], self.confidence)
+        return replace(self, places=self.places.iloc[rows, columns])
 
 
 def placed(record: Record, shown: ShownFigures | None) -> pd.DataFrame:
@@ -113,16 +141,54 @@ def percent(confidence: float) -> str:
     return f"{100 * confidence:.10g} %"
 
 
+def together(number: int) -> str:
+    """How some intervals hold."""
+    return f"all {number} hold simultaneously" if number > 1 else "of this one number"
+
+
 def said_of(record: Record, confidence: float, what: str = "Whiskers") -> str:
-    """What the whiskers are, in words."""
-    number = len(record._layout.labels())
-    together = f"all {number} hold simultaneously" if number > 1 else "of this one number"
+    """What the whiskers are, in words, and how the numbers were made."""
+    return f"{_said_of_noise(record, confidence, what)} {made_by(record)}"
+
+
+def _said_of_noise(record: Record, confidence: float, what: str) -> str:
+    held = together(len(record._layout.labels()))
     if record._statistic.errors.each:
-        together = "each label by itself, not all together"
+        held = "each label by itself, not all together"
     return (
-        f"{what}: {percent(confidence)} intervals, {together}; of the noise only, not of clipping "
-        f"or of a unit's row limit. {made_by(record)}"
+        f"{what}: {percent(confidence)} intervals, {held}; of the noise only, not of clipping "
+        "or of a unit's row limit."
     )
+
+
+def said_of_both(table: PlotTable) -> str:
+    """What thick and thin bars are, in words."""
+    record, found = table.record, table.population
+    if found is None:
+        return said_of(record, table.confidence)
+    thin = said_of_population(found.ways, table.confidence)
+    if table.is_of_population:  # shares of rows, times its size
+        return f"{thin} {made_by(record)}"
+    thick = _said_of_noise(record, table.confidence, "Thick bars")
+    return f"{thick} {thin} {made_by(record)}"
+
+
+def said_of_population(found: Sequence[str], confidence: float) -> str:
+    """What thin bars are, by the ways to their intervals, "" for numbers without one."""
+    known = list(filter(None, found))
+    if not known:
+        return "No thin bars: this says nothing of a population."
+    said = [
+        f"Thin bars with caps: {percent(confidence)} intervals for the population, "
+        f"{together(len(known))}, {ways.in_words(known)}; of clipped values, if the units are a "
+        "random sample."
+    ]
+    if few := sum(map(ways.is_too_few, known)):
+        those = "This one rests" if len(known) == 1 else f"Of these, {few} rest"
+        said.append(f"{those} on {ways.FEW_ROWS} for t, and may hold less often.")
+    if len(known) < len(found):
+        said.append("Numbers without a thin bar say nothing of a population.")
+    return " ".join(said)
 
 
 def made_by(record: Record) -> str:

@@ -15,19 +15,28 @@ import pandas as pd
 
 from ...errors import QueryError, RecordError, hide_internals, quoted
 from ...findings.answers import Derived
+from ...findings.comparisons import Comparison
 from ...privacy.mechanisms.selection import Selection
 from ...release.accuracy import expected
 from ...release.accuracy.expected import CONFIDENCE
 from ...release.answers import results
-from ...release.answers.figures import ShownFigures
+from ...release.answers.figures import (
+    Figures,
+    ShownFigures,
+    figures_of_population,
+    says_nothing,
+    without_intervals,
+)
+from ...release.answers.populations import parse_how
 from ...release.answers.records import Record
 from ...release.private import Private
 from ...statistics import Quantiles, Several
 from ...statistics.counting.unknown_keys import Sparse
+from ...statistics.samples import How
 from ...statistics.suggested_bounds import BoundsHistogram
 from . import derived_plots, heatmaps, quantile_plots
 from .bars import row_of
-from .base import Panel, PlotTable, placed, said_of, text_of
+from .base import Panel, PlotTable, placed, said_of, said_of_both, text_of
 from .scales import columns_alike
 from .style import page, pyplot, write_around
 
@@ -40,19 +49,26 @@ def plot(
     result: Any,
     *,
     ax: Any = None,
-    confidence: float = CONFIDENCE,
+    confidence: float | None = None,
     expected_rows: float | None = None,
+    of: str = "rows",
+    size: int | None = None,
+    method: str | None = None,
 ) -> Any:
     """Plot a released answer together with the error that its noise may have caused.
 
     result : a released answer, a part of it (``head``, a column, sorted), or its `Record`. Answers
         of ``agg`` and ``describe`` have a panel for each record. Or what `derive` computed, with a
-        panel for each column.
+        panel for each column; or the differences of `compare`, with their own options.
     ax : matplotlib Axes to draw on, as many as there are panels; else a new figure.
     confidence : of the intervals, which hold simultaneously for all numbers of one record; for
-        labels released under a δ, for each label by itself.
+        labels released under a δ, for each label by itself. 0.95 by default.
     expected_rows : for quantiles, about how many values there are, from public knowledge: then
         errors in ranks become shares, and the distribution function has bounds.
+    of : "population" draws a second interval for each number that says something of the population
+        which the rows are a sample of: thick bars are of the noise, thin ones with caps for the
+        population. Tables of two keys are then dots, with a panel for each column.
+    size, method : as for `intervals`, about a population.
 
     Returns the Axes, or an array of them if there are several panels. Counts and sums are bars, or
     dots if there are more than 30; means and the like are dots; all with whiskers for their
@@ -66,7 +82,8 @@ def plot(
     can be read on light and on dark pages, unless you have set a style in matplotlib.
 
     Raises `RecordError` for an object without a record, or whose numbers have no error to draw,
-    and `QueryError` for other arguments. Needs matplotlib: ``pip install dppandas[plots]``.
+    and `QueryError` for other arguments, and for an answer that says nothing of a population if
+    that is asked about. Needs matplotlib: ``pip install dppandas[plots]``.
 
     *Guarantee*: post-processing. Only the record is used: no row is read, and nothing is charged.
 
@@ -77,14 +94,14 @@ def plot(
     >>> len(axes.patches), [text.get_text() for text in axes.get_xticklabels()]
     (2, ['a', 'b'])
     """
-    confidence = expected.parse_confidence(confidence)
-    rows = expected.parse_rows(expected_rows)
+    level = expected.parse_confidence(CONFIDENCE if confidence is None else confidence)
+    rows, how = expected.parse_rows(expected_rows), parse_how(of, size, method)
     pyplot()
-    if isinstance(result, Derived):
+    if isinstance(result, Comparison):
+        _refuse_options(confidence, how)
+    if isinstance(result, Comparison | Derived):
         _refuse_rows(rows)
-        panels = derived_plots.panels(result, confidence)
-    else:
-        panels = [p for piece in _pieces(result) for p in _panels(*piece, confidence, rows)]
+    panels = _all_panels(result, level, rows, how)
     if len(panels) > MOST_PANELS:
         raise RecordError(
             f"this takes {len(panels)} panels, and a plot has {MOST_PANELS} at most. Draw fewer "
@@ -98,6 +115,28 @@ def plot(
         axes = _given_axes(ax, panels)
         _draw(panels, axes, is_new=False)
     return axes[0] if len(panels) == 1 else np.array(axes, dtype=object)
+
+
+def _refuse_options(confidence: object, how: How | None) -> None:
+    if confidence is not None or how is not None:
+        raise QueryError(
+            "a comparison is drawn as it was made: give confidence=, of=, size= and method= to "
+            "dp.compare."
+        )
+
+
+def _all_panels(result: Any, confidence: float, rows: float | None, how: How | None) -> list[Panel]:
+    if isinstance(result, Comparison):
+        return derived_plots.panels_of_comparison(result)
+    if isinstance(result, Derived):
+        return derived_plots.panels(result, confidence, how)
+    pieces = _pieces(result)
+    found = _populations([record for record, _ in pieces], confidence, how)
+    return [
+        panel
+        for (record, shown), population in zip(pieces, found, strict=True)
+        for panel in _panels(record, shown, confidence, rows, population)
+    ]
 
 
 def _pieces(result: Any) -> list[tuple[Record, ShownFigures | None]]:
@@ -122,24 +161,43 @@ def _pieces(result: Any) -> list[tuple[Record, ShownFigures | None]]:
     return [(each, shown) for each in every if shown.of(each).size or not shown.places.size]
 
 
+def _populations(records: list[Record], confidence: float, how: How | None) -> list[Figures | None]:
+    """The figures of each record with intervals for the population, if it is asked how; without any
+    for records that say nothing, beside others that do."""
+    for record in records:
+        _refuse_what_has_no_bars(record)
+    if how is None:
+        return [None] * len(records)
+    reasons = list(map(says_nothing, records))
+    if all(reasons):
+        figures_of_population(records[0], confidence, how)  # raises
+    return [
+        without_intervals(record) if reason else figures_of_population(record, confidence, how)
+        for record, reason in zip(records, reasons, strict=True)
+    ]
+
+
 def _panels(
-    record: Record, shown: ShownFigures | None, confidence: float, rows: float | None
+    record: Record,
+    shown: ShownFigures | None,
+    confidence: float,
+    rows: float | None,
+    population: Figures | None,
 ) -> list[Panel]:
-    _refuse_what_has_no_bars(record)
     statistic = record._statistic
     if not isinstance(statistic, Quantiles):
         _refuse_rows(rows)
-    table = PlotTable(record, placed(record, shown), confidence)
+    table = PlotTable(record, placed(record, shown), confidence, population)
     if isinstance(statistic, Quantiles):
         return quantile_plots.panels(statistic, table, rows)
     if isinstance(statistic, Several):
-        return _by_figure(table, said_of(record, confidence))
-    is_one = record._layout.columns is None or table.is_empty
+        return _by_figure(table, said_of_both(table))
+    is_one = record._layout.columns is None or table.is_empty or population is not None
     if not is_one and not isinstance(statistic, Sparse) and heatmaps.is_table(record):
         draw, size, more = heatmaps.drawn(table)
         caption = f"{said_of(record, confidence, '± and marks')} {more}"
         return [Panel(record._question.title, draw, caption, size)]
-    return _by_scale(table, said_of(record, confidence))
+    return _by_scale(table, said_of_both(table))
 
 
 def _refuse_rows(rows: float | None) -> None:
@@ -169,6 +227,8 @@ def _by_scale(table: PlotTable, caption: str) -> list[Panel]:
             [(id(record), each) for each in of],
         )
     titles = [question.about(columns=list(map(text_of, names))).title for names in named]
+    if not is_series and heatmaps.is_table(record):  # whose columns are keys
+        titles = [f"{question.title}: {text_of(names[0])}" for names in named]
     said = [""] * (len(tables) - 1) + [caption]
     return list(map(row_of, tables, titles, said, scales))
 

@@ -14,11 +14,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...errors import QueryError
 from ...rows.facts.bounds import Bounds
 from ...statistics import Quantiles
 from ...statistics.layout import format_number
-from .bars import whiskers
-from .base import Floats, Panel, PlotTable, made_by, named, percent, text_of
+from .bars import THICK, draw_thin, whiskers
+from .base import (
+    Floats,
+    Panel,
+    PlotTable,
+    made_by,
+    named,
+    percent,
+    said_of_population,
+    text_of,
+)
 from .keys import MOST_BARS, KeyAxis, key_axis
 from .marks import Marks, draw_points, marks_of
 from .scales import Scale, number_axis, scale_of
@@ -39,6 +49,7 @@ class Curve:
     scale: Scale
     marks: Marks
     ends: Floats | None = None  # both ends of intervals, if there are any
+    outer: Floats | None = None  # those for the population, if it is asked about
 
 
 def panels(statistic: Quantiles, table: PlotTable, rows: float | None) -> list[Panel]:
@@ -50,8 +61,8 @@ def panels(statistic: Quantiles, table: PlotTable, rows: float | None) -> list[P
     in_order = np.array(list(dict.fromkeys(shown_at // (shape[1] * shape[2]))), dtype=np.int64)
     values = np.where(kept, record._values(), np.nan).reshape(shape)
     ranks = np.array(record._errors_among(table.confidence)).reshape(shape)
-    marks = marks_of(record._dominated(), record._may_be_empty()).reshape(*shape)
-    ends = _intervals(table, shape)
+    marks = marks_of(*record._flags()).reshape(*shape)
+    ends, outer = _intervals(table, shape), _outer(table, shape)
     order = sorted(range(shape[1]), key=lambda i: statistic.quantiles[i])
     shares = [float(statistic.quantiles[i]) for i in order]
     groups, columns, shown = _groups(table, statistic), _columns(table), kept.reshape(shape)
@@ -65,10 +76,12 @@ def panels(statistic: Quantiles, table: PlotTable, rows: float | None) -> list[P
             scale = scale_of(
                 record, np.flatnonzero(kept.reshape(-1, shape[2])[:, i]) * shape[2] + i
             )
-            own = None if ends is None else ends[:, cells][:, :, order, i]
+            own, wide = (
+                None if each is None else each[:, cells][:, :, order, i] for each in (ends, outer)
+            )
             marked = marks.at(cells).at((slice(None), order, i))
             curves[column] = Curve(
-                some, off, shares, keys, statistic.bounds[i], known, scale, marked, own
+                some, off, shares, keys, statistic.bounds[i], known, scale, marked, own, wide
             )
     titles = [
         record._question.about(columns=None if len(curves) == 1 else [column]).title
@@ -85,6 +98,20 @@ def _intervals(table: PlotTable, shape: tuple[int, ...]) -> Floats | None:
     if table.record._statistic.errors.no_interval:
         return None
     ends: Floats = np.array(table.record._intervals(table.confidence)).T.reshape(2, *shape)
+    return ends
+
+
+def _outer(table: PlotTable, shape: tuple[int, ...]) -> Floats | None:
+    """The same for the population, if it is asked about and they say something of it."""
+    found = table.population
+    if found is None or not any(found.ways):
+        return None
+    if shape[0] > 1:
+        raise QueryError(
+            "quantiles by group are drawn without intervals. "
+            'Read them off dp.intervals(answer, of="population").'
+        )
+    ends: Floats = np.array([found.lows, found.highs], dtype=float).reshape(2, *shape)
     return ends
 
 
@@ -127,13 +154,23 @@ def _caption(table: PlotTable, curve: Curve) -> str:
             "then lies."
         )
     elif curve.ends is not None:
-        said = f"Lines: intervals of values ({sure}{together}), by ranks off by {most} at most."
+        lines = "Lines:" if curve.outer is None else "Thick lines:"
+        what = lines if _draws_intervals(curve) else "dp.intervals has"
+        said = f"{what} intervals of values ({sure}{together}), by ranks off by {most} at most."
     else:
         said = (
             f"No whiskers: a quantile errs in ranks, here by {most} at most ({sure}{together}); "
             "how far apart values are is private."
         )
-    return f"{said} Of clipped values, and of the noise only. {made_by(record)}"
+    said = f"{said} Of clipped values, and of the noise only."
+    if table.population is not None:
+        said = f"{said} {said_of_population(table.population.ways, table.confidence)}"
+    return f"{said} {made_by(record)}"
+
+
+def _draws_intervals(curve: Curve) -> bool:
+    """Whether intervals are drawn: those of several quantiles of a group would hide each other."""
+    return curve.ends is not None and (curve.groups is None or len(curve.shares) == 1)
 
 
 def _draw_curve(ax: Any, curve: Curve) -> str:
@@ -152,7 +189,11 @@ def _draw_curve(ax: Any, curve: Curve) -> str:
     draw_points(ax, values, shares, marks, zorder=4, clip_on=False)
     if curve.ends is not None:
         least, most = (scale.positions(each[0]) for each in curve.ends)
-        ax.hlines(shares, least, most, color=BLUE, linewidth=2, zorder=3, gid="intervals")
+        thick = 2.0 if curve.outer is None else THICK
+        ax.hlines(shares, least, most, color=BLUE, linewidth=thick, zorder=3, gid="intervals")
+    if curve.outer is not None:
+        ends_of_all = (scale.positions(each[0]) for each in curve.outer)
+        draw_thin(ax, shares, *ends_of_all, is_down=True)
     room = 0.01 * (high - low)
     ax.set(xlim=(low - room, high + room), ylim=(-0.02, 1.02))
     ax.set_ylabel("share of values at or below")
@@ -190,6 +231,9 @@ def _draw_groups(ax: Any, curve: Curve, keys: KeyAxis) -> str:
         between = np.nanmin(values, axis=1), np.nanmax(values, axis=1)
         draw = ax.hlines if keys.is_down else ax.vlines
         draw(keys.at, *between, color=setting("text.color"), linewidth=1, zorder=1)
+    if curve.ends is not None and _draws_intervals(curve):
+        least, most = (scale.positions(each[:, 0]) for each in curve.ends)
+        whiskers(ax, keys.at, least, most, keys.is_down)
     for i, share in enumerate(curve.shares):
         x, y = (values[:, i], keys.at) if keys.is_down else (keys.at, values[:, i])
         draw_points(

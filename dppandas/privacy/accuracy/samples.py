@@ -56,17 +56,23 @@ def share(
     many units the population has."""
     if not terms.rest:
         return 1.0, 1.0
-    wide = sum_width(law, ASIDE * risk, sum(terms))
-    fewest, most = max(-((wide - part - rest) // row), 0), (part + rest + wide) // row
-    if size is not None:
-        fewest, most = min(fewest, size), min(most, size)
+    fewest, most = units(part + rest, law, ASIDE * risk, sum(terms), row, size)
     if not fewest:  # of no units nothing follows
         return 0.0, 1.0
     if not _is_plain(law) or most - fewest >= MOST:
         return _apart(part, rest, law, risk * (1 - ASIDE), terms, fewest, size)
     outer = _apart(part, rest, law, risk * ASIDE, terms, fewest, size)
-    pivot = _Pivot(part, rest, (fewest, most), law, terms, size, row, risk * (1 - 2 * ASIDE))
-    return _searched(pivot.excludes, outer, hidden=min(wide / max(part + rest, 1), 1.0))
+    pivot = Pivot(part, rest, (fewest, most), law, terms, size, row, risk * (1 - 2 * ASIDE))
+    return _searched(pivot.excludes, outer, hidden=(most - fewest) / (2 * fewest))
+
+
+def units(
+    counted: int, law: Any, risk: float, terms: int, row: int = 1, size: int | None = None
+) -> tuple[int, int]:
+    """The fewest and the most units that there may be, given their noisy count."""
+    wide = sum_width(law, risk, terms)
+    fewest, most = max(-((wide - counted) // row), 0), max((counted + wide) // row, 0)
+    return (fewest, most) if size is None else (min(fewest, size), min(most, size))
 
 
 def _is_plain(law: Any) -> bool:
@@ -120,7 +126,7 @@ def _divergence(x: float, p: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class _Pivot:
+class Pivot:
     """Whether the combination is too large for a share, however many units there are."""
 
     part: int
@@ -188,7 +194,7 @@ class _Pivot:
             moments += n * self.law.log_moment(rate * weight / self.row)
         return math.exp(min(moments - rate * least, 0.0))
 
-    def _tail(self, p: float, off: float) -> _Tail:
+    def _tail(self, p: float, off: float) -> _Above:
         """Bounds of the law of (1-p)·Z₊ - p·Z₋, for all p that are this near."""
         part, rest = self.noises
         values = np.add.outer((1 - p) * part.values, -p * rest.values).reshape(-1)
@@ -196,9 +202,9 @@ class _Pivot:
         moved = (1 - p) * part.off + p * rest.off
         moved += off * sum(float(x.values[-1]) + x.off for x in (part, rest))
         spread = math.sqrt(float((values * values * chances).sum()) + self.units[1] * p * (1 - p))
-        return _Tail.of(values + moved, chances, max(spread / FINE, 2.0**-20))
+        return _Above.of(values + moved, chances, max(spread / FINE, 2.0**-20))
 
-    def _most(self, low: float, high: float, least: float, tail: _Tail) -> float:
+    def _most(self, low: float, high: float, least: float, tail: _Above) -> float:
         """A bound of the probability of a value of ``least`` in size, for all numbers of units."""
         (first, last), more = self.units, self._more
         above = tail.moved(more, high, low)
@@ -211,7 +217,7 @@ class _Pivot:
         return found
 
     def _both(
-        self, units: int, low: float, high: float, least: float, above: _Tail, below: _Tail
+        self, units: int, low: float, high: float, least: float, above: _Above, below: _Above
     ) -> float:
         """The probability that noise makes a value of ``least`` in size of what the sample has."""
         one = self._beyond(units, high, above, lambda x: least + units * low - x)
@@ -224,7 +230,7 @@ class _Pivot:
         several = self.units[1] - self.units[0]
         return 0 if self.size is not None else min(BLOCK, math.isqrt(several))
 
-    def _beyond(self, units: int, p: float, tail: _Tail, needed: Callable[[Any], Floats]) -> float:
+    def _beyond(self, units: int, p: float, tail: _Above, needed: Callable[[Any], Floats]) -> float:
         """The probability that noise is at least what it needs to be."""
         x = _usual(units, p, self.risk)
         return float(self._chances(x, units, p) @ tail.at(needed(x)))
@@ -278,7 +284,7 @@ def _log_factorials(numbers: Any) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class _Tail:
+class _Above:
     """No less than the probabilities that a number is at least as large as others are."""
 
     above: Floats  # of the multiples of the step
@@ -286,13 +292,13 @@ class _Tail:
     step: float
 
     @classmethod
-    def of(cls, values: Floats, chances: Floats, step: float) -> _Tail:
+    def of(cls, values: Floats, chances: Floats, step: float) -> _Above:
         places = np.ceil(values / step).astype(np.int64)
         first = int(places.min())
         counted = np.bincount(places - first, weights=chances)
         return cls(np.append(np.cumsum(counted[::-1])[::-1].clip(0, 1), 0.0), first, step)
 
-    def moved(self, more: int, high: float, low: float) -> _Tail:
+    def moved(self, more: int, high: float, low: float) -> _Above:
         """Bounds for the same number with j·low less, and a binomial number more of j successes of
         chance ``high``, for all j up to ``more``."""
         if not more:
@@ -306,7 +312,7 @@ class _Tail:
             y = np.arange(j + 1)
             each = self.at(least[:, None] + j * low - y[None, :]) @ _binomial(y, j, high)
             found = np.maximum(found, each)
-        return _Tail(found, first, self.step)
+        return _Above(found, first, self.step)
 
     def at(self, least: Any) -> Floats:
         places = np.ceil(least / self.step - ROUNDED) - self.first

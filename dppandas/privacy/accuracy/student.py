@@ -10,6 +10,8 @@ from statistics import NormalDist
 NORMAL = 1e7
 #: Where the continued fraction ends: no term changes it any more.
 SMALL, TERMS = 1e-16, 10_000
+#: The most steps of the search for a quantile, and how near it ends.
+STEPS, NEAR = 200, 1e-12
 
 
 def tail(t: float, freedom: float) -> float:
@@ -27,15 +29,31 @@ def quantile(risk: float, freedom: float) -> float:
     """The t with P[|T| > t] = risk: infinite without a degree of freedom."""
     if freedom <= 0 or risk <= 0:
         return math.inf
-    low, high = 0.0, max(1.0, NormalDist().inv_cdf(1 - risk / 2))
+    low = high = -NormalDist().inv_cdf(risk / 2)  # no less than the normal one, if any differs
     while 2 * tail(high, freedom) > risk:
-        low, high = high, 2 * high
+        low, high = high, 2 * high + 1
         if math.isinf(high):
             return high
-    for _ in range(80):
-        middle = (low + high) / 2
-        low, high = (middle, high) if 2 * tail(middle, freedom) > risk else (low, middle)
-    return high
+    # Newton's method on the logarithm of the tail; by halves where it leaves the range
+    found = min(high, low + (low**3 + low) / (4 * freedom))
+    for _ in range(STEPS):
+        beyond = tail(found, freedom)
+        low, high = (found, high) if 2 * beyond > risk else (low, found)
+        step = math.log(2 * beyond / risk) * beyond / _density(found, freedom)
+        last, found = found, found + step
+        if not low <= found <= high:
+            found = (low + high) / 2
+        if abs(found - last) <= NEAR * found:
+            break
+    return found * (1 + NEAR)
+
+
+def _density(t: float, freedom: float) -> float:
+    if freedom >= NORMAL:
+        return math.exp(-t * t / 2) / math.sqrt(2 * math.pi)
+    logarithm = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
+    logarithm -= (freedom + 1) / 2 * math.log1p(t * t / freedom)
+    return math.exp(logarithm) / math.sqrt(freedom * math.pi)
 
 
 def _incomplete_beta(a: float, b: float, x: float, y: float) -> float:

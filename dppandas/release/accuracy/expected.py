@@ -106,5 +106,18 @@ def with_error(value: Any, error: Any) -> str:
         return f"{value} ± {error}"
     if isinstance(value, int) and isinstance(error, int):
         return f"{value:,} ± {error:,}"
-    digits = max(0, min(12, 1 - math.floor(math.log10(error)))) if error > 0 else 12
+    digits = _digits(error)
     return f"{value:,.{digits}f} ± {error:,.{digits}f}"
+
+
+def for_population(value: float, low: float, high: float) -> str:
+    """The error of a value for the population that its rows are a sample of."""
+    error = max(high - value, value - low)
+    if not math.isfinite(error):
+        return f"{low:.4g} to {high:.4g} for the population"
+    return f"± {error:,.{_digits(error)}f} for the population"
+
+
+def _digits(error: float) -> int:
+    """So many decimals that two digits of the error are written."""
+    return max(0, min(12, 1 - math.floor(math.log10(error)))) if error > 0 else 12

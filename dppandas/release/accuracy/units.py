@@ -136,11 +136,28 @@ def _units(kind: str, statistic: Statistic) -> Iterable[str]:
 # --- noise ----------------------------------------------------------------------------------------
 
 
+def flags(
+    statistic: Statistic, noisy: Sequence[Any], law: Any, confidence: float
+) -> tuple[list[bool | None], list[bool | None]]:
+    """Which numbers noise dominates, and which groups may be empty: see `dominated` and
+    `may_be_empty`, which share the intervals that take most of the time."""
+    found = intervals_at(statistic, noisy, law, confidence)
+    is_dominated = dominated(statistic, noisy, found)
+    return is_dominated, may_be_empty(statistic, noisy, found, is_dominated)
+
+
+def intervals_at(
+    statistic: Statistic, noisy: Sequence[Any], law: Any, confidence: float
+) -> list[Interval]:
+    """The intervals of all numbers; none if the statistic has none."""
+    if statistic.errors.no_interval:
+        return []
+    found: list[Interval] = statistic.errors.intervals_at(noisy, law, confidence)
+    return found
+
+
 def dominated(
-    statistic: Statistic,
-    noisy: Sequence[Any],
-    law: Any,
-    confidence: float,
+    statistic: Statistic, noisy: Sequence[Any], intervals: Sequence[Interval]
 ) -> list[bool | None]:
     """Whether noise dominates each number; None if that can't be known.
 
@@ -150,9 +167,8 @@ def dominated(
     """
     values = statistic.estimate(noisy)
     ends = [statistic.errors.possible(i) for i in range(len(values))]
-    if statistic.errors.no_interval or not any(ends):
+    if not intervals or not any(ends):
         return [None] * len(values)
-    intervals = statistic.errors.intervals_at(noisy, law, confidence)
     return [
         None if possible is None else _says_nothing(value, interval, possible)
         for value, interval, possible in zip(values, intervals, ends, strict=True)
@@ -162,9 +178,8 @@ def dominated(
 def may_be_empty(
     statistic: Statistic,
     noisy: Sequence[Any],
-    law: Any,
+    intervals: Sequence[Interval],
     is_dominated: Sequence[bool | None],
-    confidence: float,
 ) -> list[bool | None]:
     """Whether the group of each number may have no rows at all, given which numbers noise
     dominates; None where that isn't known either.
@@ -176,17 +191,31 @@ def may_be_empty(
     if statistic.errors.each:  # a label that was found has rows
         return [None if each is None else False for each in is_dominated]
     if isinstance(statistic, Count | Contingency):
-        found = statistic.errors.intervals_at(noisy, law, confidence)
-        return [bool(low <= 0) for low, _ in found]
-    unknown = statistic.errors.no_interval or isinstance(statistic, CovarianceTable)
+        return [bool(low <= 0) for low, _ in intervals]
+    unknown = not intervals or isinstance(statistic, CovarianceTable)
     if unknown or not any(is_dominated):
         return [None if each else each for each in is_dominated]
-    found = statistic.errors.intervals_at(noisy, law, confidence)
-    of_none = statistic.errors.intervals([0] * len(noisy), 0)
+    of_none = _of_none(statistic, noisy)
     return [
         each and low <= least and most <= high
-        for each, (low, high), (least, most) in zip(is_dominated, found, of_none, strict=False)
+        for each, (low, high), (least, most) in zip(is_dominated, intervals, of_none, strict=False)
     ]
+
+
+def mostly_possible(
+    statistic: Statistic, noisy: Sequence[Any], intervals: Sequence[Interval]
+) -> list[bool | None]:
+    """Whether the intervals of quantiles cover at least half of the bounds; None without any."""
+    if not intervals:
+        return [None] * len(statistic.estimate(noisy))
+    pairs = zip(intervals, _of_none(statistic, noisy), strict=False)
+    return [high - low >= MOST * (most - least) for (low, high), (least, most) in pairs]
+
+
+def _of_none(statistic: Statistic, noisy: Sequence[Any]) -> list[Interval]:
+    """The intervals of no rows, without noise: all that is possible of means and the like."""
+    found: list[Interval] = statistic.errors.intervals([0] * len(noisy), 0)
+    return found
 
 
 def _says_nothing(value: float, interval: Interval, possible: Interval) -> bool:

@@ -81,8 +81,7 @@ def figures_of(record: Record | RecordBundle, confidence: float = CONFIDENCE) ->
         errors = record._typed_errors(confidence)
     except RecordError:  # the width of this noise is private
         errors, each = nothing, [""] * size
-    flags = record._dominated(), record._may_be_empty()
-    return Figures(statistic.typed(values), errors, lows, highs, each, *flags)
+    return Figures(statistic.typed(values), errors, lows, highs, each, *record._flags())
 
 
 def figures_of_population(record: Record | RecordBundle, confidence: float, how: How) -> Figures:
@@ -92,7 +91,7 @@ def figures_of_population(record: Record | RecordBundle, confidence: float, how:
         if all(reason for _, reason in parts):
             raise QueryError(parts[0][1])
         return sum(
-            (_unknown(each) if reason else figures_of_population(each, confidence, how)
+            (without_intervals(each) if reason else figures_of_population(each, confidence, how)
              for each, reason in parts), NONE,
         )  # fmt: skip
     found = populations.estimates(record, confidence, how)
@@ -106,8 +105,7 @@ def figures_of_population(record: Record | RecordBundle, confidence: float, how:
         [UNKNOWN if each is None else each.low for each in found],
         [UNKNOWN if each is None else each.high for each in found],
         units.unit_of_each(record._statistic, record._query.source.schema, len(values)),
-        record._dominated(),
-        record._may_be_empty(),
+        *record._flags(),
         ["" if each is None else each.way for each in found],
     )  # fmt: skip
 
@@ -121,7 +119,7 @@ def says_nothing(record: Record, how: How = ANY) -> str:
     return ""
 
 
-def _unknown(record: Record) -> Figures:
+def without_intervals(record: Record) -> Figures:
     """The numbers of a release without any interval."""
     found = figures_of(record)
     nothing = [UNKNOWN] * len(found.values)

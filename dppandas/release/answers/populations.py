@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import QueryError, RecordError, quoted
 from ...privacy.mechanisms.selection import Selection
-from ...statistics.samples import Estimate, How, Sample, SampleCount
-
-if TYPE_CHECKING:
-    from .records import Record
+from ...statistics.layout import format_number
+from ...statistics.samples import FEW, Estimate, How, Sample, SampleCount
+from ..accuracy.expected import CONFIDENCE, for_population
 
 ROWS, POPULATION = "rows", "population"
 METHODS = (None, "t", "bernstein")
@@ -47,7 +46,7 @@ def parse_how(of: object, size: object, method: object) -> How | None:
     return How(method, size)  # type: ignore[arg-type]
 
 
-def samples_of(record: Record) -> Sequence[Sample | None]:
+def samples_of(record: Any) -> Sequence[Sample | None]:
     """What each number of an answer estimates in a population; None for what estimates nothing."""
     if isinstance(record._law, Selection):
         raise RecordError("a selected label has no interval. Call .error() for its gap.")
@@ -64,7 +63,7 @@ def samples_of(record: Record) -> Sequence[Sample | None]:
             "numbers, such as durations in hours."
         )
     schema = record._query.source.schema
-    found = record._statistic.samples(record._noisy, record._law, schema)
+    found: Sequence[Sample | None] = record._statistic.samples(record._noisy, record._law, schema)
     if not any(each is not None for each in found):
         raise QueryError(
             f"'{record.query}' says nothing of a population. Means, shares, variances and "
@@ -74,7 +73,7 @@ def samples_of(record: Record) -> Sequence[Sample | None]:
     return found
 
 
-def estimates(record: Record, confidence: float, how: How) -> list[Estimate | None]:
+def estimates(record: Any, confidence: float, how: How) -> list[Estimate | None]:
     """An interval for each number that estimates anything: all hold simultaneously."""
     found, values = samples_of(record), record._values()
     risk = (1 - confidence) / max(1, sum(each is not None for each in found))
@@ -105,7 +104,27 @@ def around(value: float, found: Estimate) -> Estimate:
     return found._replace(low=min(found.low, value), high=max(found.high, value))
 
 
-def values_of(record: Record, how: How) -> list[Any]:
+def of_population(record: Any) -> str:
+    """What is said of a single number beside its error; "" if it says nothing of a population."""
+    try:
+        (found,) = estimates(record, CONFIDENCE, How())
+    except (QueryError, RecordError):  # they say why, to those who ask
+        return ""
+    (value,) = record._values()
+    if found is None:
+        return ""
+    if record._statistic.errors.in_ranks:  # it has no error in its own unit
+        return f"; {format_number(found.low)} to {format_number(found.high)} for the population"
+    return in_words(value, found)
+
+
+def in_words(value: float, found: Estimate) -> str:
+    """An interval for the population, beside a number and its error."""
+    few = ", too few rows" if found.way.endswith(FEW) else ""
+    return f"; {for_population(value, found.low, found.high)}{few}"
+
+
+def values_of(record: Any, how: How) -> list[Any]:
     """The numbers that are shown: those of the answer; counts are those of the population."""
     pairs = zip(samples_of(record), record._values(), strict=True)
     return [value if each is None else value_of(each, value, how) for each, value in pairs]

@@ -210,8 +210,8 @@ class Record(ABC):
         interval includes 0. For means, shares and correlations: whether it covers at least half of
         the possible range, or a tenth if the answer was cut off at an end of it. For quantiles:
         whether the error is at least half of the rows, if `describe` or `agg` released their
-        number; else True if an interval was asked for and covers the bounds. None if it can't be
-        known: for other sums, other quantiles, and labels.
+        number; else, if intervals were asked for, whether they cover at least half of the bounds.
+        None if it can't be known: for other sums, other quantiles, and labels.
 
         True, False or None for a scalar, else under the labels of the answer.
         """
@@ -221,36 +221,31 @@ class Record(ABC):
         return said[0] if self._layout.is_scalar else self._layout.flags(said, self._order)
 
     def _dominated(self) -> list[bool | None]:
-        if self._statistic.errors.in_ranks:
-            return self._drowned_ranks()
-        return units.dominated(self._statistic, self._noisy, self._law, CONFIDENCE)
+        return self._flags()[0]
 
-    def _may_be_empty(self) -> list[bool | None]:
-        """Whether the rows of each number may be none; None if it can't be known."""
-        is_dominated = self._dominated()
-        return units.may_be_empty(self._statistic, self._noisy, self._law, is_dominated, CONFIDENCE)
+    def _flags(self) -> tuple[list[bool | None], list[bool | None]]:
+        """Of each number whether noise dominates it, and whether its group may have no rows; None
+        if it can't be known."""
+        about = self._statistic, self._noisy, self._law, CONFIDENCE
+        if not self._statistic.errors.in_ranks:
+            return units.flags(*about)
+        found = units.intervals_at(*about)
+        is_dominated = units.mostly_possible(self._statistic, self._noisy, found)
+        is_empty = units.may_be_empty(self._statistic, self._noisy, found, is_dominated)
+        return self._drowned_ranks(is_dominated), is_empty
 
     def _marks(self) -> list[str]:
         """The word for each number, if there is one. A single number is of no group."""
         is_group = not self._layout.is_scalar
-        pairs = zip(self._dominated(), self._may_be_empty(), strict=True)
+        pairs = zip(*self._flags(), strict=True)
         return [shown.mark(each, is_group and empty) for each, empty in pairs]
 
-    def _drowned_ranks(self) -> list[bool | None]:
+    def _drowned_ranks(self, by_intervals: list[bool | None]) -> list[bool | None]:
+        """Whether noise dominates quantiles, by the number of rows beside them if it is known."""
         if self._beside is None:
-            return self._drowned_intervals()
+            return by_intervals
         errors = self._errors_among(CONFIDENCE)
         return [error >= rows / 2 for error, rows in zip(errors, self._beside, strict=True)]
-
-    def _drowned_intervals(self) -> list[bool | None]:
-        """Of quantiles with intervals, whether these cover all that is possible; else unknown."""
-        size = len(self._values())
-        if self._statistic.errors.no_interval:
-            return [None] * size
-        every = units.may_be_empty(
-            self._statistic, self._noisy, self._law, [True] * size, CONFIDENCE
-        )
-        return [each or None for each in every]
 
     @property
     def _question(self) -> Question:

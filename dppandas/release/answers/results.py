@@ -25,6 +25,7 @@ from .arithmetic import Arithmetic
 from .changed import changed, without_record
 from .figures import ShownFigures
 from .matching import located, with_labels_as_index
+from .populations import of_population
 from .rearranged import rearranged, recalled, remember
 from .record_bundle import RecordBundle
 from .records import Record, by_id
@@ -89,7 +90,8 @@ class _Released:
             error = f" ({answered}, {HELD}{self._noise_note()})" if answered else ""
             printer.text(said + error)
         else:
-            printer.text(f"{said} ({HELD}{self._noise_note()})")
+            beside = of_population(self._record)
+            printer.text(f"{said} ({HELD}{self._noise_note()}){beside}")
 
     def _with_error(self) -> str:
         """The value beside its error, or alone where that isn't known, or isn't about it."""

@@ -108,7 +108,7 @@ def test_each_kind_of_answer_says_what_its_error_is_of(exact: None) -> None:
 
 def test_counts_are_whole_beside_other_figures(exact: None) -> None:
     told = text(survey().groupby("city")["age"].agg(["count", "mean"], epsilon=2))
-    assert re.search(r"^Bonn +\d\d?,\d{3} ± \d+ +\d\d\.\d+ ± 0\.\d+$", told, re.M)
+    assert re.search(r"^Bonn +\d\d?,\d{3} ± \d+ +\d\d\.\d+ ± 0\.\d+  ± 0\.\d+$", told, re.M)
     assert "all 6 hold simultaneously" in told
 
 
@@ -116,9 +116,9 @@ def test_derived_numbers_show_their_errors_and_where_they_come_from(exact: None)
     dp.session(epsilon=9)
     ages = survey().groupby("city")["age"].mean(epsilon=1)
     told = text(dp.difference(ages, "Aachen"))
-    assert re.search(r"^city +age$", told, re.M)
-    assert re.search(r"^Bonn +-?\d+\.\d+ ± 0\.\d+, noise-dominated$", told, re.M)
-    assert "hold simultaneously · derived from release 1, at no cost" in told
+    assert re.search(r"^city +age +population$", told, re.M)
+    assert re.search(r"^Bonn +-?\d+\.\d+ ± 0\.\d+, noise-dominated +± \d\.\d+$", told, re.M)
+    assert re.search(r"simultaneously; population: .* · derived from release 1, at no cost$", told)
     table = dp.derive(lambda t: t / t.sum(), survey().groupby("city").size(epsilon=1).to_frame("n"))
     assert html(table).count("<tr>") == 1 + len(table)
     change = dp.derive(lambda t: t.pct_change(), ages)
@@ -130,12 +130,89 @@ def test_derived_numbers_show_their_errors_and_where_they_come_from(exact: None)
 def test_quantiles_with_intervals_of_values_show_these() -> None:
     p = survey()
     told = text(p["age"].quantile([0.25, 0.5], step=1, interval=True, epsilon=20))
-    assert re.search(r"^0.5 +4[78] \(4\d to 4\d\)$", told, re.M)
+    assert re.search(r"^0.5 +4[78] \(4\d to 4\d\)  \(4\d to 4\d\)$", told, re.M)
     times = p.groupby("city")["since"].median(
         bounds=("2020-01-01", "2023-01-01"), interval=True, epsilon=20
     )
     assert re.search(r"^Köln +2021.* \(2021-.* to 2021-.*\)$", text(times), re.M)
     assert "ranks" not in text(times)
+
+
+# --- what a card says of the population -----------------------------------------------------------
+
+
+def students() -> Any:
+    i = np.arange(1200)
+    df = pd.DataFrame({
+        "arm": np.array(list("ABC"))[i % 3], "age": 20.0 + i % 40, "left": i % 5 == 0,
+        "person": i // 2,
+    })  # fmt: skip
+    return df, {"arm": list("ABC"), "age": (0, 100)}
+
+
+def test_the_error_for_the_population_stands_beside_that_of_the_noise(exact: None) -> None:
+    df, domain = students()
+    means = dp.protect(df, "students", domain=domain).groupby("arm")["age"].mean(epsilon=1)
+    found = dp.intervals(means, of="population", method="t")["error"]
+    head, first, *_, foot = text(means).splitlines()
+    assert re.fullmatch(r"arm +age +population", head)
+    assert first.endswith(f"  ± {rounded(0.0, found['A'])[1]}")
+    assert found["A"] > 2 * means.attrs["dppandas.release"].payload.errors()["A"]
+    assert "noise only: all 3 hold simultaneously; population: by Student's t, approximate" in foot
+    shown = html(means)
+    assert ">population</td>" in shown
+    assert f">± {rounded(0.0, found['A'])[1]}</td>" in shown
+    # thick lines of the noise, and thin ones with caps around them
+    assert len(re.findall(r"height:4px", shown)) == len(re.findall("height:1px", shown)) == 3
+    assert len(re.findall(r"width:1px;top:4px;height:5px", shown)) == 6
+
+
+def test_columns_that_say_nothing_of_a_population_have_no_error_for_it(exact: None) -> None:
+    df, domain = students()
+    people = dp.protect(df, "students", domain=domain)
+    table = people.groupby("arm")["age"].agg(["count", "mean"], epsilon=1)
+    card = card_of(table)
+    assert card is not None
+    assert card.has_population == [False, True]
+    assert html(table).count(">population</td>") == 1
+    for nothing in (people["arm"].value_counts(epsilon=1), people[["age"]].sum(epsilon=1)):
+        assert "population" not in text(nothing) + html(nothing)
+    by_person = dp.protect(df, "pairs", unit="person", max_rows=2, domain=domain)
+    assert "population" not in text(by_person.groupby("arm")["age"].mean(epsilon=1))
+    with dp.preview():
+        assert "population" not in text(people.groupby("arm")["left"].mean(epsilon=2))
+
+
+def test_a_card_is_shown_at_once(exact: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exact intervals of many shares take seconds, and so do those of many quotients."""
+    from dppandas.privacy.accuracy import samples
+
+    monkeypatch.setattr(samples, "share", lambda *_: pytest.fail("an exact interval"))
+    df, domain = students()
+    people = dp.protect(df, "students", domain=domain)
+    assert "population: by Student's t" in text(people.groupby("arm")["left"].mean(epsilon=1))
+    many = people["age"].value_counts(keys=range(80), normalize=True, epsilon=1)
+    assert "population: see dp.intervals" in text(many)
+    means = people.groupby("arm")["age"].mean(epsilon=1)
+    assert "population: see dp.intervals" in text(dp.ratio(means, "A"))
+    sizes = people.groupby("arm").size(epsilon=1)
+    assert "population" not in text(dp.difference(sizes, "A"))
+
+
+def test_too_few_rows_for_t_are_said(exact: None) -> None:
+    df, domain = students()
+    few = dp.protect(df.head(30), "few", domain=domain)
+    assert text(few.groupby("arm")["age"].mean(epsilon=1)).count(", too few rows\n") == 3
+
+
+@pytest.mark.parametrize("name", [*ops.EVERY, *ops.UNKNOWN])
+@pytest.mark.filterwarnings("ignore:the smallest or largest")
+def test_no_card_fails_for_what_it_says_of_a_population(name: str, exact: None) -> None:
+    dp.session(epsilon=1000, delta="0.01")
+    answer = ops.released(name, dp.protect(ops.SCHEMA.copy(), "of rows"))
+    if isinstance(answer, pd.Series | pd.DataFrame):
+        assert text(answer).count("\n")
+        assert html(answer)
 
 
 def test_labels_that_were_found_hold_each_given_that_it_is_told(exact: None) -> None:

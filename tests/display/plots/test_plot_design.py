@@ -339,6 +339,19 @@ def test_groups_that_may_be_empty_have_a_cross(survey: Any, exact: None) -> None
     assert "×" not in captions(sure)[0]
 
 
+def test_intervals_of_medians_by_group_are_drawn(survey: Any, exact: None) -> None:
+    groups = two_groups(survey)
+    told = groups.median(interval=True, epsilon=60)
+    axes = dp.plot(told)
+    (whiskers,) = axes.containers
+    found = np.sort([segment[:, 1] for segment in whiskers[2][0].get_segments()], axis=1)
+    assert found == pytest.approx(dp.intervals(told)[["low", "high"]].to_numpy())
+    assert captions(axes)[0].startswith("Lines: intervals of values")
+    several = dp.plot(groups.quantile([0.25, 0.5], interval=True, epsilon=60))
+    assert not several.containers
+    assert captions(several)[0].startswith("dp.intervals has intervals of values")
+
+
 def test_quantiles_of_small_groups_are_hollow(survey: Any, exact: None) -> None:
     axes = dp.plot(two_groups(survey).agg(["count", "median"], epsilon=60))[1]
     filled, hollow = axes.lines[:2]

@@ -298,9 +298,8 @@ def test_a_mean_that_is_a_bound_needs_a_tenth() -> None:
     record = dp.record((shop()["age"] > 40).mean(epsilon=1))
 
     def told(yes: int, no: int) -> tuple[float, bool | None]:
-        args = record._statistic, (yes, no), record._law, 0.95
-        ((low, high),) = record._statistic.errors.intervals_at((yes, no), record._law, 0.95)
-        (said,) = units.dominated(*args)
+        found = record._statistic.errors.intervals_at((yes, no), record._law, 0.95)
+        ((low, high),), (said,) = found, units.dominated(record._statistic, (yes, no), found)
         return high - low, said
 
     assert told(400, -1) == (pytest.approx(0.01, abs=0.01), False)

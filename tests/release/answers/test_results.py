@@ -263,7 +263,11 @@ def test_a_notebook_shows_the_error_too(frozen: Callable[[int], None]) -> None:
     )
     assert pretty(rows().dp[["yes", "no"]].idxmax(epsilon=1)) == "'yes' (gap ≤ 3, 95 %, noise only)"
     assert pretty(dp.record(n)) == str(dp.record(n))
-    assert pretty(df.dp["x"].mean(bounds=(0, 6), epsilon=1)).endswith(" (95 %, noise only)")
+    mean = df.dp["x"].mean(bounds=(0, 6), epsilon=1)
+    assert " (95 %, noise only); ± " in pretty(mean)
+    (found,) = dp.intervals(mean, of="population")["error"]
+    assert pretty(mean).endswith(f"; ± {found:.2f} for the population")
+    assert "population" not in repr(mean) + f"{mean:±}"
 
 
 def test_the_repr_of_a_record_is_short_and_print_tells_all() -> None:
