@@ -59,8 +59,6 @@ class Figures:
         return Figures(*([*mine, *others] for mine, others in pairs))
 
 
-#: For a population of any size.
-ANY = How()
 NONE = Figures((), (), (), (), (), (), ())
 
 
@@ -110,7 +108,7 @@ def figures_of_population(record: Record | RecordBundle, confidence: float, how:
     )  # fmt: skip
 
 
-def says_nothing(record: Record, how: How = ANY) -> str:
+def says_nothing(record: Record, how: How) -> str:
     """Why a release says nothing of a population; "" if it does."""
     try:
         populations.values_of(record, how)
