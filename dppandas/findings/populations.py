@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 
 from ..errors import QueryError
 from ..privacy.accuracy.ratios import Terms
-from ..release.answers.populations import samples_of
+from ..release.answers.populations import check_size, samples_of
 from ..statistics.samples import (
     BERNSTEIN,
+    CHERNOFF,
     EXACT,
     FEW,
     Estimate,
@@ -36,7 +37,7 @@ from .quantities import Figure, Quantity
 
 #: What is said where an interval rests on those of several numbers; and the ways to an interval
 #: from the one that holds whatever the rows are to that which needs most of them.
-BOX, WAYS = "box", ("", EXACT, BERNSTEIN, T, FEW)
+BOX, WAYS = "box", ("", EXACT, CHERNOFF, BERNSTEIN, T, FEW)
 #: How often an end of a quotient's interval is halved, and how often its distance is doubled.
 HALVED, DOUBLED = 60, 200
 #: How near to an end the search for it ends, as a share of the interval.
@@ -133,6 +134,7 @@ class Populations:
                 f"a number of '{record.query}' says nothing of a population. Derive from means, "
                 "shares, variances and deviations."
             )
+        check_size(sample, self._how)
         if isinstance(sample, SampleCount) and self._how.size is None:
             raise QueryError(
                 f"how many units of a population the counts of '{record.query}' stand for depends "

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..privacy.accuracy import samples, student
-from ..privacy.accuracy.combined import variance
+from ..privacy.accuracy.combined import variance_of
 from ..privacy.accuracy.margins import sum_width
 from ..privacy.accuracy.ratios import Terms
 from ..privacy.accuracy.ratios import shares as shares_of
@@ -25,12 +25,15 @@ from .base import ONE, ZERO, Form
 from .layout import Interval
 
 #: The ways to an interval, by what is shown.
-EXACT, T, FEW, BERNSTEIN = "exact", "t", "t, too few", "Bernstein"
+EXACT, T, FEW = "exact", "t", "t, too few"
+BERNSTEIN, CHERNOFF = "Bernstein", "Chernoff"
 #: With fewer rows, times their variance in terms of the bounds, t's intervals hold too seldom.
 ENOUGH = 20
 #: The part of the risk that t has: the rest is for what is estimated beside it. And how many
 #: deviations of its noise are added to a variance.
 OF_T, ADDED = 0.9, 2.26
+#: The risk that fewer rows than this many were read.
+SURELY = 1e-9
 #: The parts of a risk for the number of rows, the noise of a mean and that of a variance.
 OF_ROWS, OF_NOISE = 0.02, 0.2
 
@@ -74,6 +77,10 @@ class Sample(ABC):
         """Its nearly normal error; None if it isn't."""
         return None
 
+    def fewest(self) -> int:
+        """How many units there are at least, as far as the release tells."""
+        return 0
+
 
 @dataclass(frozen=True)
 class SampleShare(Sample):
@@ -88,15 +95,21 @@ class SampleShare(Sample):
     def estimate(self, risk: float, how: How) -> Estimate:
         if how.method == "t":
             return _by_t(self, risk, how, (0.0, 1.0))
-        ends = samples.share(self.part, self.rest, self.law, risk, self.terms, how.size, self.row)
-        return Estimate(*ends, EXACT)
+        low, high, is_exact = samples.share(
+            self.part, self.rest, self.law, risk, self.terms, how.size, self.row
+        )
+        return Estimate(low, high, EXACT if is_exact else CHERNOFF)
+
+    def fewest(self) -> int:
+        found, _ = samples.units(self.part + self.rest, self.law, SURELY, sum(self.terms), self.row)
+        return found
 
     def moments(self, how: How) -> Moments | None:
         rows = (self.part + self.rest) / self.row
         if rows <= 1:
             return None
         share = min(max(self.part / self.row / rows, 0.0), 1.0)
-        noise = variance(self.law) / (rows * self.row) ** 2
+        noise = variance_of(self.law) / (rows * self.row) ** 2
         terms = self.terms.part * (1 - share) ** 2 + self.terms.rest * share**2
         spread = min(share * (1 - share) + ADDED * math.sqrt(noise * terms), 0.25)
         sampled = spread / (rows - 1) * _left(rows, how.size)
@@ -114,6 +127,9 @@ class SampleCount(Sample):
         low, high, way = self.share.estimate(risk, how)
         size = how.size or 0
         return Estimate(low * size, high * size, way)
+
+    def fewest(self) -> int:
+        return self.share.fewest()
 
     def moments(self, how: How) -> Moments | None:
         found, size = self.share.moments(how), how.size or 0
@@ -133,6 +149,10 @@ class SampleMean(Sample):
     def rows(self) -> float:
         return sum(self.sums) / self.row
 
+    def fewest(self) -> int:
+        found, _ = samples.units(sum(self.sums), self.law, SURELY, len(self.sums), self.row)
+        return found
+
     @cached_property
     def share(self) -> float:
         """The mean's place between the bounds."""
@@ -148,7 +168,7 @@ class SampleMean(Sample):
     def _noise(self, weights: Sequence[float]) -> float:
         """The variance of noises with weights, as part of all rows' sums."""
         squares = sum(weight**2 for weight in weights)
-        return variance(self.law) * squares / (self.rows * self.row) ** 2
+        return variance_of(self.law) * squares / (self.rows * self.row) ** 2
 
     def _spread(self) -> float:
         """An estimate of the variance, in terms of the bounds; the largest that the mean allows if

@@ -236,8 +236,8 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
             weight are left out.
         inference : True releases the sums of a variance, which the mean and its number of values
             follow from, too. Intervals for the population are narrower then, see
-            `dppandas.intervals`, and errors a little larger. A later ``agg(["mean", "std"])`` at
-            the same loss is free.
+            `dppandas.intervals`, and errors a little larger. ``agg(["mean", "std"])`` at the same
+            loss is free afterwards.
 
         *Guarantee*: differential privacy of the unit, and of how many values there are (Kulesza,
         Suresh and Wang, ICML 2024; docs/proofs/means.md, docs/proofs/weights.md; with inference

@@ -60,6 +60,11 @@ def variance(law: Additive) -> float:
     return max(squares / (1 + 2 * sum(weights)), TINY)
 
 
+def variance_of(law: Any) -> float:
+    """The variance of a noise, or of several that are combined."""
+    return float(law.variance) if isinstance(law, CombinedNoise) else variance(law)
+
+
 @dataclass(frozen=True)
 class CombinedNoise(RecordPart):
     """The law of a weighted mean of independent noises, with whole weights.

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,15 @@ from .ratios import PAIR, Points, Terms, shares
 from .weighted_tails import ABOVE, Floats, Truths
 
 Range = tuple[float, float]
+
+
+class Ends(NamedTuple):
+    """Those of an interval, and whether the exact law gives them; else Chernoff's bound does."""
+
+    low: float
+    high: float
+    is_exact: bool = True
+
 
 #: The share of the risk for how many units there are, and for the range that is searched.
 ASIDE = 0.02
@@ -50,20 +59,21 @@ ADDED, ROUNDED = 1e-11, 1e-9
 def share(
     part: int, rest: int, law: Any, risk: float, terms: Terms = PAIR, size: int | None = None,
     row: int = 1,
-) -> Range:  # fmt: skip
+) -> Ends:  # fmt: skip
     """The ends of an interval for the population's share, given the noisy counts of a part and the
     rest of a sample, to which each unit adds ``row``. It fails with at most this risk. size : how
     many units the population has."""
     if not terms.rest:
-        return 1.0, 1.0
+        return Ends(1.0, 1.0)
     fewest, most = units(part + rest, law, ASIDE * risk, sum(terms), row, size)
     if not fewest:  # of no units nothing follows
-        return 0.0, 1.0
+        return Ends(0.0, 1.0)
     if not _is_plain(law) or most - fewest >= MOST:
-        return _apart(part, rest, law, risk * (1 - ASIDE), terms, fewest, size)
+        ends = _apart(part, rest, law, risk * (1 - ASIDE), terms, fewest, size)
+        return Ends(*ends, is_exact=False)
     outer = _apart(part, rest, law, risk * ASIDE, terms, fewest, size)
     pivot = Pivot(part, rest, (fewest, most), law, terms, size, row, risk * (1 - 2 * ASIDE))
-    return _searched(pivot.excludes, outer, hidden=(most - fewest) / (2 * fewest))
+    return Ends(*_searched(pivot.excludes, outer, hidden=(most - fewest) / (2 * fewest)))
 
 
 def units(

@@ -76,11 +76,22 @@ def samples_of(record: Any) -> Sequence[Sample | None]:
 def estimates(record: Any, confidence: float, how: How) -> list[Estimate | None]:
     """An interval for each number that estimates anything: all hold simultaneously."""
     found, values = samples_of(record), record._values()
+    for each in found:
+        check_size(each, how)
     risk = (1 - confidence) / max(1, sum(each is not None for each in found))
     return [
         None if each is None else around(value_of(each, value, how), each.estimate(risk, how))
         for each, value in zip(found, values, strict=True)
     ]
+
+
+def check_size(sample: Sample | None, how: How) -> None:
+    """Refuse a population that is smaller than its sample."""
+    if sample is not None and how.size is not None and sample.fewest() > how.size:
+        raise QueryError(
+            f"size={how.size:,} is less than the rows that the answer is about, of which there are "
+            f"at least {sample.fewest():,}. Give the number of units of the whole population."
+        )
 
 
 def value_of(sample: Sample, value: float, how: How) -> float:

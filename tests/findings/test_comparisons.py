@@ -1,0 +1,104 @@
+"""Comparisons of released numbers: what they show, and what they conclude."""
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from ledgers import anew
+
+import dppandas as dp
+from dppandas.errors import QueryError
+
+ARMS = ["A", "B", "C"]
+
+
+@pytest.fixture
+def p() -> Any:
+    anew(epsilon=10**5)
+    at = np.arange(30_000)
+    frame = pd.DataFrame({
+        "arm": np.array(ARMS)[at % 3], "bought": (at % 10 < np.array([3, 3, 6])[at % 3]),
+        "age": at % 80,
+    })  # fmt: skip
+    return dp.protect(frame, name="three arms", domain={"arm": ARMS, "age": (0, 100)})
+
+
+def test_two_labels_are_compared(p: Any) -> None:
+    rates = p.groupby("arm")["bought"].mean(epsilon=5)
+    found = dp.compare(rates, "C", "A", confidence=1 - 1e-7)
+    row = found.loc["C and A"]
+    assert row["first"] == rates["C"]
+    assert row["second"] == rates["A"]
+    assert row["difference"] == pytest.approx(rates["C"] - rates["A"])
+    assert row["low"] < 0.3 < row["high"]
+    assert row["ratio_low"] < 2 < row["ratio_high"]
+    assert row["about"] == "population"
+    assert row["conclusion"] == "C is larger"
+    assert dp.compare(rates, "A", "C").loc["A and C", "conclusion"] == "C is larger"
+
+
+def test_the_ends_are_those_of_differences_and_ratios(p: Any) -> None:
+    rates = p.groupby("arm")["bought"].mean(epsilon=5)
+    found = dp.compare(rates, "A")
+    assert found.index.tolist() == ["B", "C"]
+    difference = dp.intervals(dp.difference(rates, "A"), of="population")
+    ratio = dp.intervals(dp.ratio(rates, "A"), of="population")
+    assert found["low"].tolist() == difference["low"].tolist()
+    assert found["ratio_high"].tolist() == ratio["high"].tolist()
+    assert found["second"].tolist() == [rates["A"]] * 2
+    on_rows = dp.compare(rates, "A", of="rows")
+    assert on_rows["high"].tolist() == dp.intervals(dp.difference(rates, "A"))["high"].tolist()
+    assert on_rows.loc["C", "conclusion"] == "C is larger on these rows"
+    assert "method" not in on_rows
+
+
+def test_equal_groups_cant_be_told_apart(exact: None, p: Any) -> None:
+    rates = p.groupby("arm")["bought"].mean(epsilon=1)
+    found = dp.compare(rates, "B", "A")
+    assert found.loc["B and A", "conclusion"] == "can't be told apart"
+    both = dp.compare(p["bought"].mean(epsilon=1), p["bought"].mean(epsilon=1, fresh=True))
+    assert both.index.tolist() == ["first and second"]
+    assert both["conclusion"].tolist() == ["can't be told apart"]
+
+
+def test_answers_are_matched_by_label(p: Any) -> None:
+    one = p[p["age"] < 40].groupby("arm")["bought"].mean(epsilon=5)
+    other = p[p["age"] >= 40].groupby("arm")["bought"].mean(epsilon=5)
+    found = dp.compare(one.sort_index(ascending=False), other)
+    assert found["first"].to_dict() == pytest.approx(one.to_dict())
+    assert found["second"].to_dict() == pytest.approx(other.to_dict())
+
+
+def test_counts_are_compared_on_the_rows(p: Any) -> None:
+    """How many units of a population they stand for isn't known."""
+    counts = p["arm"].value_counts(epsilon=5)
+    found = dp.compare(counts, "A")
+    assert set(found["about"]) == {"rows"}
+    sized = dp.compare(counts, "A", size=10**6)
+    assert set(sized["about"]) == {"population"}
+    assert (sized["high"] > 1000).all()
+
+
+def test_times_a_population_cant_be_told_of_are_refused_if_asked(p: Any) -> None:
+    totals = p.groupby("arm")["age"].sum(epsilon=5)
+    assert set(dp.compare(totals, "A")["about"]) == {"rows"}
+    with pytest.raises(QueryError, match="says nothing of a population"):
+        dp.compare(totals, "A", of="population")
+
+
+def test_frames_are_refused(p: Any) -> None:
+    table = p.groupby("arm")[["age", "bought"]].mean(epsilon=5)
+    with pytest.raises(QueryError, match="one column at a time"):
+        dp.compare(table, table)
+    with pytest.raises(QueryError, match="neither a released answer nor a label"):
+        dp.compare(table["age"], "D")
+
+
+def test_what_pandas_makes_of_it_is_plain(p: Any) -> None:
+    found = dp.compare(p.groupby("arm")["bought"].mean(epsilon=5), "A")
+    assert type(found.round(2)) is pd.DataFrame
+    assert type(found[found["low"] > 0]) is pd.DataFrame
+    again = pickle.loads(pickle.dumps(found))
+    pd.testing.assert_frame_equal(again, found)
