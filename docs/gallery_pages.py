@@ -22,9 +22,10 @@ INTRO = """\
 
 Twelve analyses in plain pandas, and what changes to make them private: lines that begin with - are
 the plain ones, those with + the private ones. What is added is a name for the data, what is
-publicly known about it, and a loss for each answer. A test checks that at most a third of the lines
-differ. The notebooks are in `notebooks/gallery`, on data that come with packages;
-`pip install ".[gallery]"` installs these. (`python docs/gallery_pages.py` writes this page.)
+publicly known about it, and a loss for each answer; in the trial also an interval for the
+population that the men are a sample of. A test checks that at most a third of the lines differ. The
+notebooks are in `notebooks/gallery`, on data that come with packages; `pip install ".[gallery]"`
+installs these. (`python docs/gallery_pages.py` writes this page.)
 """
 
 

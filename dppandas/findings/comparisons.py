@@ -50,7 +50,8 @@ def compare(
     of : "population" asks whether those differ whom the rows are a sample of, and "rows" whether
         the exact numbers on these rows do. By default the first, where the answers say anything of
         a population: see `intervals`.
-    size, method : as for `intervals`, about a population.
+    size, method : as for `intervals`, about a population. Give no size for arms that were drawn by
+        lot from one population: it would make their differences look too certain.
 
     ``low`` and ``high`` are the ends of the interval of the difference, first less second, and
     ``about`` says of what. ``conclusion`` is which of the two is larger, "on these rows" if it is

@@ -208,7 +208,8 @@ def difference(a: Any, b: Any = None, *against: Any) -> Any:
 
     See `derive`, which follows the noise of both. An interval that includes 0 says that noise may
     make all of the difference; one that doesn't says that the exact numbers differ. It covers the
-    noise alone: whether people like these differ is another question.
+    noise alone: whether people like these differ is another question, which
+    ``.interval(of="population")`` and `compare` answer.
 
     *Guarantee*: post-processing, as `derive`.
 

@@ -47,7 +47,7 @@ def of_release(shown: ShownFigures, rows: list[int], columns: list[int]) -> Beyo
     """Of the numbers in some rows and columns."""
     record = shown.record
     records = [record] if isinstance(record, Record) else list(record.components.values())
-    known = [] if record.preview else [each for each in records if not says_nothing(each)]
+    known = [] if record.preview else [each for each in records if not says_nothing(each, How())]
     number = sum(len(each._values()) for each in known)
     if not number:
         return NOTHING

@@ -168,7 +168,7 @@ def _populations(records: list[Record], confidence: float, how: How | None) -> l
         _refuse_what_has_no_bars(record)
     if how is None:
         return [None] * len(records)
-    reasons = list(map(says_nothing, records))
+    reasons = [says_nothing(each, how) for each in records]
     if all(reasons):
         figures_of_population(records[0], confidence, how)  # raises
     return [

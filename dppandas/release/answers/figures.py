@@ -85,7 +85,7 @@ def figures_of(record: Record | RecordBundle, confidence: float = CONFIDENCE) ->
 def figures_of_population(record: Record | RecordBundle, confidence: float, how: How) -> Figures:
     """All figures of an answer with intervals for the population; NaN where they say nothing."""
     if isinstance(record, RecordBundle):
-        parts = [(each, says_nothing(each)) for each in record.components.values()]
+        parts = [(each, says_nothing(each, how)) for each in record.components.values()]
         if all(reason for _, reason in parts):
             raise QueryError(parts[0][1])
         return sum(
@@ -108,12 +108,12 @@ def figures_of_population(record: Record | RecordBundle, confidence: float, how:
     )  # fmt: skip
 
 
-def says_nothing(record: Record) -> str:
+def says_nothing(record: Record, how: How) -> str:
     """Why a release says nothing of a population; "" if it does."""
     try:
-        populations.samples_of(record)
+        populations.values_of(record, how)
     except (QueryError, RecordError) as error:
-        return str(error)
+        return error.reason
     return ""
 
 
@@ -165,6 +165,11 @@ class ShownFigures:
         population."""
         if how is None:
             return figures_of(self.record, confidence).at(self.places)
+        if isinstance(self.record, RecordBundle):
+            shown = [each for each in self.record.components.values() if self.of(each).size]
+            reasons = [says_nothing(each, how) for each in shown]
+            if reasons and all(reasons):
+                raise QueryError(reasons[0])
         return figures_of_population(self.record, confidence, how).at(self.places)
 
     def part(self, rows: Sequence[int], columns: Sequence[int]) -> Figures:

@@ -38,44 +38,56 @@ def intervals(
     columns value, error, low, high, unit, noise_dominated, may_be_empty and relative.
 
     answer : a released number, label, Series, DataFrame or Index, or what is left of one after
-        sort_index, head or a selection; or a record. Answers of `agg`, `describe` and
-        ``quantile`` count, too, and so do numbers derived from answers, and ``answer.cumsum()`` of
-        all labels in their declared order.
+        sort_index, head or a selection; or a record, numbers derived from answers, or
+        ``answer.cumsum()`` of all labels in their declared order.
     confidence : the probability with which all errors and intervals hold simultaneously; for labels
         found with a δ, with which each holds by itself, given that it is shown. If the answer is
-        made of k releases, each gets the confidence 1 - (1 - confidence) / k, also if a selection
-        shows only some of them. So they are wider than those of `record`, which hold by release.
+        made of k releases, each gets 1 - (1 - confidence) / k, also if a selection shows only some
+        of them. So they are wider than those of `record`, which hold by release.
+    of : "rows", for the exact answer on these rows, or "population", for those whom the rows are a
+        sample of: then intervals cover noise and sample together.
+    size : how many units the population has, if they were drawn from it without replacement; for
+        counts, how many have any of the labels counted. Give none for arms drawn by lot.
+    method : "t" or "bernstein" for means of a population; None for the best known.
 
     The index has the labels of the answer, of a DataFrame its rows and columns, and for a single
     number the question. ``error`` is how far the number may be off, in ``unit``: "rows", "units",
     "keys", distinct "values", "ranks" for quantiles, "utility" for selected labels (how far one may
-    lie below the best), "share", "time" where errors are Timedeltas, or the name of a column for
-    its own unit. ``low`` and ``high`` are the ends of the interval, and NaN for labels and for
-    quantiles without ``interval=True``, which have none. They include the value, even where it is
-    impossible, such as a count below 0.
-    ``noise_dominated`` says whether noise dominates the number, <NA> if that can't be known: see
-    `Record.noise_dominated`. ``may_be_empty`` says whether a group may have no rows at all: the
-    interval includes what no rows give, which is 0 for counts and every possible value for means.
-    ``relative`` is the error as a share of the value: infinite where the value is 0, and NaN where
-    they can't be divided, as for labels, points in time, and errors in ranks. Errors and intervals
-    are those of the noise, and don't include what clipping and max_rows change.
+    lie below the best), "share", "time" where errors are Timedeltas, or the name of a column.
+    ``low`` and ``high`` are the ends of the interval, and NaN for labels and for quantiles without
+    ``interval=True``. They include the value, even where it is impossible, such as a count below 0.
+    ``noise_dominated`` says whether noise dominates the number, <NA> if that can't be known.
+    ``may_be_empty`` says whether a group may have no rows at all: the interval includes what no
+    rows give. ``relative`` is the error as a share of the value, and NaN where they can't be
+    divided. Nothing here includes what clipping and max_rows change.
 
-    Raises `RecordError` for an object without a record, and `QueryError` for other confidences.
+    A population is one of units: the rows are drawn from it at random, each by itself or from
+    ``size`` of them, one a unit. A column ``method`` says how an interval was found:
+    "exact", on any data, for shares, and counts with ``size``, which are then those of the
+    population, by the laws of sample and noise together for all possible numbers of units; and for
+    quantiles with ``interval=True``, by binomial ranks. "t", nearly as often as stated, for means:
+    Student's t with both variances, the largest possible if it wasn't released, see ``mean(…,
+    inference=True)``. "t, too few" if n rows with a variance of v in bounds (L, U) have n·v/(U-L)²
+    below 20. "Bernstein", on any data, for variances, deviations, and means if asked for. "box of"
+    one of these for numbers derived from several. What says nothing of a population has "".
+
+    Raises `RecordError` for an object without a record, and `QueryError` for other confidences, and
+    where nothing can be said of a population.
 
     *Guarantee*: post-processing. Only the record is used: no row is read, and nothing is charged.
+    Source, of a population: Maurer and Pontil, "Empirical Bernstein bounds and sample variance
+    penalization", COLT 2009, Theorems 4 and 10; docs/proofs/populations.md.
 
     >>> import pandas as pd, dppandas as dp
     >>> pets = pd.Series(["cat"] * 500 + ["dog"] * 300, name="pet")
     >>> counts = pets.dp.value_counts(keys=["cat", "dog"], epsilon=1)
     >>> found = dp.intervals(counts)
-    >>> found.loc["cat", "unit"], bool(found.loc["cat", "noise_dominated"])
-    ('rows', False)
-    >>> bool(found.loc["cat", "relative"] < 0.1)
-    True
     >>> bool(found.loc["cat", "low"] <= counts["cat"] <= found.loc["cat", "high"])
     True
-    >>> counts.to_frame().join(found[["low", "high"]]).shape
-    (2, 3)
+    >>> share = pd.DataFrame({"yes": [True, False] * 500}).dp["yes"].mean(epsilon=1)
+    >>> found = dp.intervals(share, of="population").iloc[0]  # about these rows it is ± 0.002
+    >>> found["method"], bool(found["low"] < 0.48 < 0.52 < found["high"])
+    ('exact', True)
     """
     return _table(answer, parse_confidence(confidence), parse_how(of, size, method))
 

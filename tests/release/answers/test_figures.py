@@ -290,3 +290,21 @@ def test_an_interval_includes_the_value_that_is_shown(frozen: Any) -> None:
     found = dp.intervals(df.dp["x"].value_counts(keys=["a", "b"], epsilon=1))
     assert (found["high"] >= found["value"]).all()
     assert found.loc["a", ["value", "low", "high"]].tolist() == [-31, -31, 0]
+
+
+# --- of several releases, for a population --------------------------------------------------------
+
+
+def test_what_says_nothing_of_a_population_leaves_the_rest_its_intervals() -> None:
+    rows = pd.DataFrame({"arm": ["A", "B"] * 500, "x": [1, 2, 3, 4] * 250})
+    private = dp.protect(rows, "arms", domain={"arm": ["A", "B"], "x": (0, 9)})
+    table = private.groupby("arm").agg(n=("x", "size"), m=("x", "mean"), epsilon=2)
+    found = dp.intervals(table, of="population")
+    assert found["method"].tolist() == ["", "t"] * 2
+    assert found["low"].isna().tolist() == [True, False] * 2
+    (alone,) = set(dp.intervals(table[["m"]], of="population")["method"])
+    assert alone == "t"
+    message = refusal(lambda: dp.intervals(table["n"], of="population"), "give size=")
+    assert message.count("Nothing was computed") == 1
+    counts = dp.intervals(table["n"], of="population", size=10**6)
+    assert counts["method"].tolist() == ["exact", "exact"]
