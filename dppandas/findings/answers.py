@@ -83,11 +83,15 @@ class Findings:
         found = Populations.together(self.numbers, risk, how)
         return [found.of(number) for number in self.numbers]
 
+    def estimates(self, confidence: object, how: How | None) -> list[Estimate]:
+        """Those of the rows, or of the population, each with the way to it."""
+        if how is not None:
+            return self.of_population(confidence, how)
+        return [Estimate(low, high, "") for low, high in self.ranges(confidence)]
+
     def ends(self, confidence: object, how: How | None) -> list[Range]:
-        """Those of the rows, or of the population."""
-        if how is None:
-            return self.ranges(confidence)
-        return [each[:2] for each in self.of_population(confidence, how)]
+        """The same without their ways."""
+        return [each[:2] for each in self.estimates(confidence, how)]
 
     def errors(self, confidence: object) -> list[float]:
         pairs = zip(self.values, self.ranges(confidence), strict=True)

@@ -11,7 +11,7 @@ import pandas as pd
 from ..errors import QueryError, hide_internals
 from ..release.accuracy.expected import CONFIDENCE, parse_confidence
 from ..release.answers.populations import POPULATION, ROWS, parse_how
-from ..statistics.samples import How
+from ..statistics.samples import Estimate, How
 from .answers import Derived, DerivedFrame, DerivedSeries
 from .derive import compared
 
@@ -80,20 +80,20 @@ def compare(
         raise QueryError("dp.compare takes numbers and Series. Compare one column at a time.")
     found, about, how = _intervals(difference, confidence, of, size, method)
     ratio = compared(lambda x, y: x / y, a, b, against)
-    of_ratio = ratio._tidy_intervals(confidence, how)
+    of_ratio = ratio._findings.estimates(confidence, how)
     sides = [compared(lambda *both, i=i: both[i], a, b, against) for i in (0, 1)]
-    labels, names = _labels(difference, b, against)
+    labels, names = _labels(difference, a, b, against)
     first, second = (_along(side, difference) for side in sides)
     table = {
-        "first": first, "second": second, "difference": found["value"].to_numpy(),
-        "low": found["low"].to_numpy(), "high": found["high"].to_numpy(),
-        "ratio": of_ratio["value"].to_numpy(), "ratio_low": of_ratio["low"].to_numpy(),
-        "ratio_high": of_ratio["high"].to_numpy(), "about": about,
+        "first": first, "second": second, "difference": difference._findings.values,
+        "low": [low for low, *_ in found], "high": [high for _, high, _ in found],
+        "ratio": ratio._findings.values, "ratio_low": [low for low, *_ in of_ratio],
+        "ratio_high": [high for _, high, _ in of_ratio], "about": about,
     }  # fmt: skip
     if how is not None:
-        table["method"] = found["method"].to_numpy()
-    ends = zip(table["low"], table["high"], names, strict=True)
-    table["conclusion"] = [_conclusion(*each, about) for each in ends]
+        table["method"] = [way for *_, way in found]
+    ends = zip(found, names, strict=True)
+    table["conclusion"] = [_conclusion(low, high, pair, about) for (low, high, _), pair in ends]
     made = Comparison(table, index=labels)
     made._difference, made._confidence, made._how = difference, confidence, how
     return made
@@ -101,21 +101,20 @@ def compare(
 
 def _intervals(
     difference: Derived, confidence: float, of: str | None, size: int | None, method: str | None
-) -> tuple[pd.DataFrame, str, How | None]:
+) -> tuple[list[Estimate], str, How | None]:
     """Of the population where that is asked for, or where nothing is and it can be told."""
+    found = difference._findings
     if of is not None or size is not None or method is not None:
         how = parse_how(POPULATION if of is None else of, size, method)
-        found = difference._tidy_intervals(confidence, how)
-        return found, ROWS if how is None else POPULATION, how
+        return found.estimates(confidence, how), ROWS if how is None else POPULATION, how
     try:
-        how = How()
-        return difference._tidy_intervals(confidence, how), POPULATION, how
+        return found.estimates(confidence, How()), POPULATION, How()
     except QueryError:
-        return difference._tidy_intervals(confidence), ROWS, None
+        return found.estimates(confidence, None), ROWS, None
 
 
 def _labels(
-    difference: Derived, b: Any, against: tuple[Any, ...]
+    difference: Derived, a: Any, b: Any, against: tuple[Any, ...]
 ) -> tuple[pd.Index, list[tuple[str, str]]]:
     """The labels of rows, and what the two numbers of each are called."""
     if not isinstance(difference, DerivedSeries):
@@ -123,7 +122,9 @@ def _labels(
         return pd.Index([" and ".join(pair)]), [pair]
     labels = difference.index
     if isinstance(b, Derived | pd.Series | pd.DataFrame):
-        return labels, [("first", "second")] * len(labels)
+        named = getattr(a, "name", None), getattr(b, "name", None)
+        is_told = None not in named and named[0] != named[1]
+        return labels, [tuple(map(str, named)) if is_told else ("first", "second")] * len(labels)  # type: ignore[list-item]
     return labels, [(str(label), str(b)) for label in labels]
 
 

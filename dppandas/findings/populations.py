@@ -89,6 +89,11 @@ class Populations:
             return own(self._risk)
         if number.parameter is not None:
             return _boxed(self._box(number.parameter))
+        if number.figure is not None:
+            raise QueryError(
+                "these numbers were made to agree, and nothing is known of what they say of a "
+                "population. Ask about the answers that they were made of."
+            )
         if not number.of:
             return Estimate(*number.span, "")
         of = [self.of(each) for each in number.of]
@@ -148,7 +153,7 @@ class Populations:
         """Those of a sum; None if a number in it isn't nearly normal."""
         parts = []
         for figure, weight in form.terms.items():
-            found = self._sample(figure).moments(self._how)
+            found = self._sample(figure).moments(self._how._replace(is_alone=False))
             if found is None:
                 return None
             parts.append(_Part(float(weight), found, figure.record))

@@ -42,6 +42,7 @@ class How(NamedTuple):
 
     method: str | None = None  # "t", "bernstein", or None for the best known
     size: int | None = None  # how many units the population has
+    is_alone: bool = True  # whether one number is asked about, and not several of one population
 
 
 class Estimate(NamedTuple):
@@ -111,7 +112,7 @@ class SampleShare(Sample):
         noise = variance_of(self.law) / (rows * self.row) ** 2
         terms = self.terms.part * (1 - share) ** 2 + self.terms.rest * share**2
         spread = min(share * (1 - share) + ADDED * math.sqrt(noise * terms), 0.25)
-        sampled = spread / (rows - 1) * _left(rows, how.size)
+        sampled = spread / (rows - 1) * _left(rows, how)
         is_enough = rows * share * (1 - share) >= ENOUGH
         return Moments(share, noise * terms + sampled, rows - 1, is_enough, self.cells)
 
@@ -193,7 +194,7 @@ class SampleMean(Sample):
         if rows <= 1 or not self._width:
             return None
         weights = (p, 1 - p) if len(self.sums) < 3 else (p, 0.5 - p, 1 - p)
-        sampled = self._most_spread() / (rows - 1) * _left(rows, how.size)
+        sampled = self._most_spread() / (rows - 1) * _left(rows, how)
         is_enough = rows * self._spread() >= ENOUGH
         value = self.bounds.lower + p * self._width
         found = self._width**2 * (self._noise(weights) + sampled)
@@ -204,7 +205,7 @@ class SampleMean(Sample):
         if not self._width:
             return Estimate(*ends, EXACT)
         if how.method == "bernstein":
-            low, high = (ends[0] + each * self._width for each in self._bernstein(risk))
+            low, high = (ends[0] + float(each) * self._width for each in self._bernstein(risk))
             return Estimate(low, high, BERNSTEIN)
         return _by_t(self, risk, how, ends)
 
@@ -240,9 +241,13 @@ def _three(sums: Sequence[int], row: int, law: Any) -> ThreeSums:
     return ThreeSums((low, middle, high), [row], law)
 
 
-def _left(rows: float, size: int | None) -> float:
-    """The part of the variance that is left where rows are drawn from so many, and not again."""
-    return 1.0 if size is None else max(0.0, 1 - max(rows - 1, 0.0) / size)
+def _left(rows: float, how: How) -> float:
+    """The part of the variance that is left where rows are drawn from so many, and not again. All
+    of it for several numbers: what one sample has of a population another one lacks, so that their
+    errors may be opposed (Neyman, 1923)."""
+    if how.size is None or not how.is_alone:
+        return 1.0
+    return max(0.0, 1 - max(rows - 1, 0.0) / how.size)
 
 
 def _by_t(number: Sample, risk: float, how: How, ends: Interval) -> Estimate:

@@ -71,6 +71,14 @@ def test_answers_are_matched_by_label(p: Any) -> None:
     assert found["second"].to_dict() == pytest.approx(other.to_dict())
 
 
+def test_columns_are_called_by_their_names(p: Any) -> None:
+    young = p.assign(young=p["age"] < 40)
+    table = young.crosstab("arm", "young", epsilon=5, normalize="index")
+    found = dp.compare(table[True], table[False])
+    assert found.index.tolist() == ARMS
+    assert set(found["conclusion"]) <= {"True is larger", "False is larger", "can't be told apart"}
+
+
 def test_counts_are_compared_on_the_rows(p: Any) -> None:
     """How many units of a population they stand for isn't known."""
     counts = p["arm"].value_counts(epsilon=5)

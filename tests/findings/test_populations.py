@@ -255,8 +255,20 @@ def test_finite_populations_leave_less_to_chance(p: Any) -> None:
     assert narrow[1] - narrow[0] < 0.5 * (wide[1] - wide[0])
 
 
+def test_arms_of_one_finite_population_may_be_opposed(p: Any) -> None:
+    """At n = N each arm has what the other one lacks, if units were drawn by lot."""
+    rates = p.groupby("arm")["bought"].mean(epsilon=5)
+    difference = dp.difference(rates, "A", "B")
+    assert difference.interval(size=4200, **POPULATION) == difference.interval(**POPULATION)
+
+
 REFUSED = {
     "sum": (lambda p: p["paid"].sum(epsilon=1), "says nothing of a population"),
+    "lone count": (lambda p: p[p["paid"] > 5].count(epsilon=1), "says nothing of a population"),
+    "tables made to agree": (
+        lambda p: dp.make_consistent(p["arm"].value_counts(epsilon=1), integers=True),
+        "nothing is known of what they say",
+    ),
     "count": (lambda p: p["paid"].count(epsilon=1), "says nothing of a population"),
     "counts": (lambda p: p["arm"].value_counts(epsilon=1), "give size="),
     "median": (lambda p: p["paid"].median(epsilon=1), "interval=True"),

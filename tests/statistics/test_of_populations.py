@@ -67,7 +67,7 @@ def mean_of(sums: tuple[int, ...], epsilon: float) -> SampleMean:
 
 
 @pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize(("n", "epsilon"), [(400, 1.0), (400, 4.0), (2000, 0.5)])
+@pytest.mark.parametrize(("n", "epsilon"), [(400, 1.0), (400, 4.0), (2000, 0.5), (2000, 0.02)])
 def test_means_by_t_hold(name: str, n: int, epsilon: float) -> None:
     made, mean, variance = draws(name, n, epsilon, 3)
     found = [mean_of(sums, epsilon).estimate(RISK, How()) for sums in made]
@@ -75,8 +75,8 @@ def test_means_by_t_hold(name: str, n: int, epsilon: float) -> None:
     assert missed <= BY_T
     ways = {way for *_, way in found}
     assert ways <= {T, FEW}
-    # far above the floor of 20, and far below it, all draws say the same
-    if n * variance > 30:
+    # far above the floor of 20 all draws say the same
+    if n * variance > 30 and epsilon >= 0.5:
         assert ways == {T}
 
 
@@ -109,10 +109,10 @@ def test_few_rows_are_too_few_for_t(n: int) -> None:
 
 
 @pytest.mark.parametrize("is_root", [True, False])
-@pytest.mark.parametrize("n", [30, 1000])
-def test_spreads_hold(is_root: bool, n: int) -> None:
-    made, _, variance = draws("skewed", n, 1.0, 3)
-    law, truth = DiscreteLaplace(Fraction(ROW)), variance**0.5 if is_root else variance
+@pytest.mark.parametrize(("n", "epsilon"), [(30, 1), (1000, 1), (1000, 50)])
+def test_spreads_hold(is_root: bool, n: int, epsilon: int) -> None:
+    made, _, variance = draws("skewed", n, epsilon, 3)
+    law, truth = DiscreteLaplace(Fraction(ROW, epsilon)), variance**0.5 if is_root else variance
     found = [
         SampleSpread(frozenset([0]), sums, ROW, Bounds(0.0, 1.0), law, is_root).estimate(
             RISK, How()

@@ -102,7 +102,7 @@ def figures_of_population(record: Record | RecordBundle, confidence: float, how:
          for e, v in zip(found, values, strict=True)],
         [UNKNOWN if each is None else each.low for each in found],
         [UNKNOWN if each is None else each.high for each in found],
-        units.unit_of_each(record._statistic, record._query.source.schema, len(values)),
+        populations.units_of(record),
         *record._flags(),
         ["" if each is None else each.way for each in found],
     )  # fmt: skip

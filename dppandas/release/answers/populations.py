@@ -14,6 +14,7 @@ from ...privacy.mechanisms.selection import Selection
 from ...statistics.layout import format_number
 from ...statistics.samples import FEW, Estimate, How, Sample, SampleCount
 from ..accuracy.expected import CONFIDENCE, for_population
+from ..accuracy.units import unit_of_each
 
 ROWS, POPULATION = "rows", "population"
 METHODS = (None, "t", "bernstein")
@@ -139,3 +140,13 @@ def values_of(record: Any, how: How) -> list[Any]:
     """The numbers that are shown: those of the answer; counts are those of the population."""
     pairs = zip(samples_of(record), record._values(), strict=True)
     return [value if each is None else value_of(each, value, how) for each, value in pairs]
+
+
+def units_of(record: Any) -> list[str]:
+    """The unit of each number: counts are of the population's units."""
+    found = samples_of(record)
+    each = unit_of_each(record._statistic, record._query.source.schema, len(found))
+    return [
+        "units" if isinstance(sample, SampleCount) else unit
+        for sample, unit in zip(found, each, strict=True)
+    ]

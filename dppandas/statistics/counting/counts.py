@@ -223,4 +223,5 @@ def _share_of(form: Form, noisy: Sequence[int], law: Any) -> SampleShare | None:
 def _count_of(form: Form, noisy: Sequence[int], law: Any) -> SampleCount | None:
     """A count of rows as one of a population, as part of all that were counted."""
     found = _share_of(form._replace(whole=dict.fromkeys(range(len(noisy)), ONE)), noisy, law)
-    return None if found is None else SampleCount(found.cells, found)
+    # what is all that was counted doesn't say of how many units it is
+    return None if found is None or not found.terms.rest else SampleCount(found.cells, found)

@@ -83,23 +83,24 @@ def test_shares_hold_for_any_population(p: float) -> None:
     assert missed <= RISK + 1e-6
 
 
-@pytest.mark.parametrize("law", [DiscreteLaplace(Fraction(1)), DiscreteGaussian(Fraction(3))])
+@pytest.mark.parametrize("law", [
+    DiscreteLaplace(Fraction(1)), DiscreteLaplace(Fraction(6)), DiscreteGaussian(Fraction(30)),
+])  # fmt: skip
 @pytest.mark.parametrize("size", [None, 400])
 def test_probabilities_are_bounded_for_all_shares_and_units(law: Any, size: int | None) -> None:
     """A piece of shares and a set of units: no exact probability is above the bound, and the
     largest is near it."""
-    pivot = Pivot(30, 70, (95, 106), law, PAIR, size, 1, RISK)
+    pivot = Pivot(30, 70, (60, 140), law, PAIR, size, 1, RISK)
     low, high = 0.405, 0.41
-    for least in (4.0, 9.5, 12.0):
+    for least in (4.0, 9.5, 12.0, 20.0):
         bound = pivot._most(low, high, least, pivot._tail((low + high) / 2, (high - low) / 2))
-        # what is proven is without the excess of other lattices, of which there is none here
-        exact = [
-            beyond(n, p, law, least, size) for n in (95, 98, 101, 106) for p in (low, 0.4075, high)
-        ]
-        top = max(exact)
-        assert top <= bound + 1e-9
+        top = max(
+            beyond(n, p, law, least, size) for n in (60, 90, 140) for p in (low, 0.4075, high)
+        )
+        # what is larger than is allowed may be told when it is found
+        assert min(top, pivot.allowed) <= bound + 1e-9
         if bound <= pivot.allowed:
-            assert bound <= 2 * top + 1e-6
+            assert bound <= 2 * top + RISK / 200
 
 
 def beyond(n: int, p: float, law: Any, least: float, size: int | None) -> float:
