@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..statistics.samples import BERNSTEIN, EXACT, FEW, T
+from ..findings.populations import BOX
+from ..statistics.samples import BERNSTEIN, CHERNOFF, EXACT, FEW, LARGEST, T
 
+_BY_T = "by Student's t, approximate"
 _WORDS = {
-    EXACT: "exact", BERNSTEIN: "by Bernstein's inequality", T: "by Student's t, approximate",
+    EXACT: "exact", CHERNOFF: "by Chernoff's bound", BERNSTEIN: "by Bernstein's inequality",
+    T: _BY_T, LARGEST: _BY_T, FEW: _BY_T,
 }  # fmt: skip
 #: Beside a number whose rows are too few for t.
 FEW_ROWS = "too few rows"
@@ -15,8 +18,8 @@ FEW_ROWS = "too few rows"
 
 def in_words(ways: Iterable[str]) -> str:
     """All ways to some intervals."""
-    known = {T if is_too_few(way) else way.rpartition(" ")[2] for way in ways if way}
-    return " or ".join(words for way, words in _WORDS.items() if way in known)
+    known = {way.removeprefix(f"{BOX} of ") for way in ways}
+    return " or ".join(dict.fromkeys(words for way, words in _WORDS.items() if way in known))
 
 
 def is_too_few(way: str) -> bool:

@@ -21,6 +21,7 @@ from ..statistics.samples import (
     CHERNOFF,
     EXACT,
     FEW,
+    LARGEST,
     Estimate,
     How,
     Moments,
@@ -37,7 +38,7 @@ from .quantities import Figure, Quantity
 
 #: What is said where an interval rests on those of several numbers; and the ways to an interval
 #: from the one that holds whatever the rows are to that which needs most of them.
-BOX, WAYS = "box", ("", EXACT, CHERNOFF, BERNSTEIN, T, FEW)
+BOX, WAYS = "box", ("", EXACT, CHERNOFF, BERNSTEIN, T, LARGEST, FEW)
 #: How often an end of a quotient's interval is halved, and how often its distance is doubled.
 HALVED, DOUBLED = 60, 200
 #: How near to an end the search for it ends, as a share of the interval.
@@ -257,7 +258,8 @@ def _sum(parts: list[_Part], const: float) -> Moments:
         freedom = spread**2 / sum(squares)
     value = const + sum(p.weight * p.moments.value for p in parts)
     is_enough = all(p.moments.is_enough for p in parts)
-    return Moments(value, spread, freedom, is_enough)
+    is_largest = any(p.moments.is_largest for p in parts)
+    return Moments(value, spread, freedom, is_enough, is_largest=is_largest)
 
 
 def _are_apart(one: _Part, other: _Part) -> bool:

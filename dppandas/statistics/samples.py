@@ -24,7 +24,7 @@ from ..rows.facts.bounds import Bounds
 from .layout import Interval
 
 #: The ways to an interval, by what is shown.
-EXACT, T, FEW = "exact", "t", "t, too few"
+EXACT, T, LARGEST, FEW = "exact", "t", "t, largest variance", "t, too few"
 BERNSTEIN, CHERNOFF = "Bernstein", "Chernoff"
 #: With fewer rows, times their variance in terms of the bounds, t's intervals hold too seldom.
 ENOUGH = 20
@@ -61,6 +61,7 @@ class Moments(NamedTuple):
     freedom: float  # the degrees of freedom of the variance
     is_enough: bool  # whether so many rows make it nearly normal
     cells: frozenset[Any] = frozenset()
+    is_largest: bool = False  # whether the variance is the largest that the mean allows
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,8 @@ class SampleMean(Sample):
         is_enough = rows * self._spread() >= ENOUGH
         value = self.bounds.lower + p * self._width
         found = self._width**2 * (self._noise(weights) + sampled)
-        return Moments(value, found, rows - 1, is_enough, self.cells)
+        is_largest = len(self.sums) < 3
+        return Moments(value, found, rows - 1, is_enough, self.cells, is_largest)
 
     def estimate(self, risk: float, how: How) -> Estimate:
         ends = self.bounds.lower, self.bounds.upper
@@ -261,7 +263,7 @@ def _by_t(number: Sample, risk: float, how: How, ends: Interval) -> Estimate:
 def by_t(found: Moments, risk: float) -> Estimate:
     """A number's interval, by Student's t."""
     wide = student.quantile(OF_T * risk, found.freedom) * math.sqrt(found.variance)
-    way = T if found.is_enough else FEW
+    way = FEW if not found.is_enough else LARGEST if found.is_largest else T
     return Estimate(found.value - wide, found.value + wide, way)
 
 

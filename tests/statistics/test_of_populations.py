@@ -20,6 +20,7 @@ from dppandas.statistics.samples import (
     BERNSTEIN,
     EXACT,
     FEW,
+    LARGEST,
     How,
     SampleCount,
     SampleMean,
@@ -47,11 +48,13 @@ def three_sums(values: Any, noise: Any) -> list[tuple[int, ...]]:
     return [tuple(map(int, each)) for each in ((sums + noise) * ROW).round().astype(object)]
 
 
-def draws(name: str, n: int, epsilon: float, sums: int) -> tuple[list[Any], float, float]:
+def draws(
+    name: str, n: int, epsilon: float, sums: int, seed: int = 11
+) -> tuple[list[Any], float, float]:
     """Noisy sums of samples, and the population's mean and variance."""
-    rng = np.random.default_rng(11)
+    rng = np.random.default_rng([seed, 1])
     values = LAWS[name](rng, (DRAWS, n))
-    population = LAWS[name](np.random.default_rng(12), 4 * 10**6)
+    population = LAWS[name](np.random.default_rng(0), 4 * 10**6)
     noise = rng.laplace(0, 1 / epsilon, (DRAWS, sums))
     if sums == 3:
         made = three_sums(values, noise)
@@ -80,10 +83,40 @@ def test_means_by_t_hold(name: str, n: int, epsilon: float) -> None:
         assert ways == {T}
 
 
+@pytest.mark.nightly  # a minute each
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize(("n", "epsilon"), [(400, 1.0), (2000, 0.5), (2000, 4.0)])
+def test_means_by_t_hold_in_twenty_thousand_draws(name: str, n: int, epsilon: float) -> None:
+    missed = 0
+    for seed in range(10):
+        made, mean, _ = draws(name, n, epsilon, 3, seed)
+        found = (mean_of(sums, epsilon).estimate(RISK, How()) for sums in made)
+        missed += sum(not low <= mean <= high for low, high, _ in found)
+    assert missed <= stats.binom.isf(5e-7, 10 * DRAWS, 0.054)
+
+
+@pytest.mark.nightly  # minutes each
+@pytest.mark.parametrize("kind", ["mean", "deviation"])
+def test_bernsteins_bounds_hold_in_twenty_thousand_draws(kind: str) -> None:
+    missed, law = 0, DiscreteLaplace(Fraction(ROW))
+    for seed in range(10):
+        made, mean, variance = draws("long", 60, 1.0, 3, seed)
+        for sums in made:
+            if kind == "mean":
+                found = mean_of(sums, 1.0).estimate(RISK, How("bernstein"))
+            else:
+                of = frozenset([0]), sums, ROW, Bounds(0.0, 1.0), law, True
+                found = SampleSpread(*of).estimate(RISK, How())
+            truth = mean if kind == "mean" else variance**0.5
+            missed += not found.low <= truth <= found.high
+    assert missed <= stats.binom.isf(5e-7, 10 * DRAWS, RISK)
+
+
 @pytest.mark.parametrize("name", ["uniform", "long"])
 def test_means_by_t_without_a_variance_are_wide_and_hold(name: str) -> None:
     made, mean, _ = draws(name, 400, 1.0, 2)
     found = [mean_of(sums, 1.0).estimate(RISK, How()) for sums in made]
+    assert {way for *_, way in found} <= {LARGEST, FEW}
     assert sum(not low <= mean <= high for low, high, _ in found) <= BY_T
     with_variance, *_ = draws(name, 400, 1.0, 3)
     narrow = [mean_of(sums, 1.0).estimate(RISK, How()) for sums in with_variance]

@@ -65,11 +65,13 @@ def intervals(
     ``size`` of them, one a unit. A column ``method`` says how an interval was found:
     "exact", on any data, for shares, and counts with ``size``, which are then those of the
     population, by the laws of sample and noise together for all possible numbers of units; and for
-    quantiles with ``interval=True``, by binomial ranks. "t", nearly as often as stated, for means:
-    Student's t with both variances, the largest possible if it wasn't released, see ``mean(…,
-    inference=True)``. "t, too few" if n rows with a variance of v in bounds (L, U) have n·v/(U-L)²
-    below 20. "Bernstein", on any data, for variances, deviations, and means if asked for. "box of"
-    one of these for numbers derived from several. What says nothing of a population has "".
+    quantiles with ``interval=True``, by binomial ranks. "Chernoff", on any data, for shares whose
+    releases were combined. "t", nearly as often as stated, for means, sums and quotients: Student's
+    t with both variances. "t, largest variance", more often, where the sample's variance wasn't
+    released, as ``mean(…, inference=True)`` does. "t, too few" if n rows with a variance of v in
+    bounds (L, U) have n·v/(U-L)² below 20. "Bernstein", on any data, for variances, deviations, and
+    means if asked for. "box of" one of these for other numbers derived from several. What says
+    nothing of a population has "".
 
     Raises `RecordError` for an object without a record, and `QueryError` for other confidences, and
     where nothing can be said of a population.
