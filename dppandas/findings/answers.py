@@ -363,7 +363,7 @@ class DerivedSeries(DerivedTable, pd.Series):  # type: ignore[misc,type-arg,unus
     """Derived numbers: a Series that knows its errors. What pandas computes from it is a plain
     Series."""
 
-    _metadata = ["_findings"]  # noqa: RUF012  (pandas' own name)
+    _metadata = ["_name", "_findings"]  # noqa: RUF012  (pandas' own name)
 
     @property
     def _constructor(self) -> Any:

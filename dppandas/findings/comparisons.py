@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -11,23 +12,27 @@ import pandas as pd
 from ..errors import QueryError, hide_internals
 from ..release.accuracy.expected import CONFIDENCE, parse_confidence
 from ..release.answers.populations import POPULATION, ROWS, parse_how
-from ..statistics.samples import Estimate, How
-from .answers import Derived, DerivedFrame, DerivedSeries
-from .derive import compared
+from ..statistics.samples import FEW, Estimate, How
+from .answers import Derived, DerivedFrame, DerivedSeries, made_of
+from .derive import is_answer, quantities_in, sides
+from .quantities import is_nothing
 
 #: What is said where an interval includes 0.
 ALIKE = "can't be told apart"
+#: The most pairs of labels that are compared at once.
+MOST = 300
 
 
 class Comparison(pd.DataFrame):  # type: ignore[misc,unused-ignore]
     """How much numbers differ: a DataFrame that `dppandas.plot` draws. What pandas computes from it
     is a plain DataFrame."""
 
-    _metadata = ["_difference", "_confidence", "_how"]  # noqa: RUF012  (pandas' own name)
+    _metadata = ["_difference", "_confidence", "_how", "_said"]  # noqa: RUF012  (pandas' own name)
 
     _difference: Derived
     _confidence: float
     _how: How | None
+    _said: str  # what is subtracted from what
 
     @property
     def _constructor(self) -> Any:
@@ -44,20 +49,21 @@ def compare(
     conclusion.
 
     a, b : as for `difference`: two answers, matched by label; or a Series and one of its labels,
-        the baseline; or a Series and two labels, of which the second is the baseline.
+        the baseline; or a Series and two labels, of which the second is the baseline. Or a Series
+        alone: each label with each one after it.
     confidence : with which the intervals of all differences hold simultaneously, and those of all
         ratios.
     of : "population" asks whether those differ whom the rows are a sample of, and "rows" whether
         the exact numbers on these rows do. By default the first, where the answers say anything of
         a population: see `intervals`.
-    size, method : as for `intervals`, about a population. Give no size for arms that were drawn by
-        lot from one population: it would make their differences look too certain.
+    size, method : as for `intervals`, about a population. A size makes no difference narrower: what
+        one group has of a population another one lacks.
 
     ``low`` and ``high`` are the ends of the interval of the difference, first less second, and
     ``about`` says of what. ``conclusion`` is which of the two is larger, "on these rows" if it is
-    about them alone; or "can't be told apart" if the interval includes 0: then nothing is shown,
-    and neither is that they are equal. A difference on the rows may well be chance.
-    `dppandas.plot` draws the differences.
+    about them alone, with a word where rows are too few for t; or "can't be told apart" if the
+    interval includes 0: then nothing is shown, and neither is that they are equal. A difference on
+    the rows may well be chance. `dppandas.plot` draws the differences.
 
     Raises what `difference` and `intervals` raise.
 
@@ -75,28 +81,75 @@ def compare(
     True
     """
     confidence = parse_confidence(confidence)
-    difference = compared(lambda x, y: x - y, a, b, against)
+    first, second, names = _pairs(a, b, against)
+    difference, ratio = made_of(first - second), made_of(first / second)
     if isinstance(difference, DerivedFrame):
         raise QueryError("dp.compare takes numbers and Series. Compare one column at a time.")
     found, about, how = _intervals(difference, confidence, of, size, method)
-    ratio = compared(lambda x, y: x / y, a, b, against)
     of_ratio = ratio._findings.estimates(confidence, how)
-    sides = [compared(lambda *both, i=i: both[i], a, b, against) for i in (0, 1)]
-    labels, names = _labels(difference, a, b, against)
-    first, second = (_along(side, difference) for side in sides)
+    labels = pd.Index([f"{names[0][0]} and {names[0][1]}"])
+    if isinstance(difference, DerivedSeries):
+        labels = difference.index
     table = {
-        "first": first, "second": second, "difference": difference._findings.values,
+        "first": _values(first, difference), "second": _values(second, difference),
+        "difference": difference._findings.values,
         "low": [low for low, *_ in found], "high": [high for _, high, _ in found],
         "ratio": ratio._findings.values, "ratio_low": [low for low, *_ in of_ratio],
         "ratio_high": [high for _, high, _ in of_ratio], "about": about,
     }  # fmt: skip
     if how is not None:
         table["method"] = [way for *_, way in found]
-    ends = zip(found, names, strict=True)
-    table["conclusion"] = [_conclusion(low, high, pair, about) for (low, high, _), pair in ends]
+    each = zip(found, names, strict=True)
+    table["conclusion"] = [_conclusion(*one, about) for one in each]
     made = Comparison(table, index=labels)
     made._difference, made._confidence, made._how = difference, confidence, how
+    made._said = said_of(names)
     return made
+
+
+def _pairs(a: Any, b: Any, against: tuple[Any, ...]) -> tuple[Any, Any, list[tuple[str, str]]]:
+    """What is compared with what, and what the two numbers of each pair are called."""
+    values = quantities_in(a) if b is None and not against else None
+    if isinstance(values, pd.Series) and None not in values.index:
+        return _all_pairs(values)
+    first, second = sides(a, b, against)
+    if against:
+        return first, second, [(str(b), str(against[0]))]
+    if not isinstance(first, pd.Series) and not isinstance(second, pd.Series):
+        return first, second, [("first", "second")]
+    if not is_answer(b):
+        return first, second, [(str(label), str(b)) for label in first.index]
+    named = getattr(a, "name", None), getattr(b, "name", None)
+    is_told = None not in named and named[0] != named[1]
+    pair = (str(named[0]), str(named[1])) if is_told else ("first", "second")
+    if isinstance(first, pd.Series) and isinstance(second, pd.Series):
+        first, second = first.align(second)
+    return first, second, [pair] * max(np.size(first), np.size(second))
+
+
+def _all_pairs(values: pd.Series[Any]) -> tuple[Any, Any, list[tuple[str, str]]]:
+    pairs = list(itertools.combinations(range(len(values)), 2))
+    if not 1 <= len(pairs) <= MOST:
+        raise QueryError(
+            f"dp.compare takes at most {MOST} pairs, and {len(values)} labels have {len(pairs)}. "
+            "Select some, or name a baseline: dp.compare(rates, label)."
+        )
+    labels = [str(label) for label in values.index]
+    names = [(labels[i], labels[j]) for i, j in pairs]
+    index = pd.Index([" and ".join(pair) for pair in names])
+    first, second = (
+        pd.Series([values.iloc[pair[side]] for pair in pairs], index=index, name=values.name)
+        for side in (0, 1)
+    )
+    return first, second, names
+
+
+def said_of(names: list[tuple[str, str]]) -> str:
+    """What is subtracted from what, in words."""
+    ones, others = ({pair[side] for pair in names} for side in (0, 1))
+    if len(others) > 1 or (ones | others) == {"first", "second"}:
+        return "The first less the second."
+    return f"{ones.pop() if len(ones) == 1 else 'Each'} less {others.pop()}."
 
 
 def _intervals(
@@ -113,31 +166,20 @@ def _intervals(
         return found.estimates(confidence, None), ROWS, None
 
 
-def _labels(
-    difference: Derived, a: Any, b: Any, against: tuple[Any, ...]
-) -> tuple[pd.Index, list[tuple[str, str]]]:
-    """The labels of rows, and what the two numbers of each are called."""
+def _values(side: Any, difference: Derived) -> Any:
+    """The numbers of one side, in the order of the differences."""
     if not isinstance(difference, DerivedSeries):
-        pair = (str(b), str(against[0])) if against else ("first", "second")
-        return pd.Index([" and ".join(pair)]), [pair]
-    labels = difference.index
-    if isinstance(b, Derived | pd.Series | pd.DataFrame):
-        named = getattr(a, "name", None), getattr(b, "name", None)
-        is_told = None not in named and named[0] != named[1]
-        return labels, [tuple(map(str, named)) if is_told else ("first", "second")] * len(labels)  # type: ignore[list-item]
-    return labels, [(str(label), str(b)) for label in labels]
-
-
-def _along(side: Any, difference: Derived) -> Any:
-    if not isinstance(difference, DerivedSeries):
-        return [float(side)]
+        return [float(side.value)]
     if not isinstance(side, pd.Series):
-        return np.full(len(difference), float(side))
-    return pd.Series(side.to_numpy(), side.index).reindex(difference.index).to_numpy()
+        return np.full(len(difference), float(side.value))
+    return [math.nan if is_nothing(each) else float(each.value) for each in side]
 
 
-def _conclusion(low: float, high: float, names: tuple[str, str], about: str) -> str:
+def _conclusion(found: Estimate, names: tuple[str, str], about: str) -> str:
+    low, high, way = found
     if math.isnan(low) or low <= 0 <= high:
         return "" if math.isnan(low) else ALIKE
     larger = f"{names[0] if low > 0 else names[1]} is larger"
-    return larger if about == POPULATION else f"{larger} on these rows"
+    if about == ROWS:
+        return f"{larger} on these rows"
+    return f"{larger} (too few rows to be sure)" if way.endswith(FEW) else larger

@@ -246,32 +246,54 @@ def ratio(a: Any, b: Any = None, *against: Any) -> Any:
 
 
 def compared(how: Callable[[Any, Any], Any], a: Any, b: Any, against: tuple[Any, ...]) -> Any:
+    return made_of(how(*sides(a, b, against)))
+
+
+def sides(a: Any, b: Any, against: tuple[Any, ...]) -> tuple[Any, Any]:
+    """What is compared with what: two answers, two labels of one, or all others with a label."""
     values = quantities_in(a)
     if len(against) > 1:
         raise QueryError("give two answers, or one with one or two of its labels.")
-    is_answer = isinstance(b, Derived) or _has_record(b)
-    if is_answer and not against:
-        return made_of(how(values, quantities_in(b)))
+    if not against and is_answer(b):
+        return values, quantities_in(b)
     if not isinstance(values, pd.Series):
         raise QueryError(
             "give two answers, such as dp.difference(a, b), or a Series with labels of it, such as "
             "dp.difference(rates, 'B', 'A')."
         )
     for label in (b, *against):
-        if not isinstance(label, Hashable):
-            raise QueryError(
-                "what isn't a released answer has no error. Compute with plain numbers in a "
-                "function: dp.derive(lambda answer: answer / population, answer)."
-            )
-        if label not in values.index:
-            raise QueryError(
-                f"{quoted(label)} is neither a released answer nor a label of this one, whose "
-                f"labels are {', '.join(map(repr, values.index[:5]))}."
-            )
+        _check_label(label, values.index)
     if against:
-        return made_of(how(values.loc[b], values.loc[against[0]]))
+        return values.loc[b], values.loc[against[0]]
     others = values.drop(b)
-    return made_of(others.map(lambda each: how(each, values.loc[b])))
+    return others, others.map(lambda _: values.loc[b])
+
+
+def _check_label(label: Any, labels: pd.Index) -> None:
+    if not isinstance(label, Hashable):
+        raise QueryError(
+            "what isn't a released answer has no error. Compute with plain numbers in a "
+            "function: dp.derive(lambda answer: answer / population, answer)."
+        )
+    if label in labels:
+        return
+    if label is None:
+        raise QueryError(
+            "give two answers, or a label to compare the others with, such as "
+            f"dp.difference(rates, {labels[0]!r})."
+            if len(labels)
+            else "this answer has no labels."
+        )
+    more = ", …" if len(labels) > 5 else ""
+    raise QueryError(
+        f"{quoted(label)} is neither a released answer nor a label of this one, whose "
+        f"labels are {', '.join(map(repr, labels[:5]))}{more}."
+    )
+
+
+def is_answer(value: Any) -> bool:
+    """Whether numbers can be computed from it with their errors."""
+    return isinstance(value, Derived) or _has_record(value)
 
 
 def _has_record(value: Any) -> bool:

@@ -64,6 +64,8 @@ class Populations:
     def statements(self, number: Quantity) -> Iterator[Hashable]:
         """What an interval rests on: the number's own statement, or those of figures."""
         found = number.parameter
+        if found is not None:
+            self._check_counts(found)
         if found is None:
             for each in number.of:
                 yield from self.statements(each)
@@ -71,6 +73,20 @@ class Populations:
             yield id(number)
         else:
             yield from _figures(found)
+
+    def _check_counts(self, form: Form) -> None:
+        """Refuse counts of several releases: each is a share of what that one counted."""
+        records = {
+            figure.record
+            for figure in _figures(form)
+            if isinstance(samples_of(figure.record)[figure.place], SampleCount)
+        }
+        if len(records) > 1:
+            raise QueryError(
+                "counts of several answers are shares of different rows, so what they say of a "
+                "population can't be computed with. Ask for means of True and False, or for one "
+                "table of counts."
+            )
 
     def of(self, number: Any) -> Estimate:
         if not isinstance(number, Quantity):

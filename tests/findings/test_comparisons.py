@@ -71,6 +71,29 @@ def test_answers_are_matched_by_label(p: Any) -> None:
     assert found["second"].to_dict() == pytest.approx(other.to_dict())
 
 
+def test_all_pairs_are_compared_together(p: Any) -> None:
+    rates = p.groupby("arm")["bought"].mean(epsilon=5)
+    found = dp.compare(rates)
+    assert found.index.tolist() == ["A and B", "A and C", "B and C"]
+    assert found.loc["A and C", "first"] == rates["A"]
+    assert found.loc["A and C", "conclusion"] == "C is larger"
+    alone = dp.compare(rates, "A", "C").iloc[0]
+    assert found.loc["A and C", "low"] < alone["low"]  # a third of the risk each
+    one = p.groupby("arm")["bought"].mean(epsilon=1).head(1)
+    with pytest.raises(QueryError, match="1 labels have 0"):
+        dp.compare(one)
+    with pytest.raises(QueryError, match="two answers, or a label"):
+        dp.difference(rates)
+
+
+def test_few_rows_are_said_to_be_few(p: Any) -> None:
+    few = p[p["age"] < 20].groupby("arm")["bought"].mean(epsilon=50)
+    small = p.assign(tiny=p["age"] / 80)[p["age"] == 3].groupby("arm")
+    assert "too few rows" not in " ".join(dp.compare(few)["conclusion"])
+    found = dp.compare(small["tiny"].mean(bounds=(0, 1), epsilon=50, inference=True))
+    assert set(found["method"]) == {"t, too few"}
+
+
 def test_columns_are_called_by_their_names(p: Any) -> None:
     young = p.assign(young=p["age"] < 40)
     table = young.crosstab("arm", "young", epsilon=5, normalize="index")

@@ -269,6 +269,11 @@ def test_intervals_stay_through_pickles(p: Any) -> None:
     for derived in (dp.difference(rates, "A", "B"), dp.ratio(rates, "A", "B")):
         again = pickle.loads(pickle.dumps(derived))
         assert again.interval(**POPULATION) == derived.interval(**POPULATION)
+    series = dp.derive(lambda r: 2 * r, rates)
+    again = pickle.loads(pickle.dumps(series))
+    assert repr(again) == repr(series)
+    assert again.name == "bought"
+    pd.testing.assert_frame_equal(again.interval(**POPULATION), series.interval(**POPULATION))
 
 
 def test_combined_answers_have_intervals(p: Any) -> None:
@@ -323,6 +328,11 @@ REFUSED = {
         "says nothing of a population",
     ),
     "derived": (lambda p: p["paid"].sum(epsilon=1) * 2, "says nothing of a population"),
+    "counts of several": (
+        lambda p: dp.derive(lambda a, b: a / b, p[p["bought"]]["arm"].value_counts(epsilon=1),
+                            p["arm"].value_counts(epsilon=1)),
+        "shares of different rows",
+    ),
     "derived counts": (lambda p: dp.derive(lambda c: c * 2, p["arm"].value_counts(epsilon=1)),
                        "give size="),
 }  # fmt: skip

@@ -48,7 +48,7 @@ def _errors(table: PlotTable, scale: Scale) -> str:
     errors = table.population_errors
     if errors is not None and np.isfinite(errors).any():
         most = float(np.nanmax(errors))
-        said = [f"{each} of the noise" for each in said]
+        said = [f"{each} by noise" for each in said]
         said.append(f"± {scale.error(most)} for the population")
     return f"The largest error is {', '.join(said)}." if said else ""
 

@@ -137,7 +137,7 @@ def panels_of_comparison(found: Comparison) -> list[Panel]:
     title = panel.title if len(labels) > 1 or labels[0] != "" else text_of(found.index[0])
     ends = difference._tidy_intervals(found._confidence, found._how)[["low", "high"]].to_numpy()
     about = "in the population" if found._how is not None else "on these rows"
-    caption = f"The first less the second. {_concluded(labels, ends, about)} {panel.caption}"
+    caption = f"{plain(found._said)} {_concluded(labels, ends, about)} {panel.caption}"
     return [replace(panel, title=title, caption=caption)]
 
 

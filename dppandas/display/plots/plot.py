@@ -190,7 +190,7 @@ def _panels(
     table = PlotTable(record, placed(record, shown), confidence, population)
     if isinstance(statistic, Quantiles):
         return quantile_plots.panels(statistic, table, rows)
-    if isinstance(statistic, Several):
+    if isinstance(statistic, Several) and len(statistic.shown) > 1:
         return _by_figure(table, said_of_both(table))
     is_one = record._layout.columns is None or table.is_empty or population is not None
     if not is_one and not isinstance(statistic, Sparse) and heatmaps.is_table(record):

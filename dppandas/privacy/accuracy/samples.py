@@ -51,6 +51,8 @@ MOST, BLOCK = 2**14, 12
 TRIED = 128
 #: Which multiples of the rate at which Chernoff's bound of a normal number is best are tried.
 RATES = (0.7, 0.85, 1.0, 1.2, 1.5)
+#: Numbers below this power of 2 have their factorials in a table.
+LARGE = 20
 #: More than rounding adds to a probability, or takes off a place in a table.
 ADDED, ROUNDED = 1e-11, 1e-9
 
@@ -280,17 +282,24 @@ def _normed(logarithms: Floats) -> Floats:
     return np.asarray(chances / chances.sum())
 
 
-_FIRST = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 2**12)))])
+@lru_cache(maxsize=4)
+def _table(power: int) -> Floats:
+    """The logarithms of factorials of numbers below 2^power."""
+    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 2**power)))])
 
 
 def _log_factorials(numbers: Any) -> Floats:
-    """By Stirling's series for large numbers."""
-    n = np.maximum(numbers, len(_FIRST) - 1).astype(np.float64) + 1.0
+    """From a table, and by Stirling's series beyond it."""
+    power = int(np.max(numbers, initial=0)).bit_length()
+    if power <= LARGE:
+        found: Floats = _table(max(power, 14))[numbers]
+        return found
+    n = np.maximum(numbers, 1).astype(np.float64) + 1.0
     inverse = 1 / n
     series = (n - 0.5) * np.log(n) - n + 0.5 * math.log(2 * math.pi)
     series += inverse * (1 / 12 - inverse**2 * (1 / 360 - inverse**2 / 1260))
-    table = _FIRST[np.minimum(numbers, len(_FIRST) - 1)]
-    return np.asarray(np.where(numbers < len(_FIRST), table, series))
+    small = np.minimum(numbers, 2**14 - 1)
+    return np.asarray(np.where(numbers < 2**14, _table(14)[small], series))
 
 
 @dataclass(frozen=True, eq=False)

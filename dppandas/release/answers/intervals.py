@@ -39,7 +39,7 @@ def intervals(
 
     answer : a released number, label, Series, DataFrame or Index, or what is left of one after
         sort_index, head or a selection; or a record, numbers derived from answers, or
-        ``answer.cumsum()`` of all labels in their declared order.
+        ``answer.cumsum()`` of four labels or more, all of them, in their declared order.
     confidence : the probability with which all errors and intervals hold simultaneously; for labels
         found with a δ, with which each holds by itself, given that it is shown. If the answer is
         made of k releases, each gets 1 - (1 - confidence) / k, also if a selection shows only some

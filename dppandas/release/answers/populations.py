@@ -55,8 +55,8 @@ def samples_of(record: Any) -> Sequence[Sample | None]:
     if rows != 1:
         raise QueryError(
             f"'{record.query}' may have {rows} rows of a unit, and a population is one of units. "
-            "Make a table with one row of each first: df.dp.per_unit(), with a column of what is "
-            "to be estimated."
+            "Make a table with one row of each first, by .per_unit() of the private frame, and ask "
+            "about that."
         )
     if any(record._layout.rulers):
         raise QueryError(

@@ -72,7 +72,7 @@ def test_thick_bars_are_of_the_noise_and_thin_ones_for_the_population(
     assert "Thin bars with caps: 90 % intervals for the population, all 3 hold simultaneou" in said
     words = "by Bernstein's inequality" if method == "bernstein" else "by Student's t, approximate"
     assert f"{words}; of clipped values, if the units are a random sample." in said
-    assert " of the noise, ± " in said
+    assert " by noise, ± " in said
     assert "_population" not in [each.get_label() for each in dp.plot(means).containers]
 
 
@@ -146,7 +146,7 @@ def test_a_comparison_is_drawn_as_it_was_made(p: Any, exact: None) -> None:
     ax = dp.plot(found)
     assert same(bars(ax, "_population")[0], found)
     assert "90 % intervals for the population" in caption(ax)
-    assert "The first less the second. Can't be told apart: y, z." in caption(ax)
+    assert "Each less x. Can't be told apart: y, z." in caption(ax)
     assert any(np.ptp(line.get_ydata()) == 0 == line.get_ydata()[0] for line in ax.lines)
     on_rows = dp.plot(dp.compare(p.groupby("town").size(epsilon=60), "x", of="rows"))
     assert "Can't be told apart: y, z. Whiskers" in caption(on_rows)
