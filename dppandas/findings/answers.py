@@ -83,6 +83,13 @@ class Findings:
         found = Populations.together(self.numbers, risk, how)
         return [found.of(number) for number in self.numbers]
 
+    def values_for(self, how: How | None) -> list[float]:
+        """The numbers that are shown: for a population its counts."""
+        if how is None:
+            return self.values
+        found = Populations(1.0, how)
+        return [found.value(number) for number in self.numbers]
+
     def estimates(self, confidence: object, how: How | None) -> list[Estimate]:
         """Those of the rows, or of the population, each with the way to it."""
         if how is not None:
@@ -132,14 +139,15 @@ class Findings:
         if how is not None:
             found = self.of_population(confidence, how)
             ranges, ways = [each[:2] for each in found], [each.way for each in found]
-        errors = [_error(*pair) for pair in zip(self.values, ranges, strict=True)]
+        values = self.values_for(how)
+        errors = [_error(*pair) for pair in zip(values, ranges, strict=True)]
         columns = {
-            "value": self.values, "error": errors,
+            "value": values, "error": errors,
             "low": [low for low, _ in ranges], "high": [high for _, high in ranges],
             "unit": pd.array(self.units, dtype=object),
             "noise_dominated": pd.array(includes_zero, dtype="boolean"),
             "may_be_empty": pd.array([None] * len(ranges), dtype="boolean"),
-            "relative": relative_errors(self.values, errors, self.units),
+            "relative": relative_errors(values, errors, self.units),
         }  # fmt: skip
         if ways is not None:
             columns["method"] = pd.array(ways, dtype=object)

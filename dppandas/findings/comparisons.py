@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from typing import Any
@@ -13,9 +14,8 @@ from ..errors import QueryError, hide_internals
 from ..release.accuracy.expected import CONFIDENCE, parse_confidence
 from ..release.answers.populations import POPULATION, ROWS, parse_how
 from ..statistics.samples import FEW, Estimate, How
-from .answers import Derived, DerivedFrame, DerivedSeries, made_of
+from .answers import Derived, DerivedFrame, DerivedSeries, Findings, made_of
 from .derive import is_answer, quantities_in, sides
-from .quantities import is_nothing
 
 #: What is said where an interval includes 0.
 ALIKE = "can't be told apart"
@@ -91,15 +91,15 @@ def compare(
     if isinstance(difference, DerivedSeries):
         labels = difference.index
     table = {
-        "first": _values(first, difference), "second": _values(second, difference),
-        "difference": difference._findings.values,
+        "first": _values(first, difference, how), "second": _values(second, difference, how),
+        "difference": difference._findings.values_for(how),
         "low": [low for low, *_ in found], "high": [high for _, high, _ in found],
-        "ratio": ratio._findings.values, "ratio_low": [low for low, *_ in of_ratio],
+        "ratio": ratio._findings.values_for(how), "ratio_low": [low for low, *_ in of_ratio],
         "ratio_high": [high for _, high, _ in of_ratio], "about": about,
     }  # fmt: skip
     if how is not None:
         table["method"] = [way for *_, way in found]
-    each = zip(found, names, strict=True)
+    each = zip(found, names, _chances(ratio, confidence, of, about), strict=True)
     table["conclusion"] = [_conclusion(*one, about) for one in each]
     made = Comparison(table, index=labels)
     made._difference, made._confidence, made._how = difference, confidence, how
@@ -166,20 +166,29 @@ def _intervals(
         return found.estimates(confidence, None), ROWS, None
 
 
-def _values(side: Any, difference: Derived) -> Any:
+def _chances(ratio: Derived, confidence: float, of: str | None, about: str) -> list[bool]:
+    """Which differences on the rows may be chance, where the ratio tells more of a population than
+    the difference, as for counts."""
+    if of is None and about == ROWS:
+        with contextlib.suppress(QueryError):
+            found = ratio._findings.estimates(confidence, How())
+            return [low <= 1 <= high for low, high, _ in found]
+    return [False] * len(ratio._findings.numbers)
+
+
+def _values(side: Any, difference: Derived, how: How | None) -> Any:
     """The numbers of one side, in the order of the differences."""
-    if not isinstance(difference, DerivedSeries):
-        return [float(side.value)]
-    if not isinstance(side, pd.Series):
-        return np.full(len(difference), float(side.value))
-    return [math.nan if is_nothing(each) else float(each.value) for each in side]
+    of = Findings(tuple(side) if isinstance(side, pd.Series) else (side,))
+    found = of.values_for(how)
+    many = isinstance(difference, DerivedSeries) and not isinstance(side, pd.Series)
+    return found * len(difference) if many else found  # type: ignore[arg-type]
 
 
-def _conclusion(found: Estimate, names: tuple[str, str], about: str) -> str:
+def _conclusion(found: Estimate, names: tuple[str, str], may_be_chance: bool, about: str) -> str:
     low, high, way = found
     if math.isnan(low) or low <= 0 <= high:
         return "" if math.isnan(low) else ALIKE
     larger = f"{names[0] if low > 0 else names[1]} is larger"
     if about == ROWS:
-        return f"{larger} on these rows"
+        return f"{larger} on these rows{', which may be chance' if may_be_chance else ''}"
     return f"{larger} (too few rows to be sure)" if way.endswith(FEW) else larger

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..errors import QueryError
 from ..privacy.accuracy.ratios import Terms
-from ..release.answers.populations import check_size, samples_of
+from ..release.answers.populations import check_size, samples_of, value_of
 from ..statistics.samples import (
     BERNSTEIN,
     CHERNOFF,
@@ -34,7 +34,7 @@ from ..statistics.samples import (
 from .boxes import BOXES, EVERYTHING, meet, outwards
 from .boxes import times as times_of
 from .forms import Draw, Form, Linear, Pair, Quotient
-from .quantities import Figure, Quantity
+from .quantities import VALUES, Figure, Quantity, computed
 
 #: What is said where an interval rests on those of several numbers; and the ways to an interval
 #: from the one that holds whatever the rows are to that which needs most of them.
@@ -76,11 +76,7 @@ class Populations:
 
     def _check_counts(self, form: Form) -> None:
         """Refuse counts of several releases: each is a share of what that one counted."""
-        records = {
-            figure.record
-            for figure in _figures(form)
-            if isinstance(samples_of(figure.record)[figure.place], SampleCount)
-        }
+        records = {figure.record for figure in _figures(form) if _is_count(figure)}
         if len(records) > 1:
             raise QueryError(
                 "counts of several answers are shares of different rows, so what they say of a "
@@ -94,18 +90,45 @@ class Populations:
         if id(number) not in self._numbers:
             found = self._found(number)
             ends = meet(found[:2], number.span)
-            value = number.value
+            value = self.value(number)
             if not math.isnan(value):
                 ends = min(ends[0], value), max(ends[1], value)
             self._numbers[id(number)] = Estimate(*ends, found.way)
         return self._numbers[id(number)]
+
+    def value(self, number: Any) -> float:
+        """The number that is shown: counts are those of the population."""
+        if not isinstance(number, Quantity):
+            return math.nan
+        if number.parameter is None:
+            given = [self.value(each) for each in number.of]
+            return computed(number.how, given) if number.how in VALUES else number.value
+        if self._how.size is None or not any(map(_is_count, _figures(number.parameter))):
+            return number.value
+        return self._value_of(number.parameter)
+
+    def _value_of(self, form: Form) -> float:
+        match form:
+            case Linear():
+                return float(form.const) + sum(
+                    float(weight)
+                    * value_of(self._sample(each), each.record._values()[each.place], self._how)
+                    for each, weight in form.terms.items()
+                )
+            case Quotient():
+                return computed("/", [self._value_of(form.part), self._value_of(form.whole)])
+            case Pair():
+                one, other = self._value_of(form.one), self._value_of(form.other)
+                if form.is_ratio:
+                    return float(form.factor) * computed("/", [one, other])
+                return float(form.factor) * one + float(form.weight) * other + float(form.const)
 
     def _found(self, number: Quantity) -> Estimate:
         own = self._own(number)
         if own is not None:
             return own(self._risk)
         if number.parameter is not None:
-            return _boxed(self._box(number.parameter))
+            return _boxed(self._box(number.parameter, number.form))
         if number.figure is not None:
             raise QueryError(
                 "these numbers were made to agree, and nothing is known of what they say of a "
@@ -126,11 +149,13 @@ class Populations:
             if len(found.terms) == 1:
                 ((figure, weight),) = found.terms.items()
                 return lambda risk: self._scaled(figure, weight, found.const, risk)
+            if count := _count_of(number):
+                return lambda risk: count.estimate(risk, self._how)
             moments = None if self._how.method == "bernstein" else self._moments(found)
             return moments and (lambda risk: by_t(moments, risk))
         if not isinstance(found, Quotient):
             return None
-        if share := _share_of(number):
+        if share := _share_of(number.form, found):
             return lambda risk: share.estimate(risk, self._how)
         if len({*found.part.terms, *found.whole.terms}) == 1:
             return lambda risk: self._turned(found, risk)  # type: ignore[return-value]
@@ -197,17 +222,22 @@ class Populations:
 
     # all else
 
-    def _box(self, form: Form) -> Estimate:
-        """From the intervals of all figures."""
+    def _box(self, form: Form, of_draws: Form | None = None) -> Estimate:
+        """From the intervals of all figures, or of shares that are made of them: of these there are
+        no more."""
         match form:
             case Linear():
                 return self._box_of_sum(form)
             case Quotient():
+                if share := _share_of(of_draws, form):
+                    return share.estimate(self._risk, self._how)
                 return self._turned(form, self._risk) or _computed(
                     "/", self._box(form.part), self._box(form.whole)
                 )
             case Pair():
-                one, other = self._box(form.one), self._box(form.other)
+                of = of_draws if isinstance(of_draws, Pair) else None
+                one = self._box(form.one, of and of.one)
+                other = self._box(form.other, of and of.other)
                 if form.is_ratio:
                     return _times(_computed("/", one, other), form.factor)
                 found = _computed("+", _times(one, form.factor), _times(other, form.weight))
@@ -273,9 +303,9 @@ def _sum(parts: list[_Part], const: float) -> Moments:
         squares = (e**2 / p.moments.freedom for e, p in zip(errors, parts, strict=True))
         freedom = spread**2 / sum(squares)
     value = const + sum(p.weight * p.moments.value for p in parts)
-    is_enough = all(p.moments.is_enough for p in parts)
+    known = min((p.moments.rows for p in parts), default=math.inf)
     is_largest = any(p.moments.is_largest for p in parts)
-    return Moments(value, spread, freedom, is_enough, is_largest=is_largest)
+    return Moments(value, spread, freedom, known, is_largest=is_largest)
 
 
 def _are_apart(one: _Part, other: _Part) -> bool:
@@ -308,6 +338,10 @@ def _edge(is_possible: Callable[[float], bool], middle: float, sign: int) -> flo
     return middle + sign * far
 
 
+def _is_count(figure: Figure) -> bool:
+    return isinstance(samples_of(figure.record)[figure.place], SampleCount)
+
+
 def _figures(form: Any) -> Iterator[Figure]:
     if isinstance(form, Linear):
         yield from form.terms
@@ -320,16 +354,16 @@ def _figures(form: Any) -> Iterator[Figure]:
 # quotients of counts
 
 
-def _share_of(number: Quantity) -> _Share | None:
-    """A quotient of counts of one release as a share, or as the odds of one."""
-    form, found = number.form, number.parameter
+def _share_of(form: Form | None, found: Form) -> _Share | None:
+    """A quotient of counts of one release, by its draws and its figures, as a share, or as the odds
+    of one."""
     if not (isinstance(form, Quotient) and isinstance(found, Quotient)):
         return None
     figures = list(_figures(found))
     one, *others = {figure.record for figure in figures}
     if others or len(one.components) > 1 or form.part.const or form.whole.const:
         return None
-    if not all(isinstance(samples_of(one)[each.place], SampleCount) for each in figures):
+    if not all(map(_is_count, figures)):
         return None
     of_part, of_whole = _weight(form.part.terms), _weight(form.whole.terms)
     inside, all_ = set(form.part.terms), set(form.whole.terms)
@@ -341,6 +375,33 @@ def _share_of(number: Quantity) -> _Share | None:
     law = next(iter(inside)).law
     share = SampleShare(frozenset(), part, rest, law, Terms(len(inside), len(terms)))
     return _Share(share, of_part / of_whole, is_odds)
+
+
+def _count_of(number: Quantity) -> _Count | None:
+    """A sum of counts of one release as one count."""
+    form, found = number.form, number.parameter
+    if not isinstance(form, Linear) or not isinstance(found, Linear) or form.const:
+        return None
+    one, *others = {figure.record for figure in found.terms}
+    weight = _weight(form.terms)
+    if others or len(one.components) > 1 or weight is None:
+        return None
+    if not all(map(_is_count, found.terms)):
+        return None
+    part, inside, all_ = int(form.seen / weight), len(form.terms), len(one._noisy)
+    rest = int(sum(one._noisy)) - part
+    share = SampleShare(frozenset(), part, rest, one._law, Terms(inside, all_ - inside))
+    return _Count(share, weight)
+
+
+class _Count(NamedTuple):
+    share: SampleShare
+    factor: Fraction
+
+    def estimate(self, risk: float, how: How) -> Estimate:
+        low, high, way = self.share.estimate(risk, how)
+        size = float(self.factor) * (how.size or 0)
+        return Estimate(*times_of((low, high), (size, size)), way)
 
 
 def _weight(terms: Mapping[Draw, Fraction]) -> Fraction | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Real
@@ -151,14 +151,19 @@ VALUES: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
+def computed(how: str, given: Sequence[float]) -> float:
+    """What an operation gives of plain numbers."""
+    with np.errstate(all="ignore"):
+        return float(VALUES[how](*map(np.float64, given)))
+
+
 def _computed(how: str, *given: Any) -> Any:
     if any(is_nothing(each) for each in given):
         return math.nan
     if any(isinstance(each, np.ndarray | pd.Series | pd.DataFrame | pd.Index) for each in given):
         return NotImplemented
     of = tuple(map(known, given))
-    with np.errstate(all="ignore"):
-        value = float(VALUES[how](*(np.float64(each.value) for each in of)))
+    value = computed(how, [each.value for each in of])
     form = _form(how, [each.form for each in of])
     is_known = all(low == high for low, high in (each.span for each in of))
     span = (value, value) if is_known else BOXES[how](*(each.span for each in of))

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 from ..privacy.accuracy import samples, student
@@ -26,8 +27,9 @@ from .layout import Interval
 #: The ways to an interval, by what is shown.
 EXACT, T, LARGEST, FEW = "exact", "t", "t, largest variance", "t, too few"
 BERNSTEIN, CHERNOFF = "Bernstein", "Chernoff"
-#: With fewer rows, times their variance in terms of the bounds, t's intervals hold too seldom.
-ENOUGH = 20
+#: With fewer rows, times their variance in terms of the bounds, t's intervals hold too seldom at
+#: 95 %; and by which power of the normal quantile more are needed where less risk is allowed.
+ENOUGH, AT_RISK, POWER = 20, 0.05, 4
 #: The part of the risk that t has: the rest is for what is estimated beside it. And how many
 #: deviations of its noise are added to a variance.
 OF_T, ADDED = 0.9, 2.26
@@ -59,7 +61,7 @@ class Moments(NamedTuple):
     value: float
     variance: float
     freedom: float  # the degrees of freedom of the variance
-    is_enough: bool  # whether so many rows make it nearly normal
+    rows: float  # how many there are, times their variance in terms of the bounds
     cells: frozenset[Any] = frozenset()
     is_largest: bool = False  # whether the variance is the largest that the mean allows
 
@@ -114,8 +116,8 @@ class SampleShare(Sample):
         terms = self.terms.part * (1 - share) ** 2 + self.terms.rest * share**2
         spread = min(share * (1 - share) + ADDED * math.sqrt(noise * terms), 0.25)
         sampled = spread / (rows - 1) * _left(rows, how)
-        is_enough = rows * share * (1 - share) >= ENOUGH
-        return Moments(share, noise * terms + sampled, rows - 1, is_enough, self.cells)
+        known = rows * share * (1 - share)
+        return Moments(share, noise * terms + sampled, rows - 1, known, self.cells)
 
 
 @dataclass(frozen=True)
@@ -196,11 +198,11 @@ class SampleMean(Sample):
             return None
         weights = (p, 1 - p) if len(self.sums) < 3 else (p, 0.5 - p, 1 - p)
         sampled = self._most_spread() / (rows - 1) * _left(rows, how)
-        is_enough = rows * self._spread() >= ENOUGH
+        known = rows * self._spread()
         value = self.bounds.lower + p * self._width
         found = self._width**2 * (self._noise(weights) + sampled)
         is_largest = len(self.sums) < 3
-        return Moments(value, found, rows - 1, is_enough, self.cells, is_largest)
+        return Moments(value, found, rows - 1, known, self.cells, is_largest)
 
     def estimate(self, risk: float, how: How) -> Estimate:
         ends = self.bounds.lower, self.bounds.upper
@@ -263,8 +265,15 @@ def _by_t(number: Sample, risk: float, how: How, ends: Interval) -> Estimate:
 def by_t(found: Moments, risk: float) -> Estimate:
     """A number's interval, by Student's t."""
     wide = student.quantile(OF_T * risk, found.freedom) * math.sqrt(found.variance)
-    way = FEW if not found.is_enough else LARGEST if found.is_largest else T
+    way = FEW if found.rows < _enough(risk) else LARGEST if found.is_largest else T
     return Estimate(found.value - wide, found.value + wide, way)
+
+
+def _enough(risk: float) -> float:
+    """How many rows, times their variance, t needs: its error grows far out in the tails."""
+    normal = NormalDist()
+    ratio = normal.inv_cdf(risk / 2) / normal.inv_cdf(AT_RISK / 2)
+    return ENOUGH * max(ratio, 1.0) ** POWER
 
 
 @dataclass(frozen=True)

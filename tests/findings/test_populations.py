@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import operations as ops
 import pandas as pd
 import pytest
 from ledgers import anew
@@ -17,7 +18,9 @@ from dppandas.findings import populations
 from dppandas.findings.populations import _Part, _sum
 from dppandas.privacy.accuracy import student
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
+from dppandas.release.answers.figures import says_nothing
 from dppandas.rows.facts.bounds import Bounds
+from dppandas.statistics import samples as samples_of_t
 from dppandas.statistics.samples import How, Moments, SampleMean, by_t
 
 ARMS = ["A", "B"]
@@ -200,7 +203,7 @@ def test_differences_hold_as_often_as_said(
 
 
 def moments(variance: float, cell: int) -> Moments:
-    return Moments(1.0, variance, 50.0, True, frozenset([cell]))
+    return Moments(1.0, variance, 50.0, 100.0, frozenset([cell]))
 
 
 def test_deviations_add_up_unless_units_differ() -> None:
@@ -226,7 +229,7 @@ def test_quotients_are_those_of_fieller() -> None:
     class Fixed(populations.Populations):
         def _moments(self, form: Any) -> Moments:
             a, b = (float(form.terms.get(name, 0)) for name in "xy")
-            return Moments(a * x + b * y, a * a * v + b * b * w, 1e9, True)
+            return Moments(a * x + b * y, a * a * v + b * b * w, 1e9, 1e9)
 
     from dppandas.findings.forms import Linear, Quotient
 
@@ -238,7 +241,7 @@ def test_quotients_are_those_of_fieller() -> None:
     a, b, c = y * y - t * t * w, -2 * x * y, x * x - t * t * v
     root = math.sqrt(b * b - 4 * a * c)
     assert (low, high) == pytest.approx(((-b - root) / (2 * a), (-b + root) / (2 * a)), rel=1e-5)
-    near_0 = Moments(0.1, 1.0, 1e9, True)
+    near_0 = Moments(0.1, 1.0, 1e9, 1e9)
     assert found._quotient(form, part, near_0, 0.05)[:2] == (-math.inf, math.inf)
 
 
@@ -284,6 +287,63 @@ def test_combined_answers_have_intervals(p: Any) -> None:
     assert dp.intervals(p["bought"].mean(epsilon=0.3).refine(epsilon=0.3), **POPULATION)[
         "method"
     ].tolist() == ["Chernoff"]
+
+
+def test_computed_counts_are_those_of_the_population(p: Any) -> None:
+    """What is shown is on the scale of its interval; cells of one table add up to a share."""
+    counts = p["arm"].value_counts(epsilon=1)
+    sized = {**POPULATION, "size": 10**6}
+    alone = dp.intervals(counts, **sized).sort_index()
+    both = dp.intervals(dp.derive(lambda c: c["A"] + c["B"], counts), **sized).iloc[0]
+    assert both[["value", "low", "high"]].tolist() == pytest.approx([10**6] * 3)
+    doubled = dp.intervals(dp.derive(lambda c: 2 * c, counts), **sized).sort_index()
+    assert doubled["value"].tolist() == pytest.approx((2 * alone["value"]).tolist())
+    assert doubled["low"].tolist() == pytest.approx((2 * alone["low"]).tolist())
+    found = dp.compare(counts, "A", "B", size=10**6).iloc[0]
+    assert found["first"] == pytest.approx(alone.loc["A", "value"])
+    assert found["difference"] == pytest.approx(found["first"] - found["second"])
+    assert found["low"] < found["difference"] < found["high"]
+    product = dp.intervals(dp.derive(lambda c: c["A"] * c["B"], counts), **sized).iloc[0]
+    assert product["value"] == pytest.approx(found["first"] * found["second"])
+    odds = dp.derive(lambda c: (c["A"] / c["B"]) / (c["B"] / c["A"]), counts)
+    found = dp.intervals(odds, **POPULATION).iloc[0]
+    assert found["value"] == pytest.approx(float(odds))
+    assert 0.5 < found["low"] < float(odds) < found["high"] < 2
+    assert found["method"] == "box of exact"
+
+
+def test_less_risk_needs_more_rows_for_t() -> None:
+    """The more numbers share the risk, the further out t is asked for, where it errs more."""
+    assert samples_of_t._enough(0.05) == 20
+    assert samples_of_t._enough(0.5) == 20
+    assert samples_of_t._enough(0.05 / 20) == pytest.approx(114, abs=2)
+    few = Moments(0.5, 0.01, 100.0, 60.0)
+    assert [by_t(few, risk).way for risk in (0.05, 0.001)] == ["t", "t, too few"]
+
+
+#: Statistics that say anything of a population. A new one says nothing until it is named here.
+OF_POPULATIONS = {
+    "Contingency", "Count", "FirstMoments", "Mean", "MeasuredQuantiles", "Moments", "Variance",
+}  # fmt: skip
+
+
+def test_statistics_say_nothing_of_a_population_until_they_say_so() -> None:
+    """No subclass does because its base does: distinct keys are no units, and weighted means are
+    of no random sample."""
+    said = set()
+    anew(epsilon=10**6, delta="0.01")
+    private = dp.protect(ops.SCHEMA.copy(), "one row each")
+    for name in [*ops.OPERATIONS, *ops.UNKNOWN]:
+        answer = ops.released(name, private)
+        try:
+            record = dp.record(answer)
+        except dp.errors.RecordError:
+            continue
+        each = record.components
+        for one in each.values() if isinstance(each, dict) else each:
+            if not says_nothing(one, How(size=10**9)):
+                said.add(type(one._statistic).__name__)
+    assert said == OF_POPULATIONS
 
 
 def test_gaussian_noise_has_intervals() -> None:

@@ -46,7 +46,9 @@ POINTS, FINE = 128, 64
 #: How narrow a piece is, as a share of the range, that isn't cut any more.
 NARROW = 2.0**-9
 #: More numbers of units than this aren't looked at; and of how many a bound is told at once.
-MOST, BLOCK = 2**14, 12
+MOST, BLOCK = 2**12, 12
+#: The same of finite populations, where each is looked at by itself; and of how many units at all.
+FEWER, LARGEST = 64, 2**30
 #: Of how many numbers of units binomial ranks are found at most.
 TRIED = 128
 #: Which multiples of the rate at which Chernoff's bound of a normal number is best are tried.
@@ -70,7 +72,8 @@ def share(
     fewest, most = units(part + rest, law, ASIDE * risk, sum(terms), row, size)
     if not fewest:  # of no units nothing follows
         return Ends(0.0, 1.0)
-    if not _is_plain(law) or most - fewest >= MOST:
+    tried = MOST if size is None else FEWER
+    if not _is_plain(law) or most - fewest >= tried or most > LARGEST:
         ends = _apart(part, rest, law, risk * (1 - ASIDE), terms, fewest, size)
         return Ends(*ends, is_exact=False)
     outer = _apart(part, rest, law, risk * ASIDE, terms, fewest, size)

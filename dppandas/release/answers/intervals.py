@@ -69,9 +69,9 @@ def intervals(
     releases were combined. "t", nearly as often as stated, for means, sums and quotients: Student's
     t with both variances. "t, largest variance", more often, where the sample's variance wasn't
     released, as ``mean(…, inference=True)`` does. "t, too few" if n rows with a variance of v in
-    bounds (L, U) have n·v/(U-L)² below 20. "Bernstein", on any data, for variances, deviations, and
-    means if asked for. "box of" one of these for other numbers derived from several. What says
-    nothing of a population has "".
+    bounds (L, U) have n·v/(U-L)² below 20, or more where many numbers share the risk. "Bernstein",
+    on any data, for variances, deviations, and means if asked for. "box of" one of these for other
+    numbers derived from several. What says nothing of a population has "".
 
     Raises `RecordError` for an object without a record, and `QueryError` for other confidences, and
     where nothing can be said of a population.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 from ...errors import QueryError, RecordError, quoted
@@ -17,6 +18,8 @@ from ..accuracy.expected import CONFIDENCE, for_population
 from ..accuracy.units import unit_of_each
 
 ROWS, POPULATION = "rows", "population"
+#: The most units of a population.
+LARGEST = 10**12
 METHODS = (None, "t", "bernstein")
 
 
@@ -29,11 +32,11 @@ def parse_how(of: object, size: object, method: object) -> How | None:
         )
     if method not in METHODS:
         raise QueryError(f'method= must be "t", "bernstein" or None, and not {quoted(method)}.')
-    is_whole = isinstance(size, int) and not isinstance(size, bool)
-    if size is not None and not (is_whole and size > 0):  # type: ignore[operator]
+    is_whole = isinstance(size, Integral) and not isinstance(size, bool)
+    if size is not None and not (is_whole and 0 < size <= LARGEST):  # type: ignore[operator]
         raise QueryError(
-            f"size= is how many units the population has, a whole number above 0, and not "
-            f"{quoted(size)}."
+            "size= is how many units the population has, a whole number above 0 and up to 10^12, "
+            f"and not {quoted(size)}."
         )
     if of == ROWS:
         if size is not None or method is not None:
@@ -44,7 +47,7 @@ def parse_how(of: object, size: object, method: object) -> How | None:
             "Bernstein's intervals are proven for large populations alone: leave size= out, which "
             'makes them wider, or ask for method="t".'
         )
-    return How(method, size)  # type: ignore[arg-type]
+    return How(method, None if size is None else int(size))  # type: ignore[call-overload]
 
 
 def samples_of(record: Any) -> Sequence[Sample | None]:

@@ -22,6 +22,7 @@ from ...rows.facts.kinds import Schema
 from ..base import ONE, Form, RowPass
 from ..layout import Interval, format_number
 from ..methods import COLUMN, FRAME, Method
+from ..samples import Sample
 from .counts import Count, CountErrors, clamped, rounded, share_ranges
 
 Whole = npt.NDArray[np.object_]  # of Python's integers
@@ -174,6 +175,9 @@ class Contingency(Count):
             Form(dict.fromkeys(part, ONE), dict.fromkeys(whole, ONE) or None)
             for part, whole in pairs
         ]
+
+    def samples(self, noisy: Sequence[int], law: Any, schema: Schema) -> Sequence[Sample | None]:
+        return self._samples(noisy, law) if type(self) is Contingency else ()
 
     def is_count(self, schema: Schema) -> bool:
         return not self.share

@@ -146,6 +146,10 @@ class Count(Statistic):
         return [Form({i: ONE}, whole) for i, whole in enumerate(wholes)]
 
     def samples(self, noisy: Sequence[int], law: Any, schema: Schema) -> Sequence[Sample | None]:
+        return self._samples(noisy, law) if type(self) is Count else ()
+
+    def _samples(self, noisy: Sequence[int], law: Any) -> Sequence[Sample | None]:
+        """Those of counts of rows in disjoint cells, and of their shares."""
         if self.tests != (EVERY,):  # a row may pass several tests
             return ()
         return [
