@@ -71,7 +71,8 @@ def compare(
     docs/proofs/populations.md.
 
     >>> import pandas as pd, dppandas as dp
-    >>> df = pd.DataFrame({"arm": ["A", "B"] * 2000, "bought": [False, True, False, False] * 1000})
+    >>> bought = [True, True, False, True, False, True, False, False]
+    >>> df = pd.DataFrame({"arm": ["A", "B"] * 2000, "bought": bought * 500})
     >>> p = dp.protect(df, name="two arms", domain={"arm": ["A", "B"]})
     >>> found = dp.compare(p.groupby("arm")["bought"].mean(epsilon=1), "B", "A")
     >>> found.loc["B and A", ["about", "conclusion"]].tolist()
