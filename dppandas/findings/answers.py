@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from ..statistics.samples import Estimate, How
 from .boxes import BOXES, Range, meet
 from .forms import Linear
 from .populations import Populations
-from .quantities import Quantity, Unusable, is_nothing, known
+from .quantities import Quantity, Unusable, is_nothing, known, operands_in
 from .ranges import interval
 
 
@@ -54,7 +54,7 @@ class Findings:
         risk = 1 - parse_confidence(confidence)
         each = risk / max(1, self._statements)
         found = Ranges(each)
-        for operand in _made_of(self.numbers, _needed):
+        for operand in operands_in(self.numbers, _needed):
             found.of(operand)
         ends = (_around(number, found.of(number)) for number in self.numbers)
         if self.dtype is int:  # and so are the exact ones
@@ -69,7 +69,7 @@ class Findings:
     @property
     def _statements(self) -> int:
         """How many numbers and releases an interval is stated of."""
-        atoms = [each for each in _made_of(self.numbers, _needed) if _is_stated(each)]
+        atoms = [each for each in operands_in(self.numbers, _needed) if _is_stated(each)]
         stated = [atom for atom in atoms if atom.form is not None]
         figures = (atom.figure for atom in atoms if atom.form is None)
         releases = {figure.record for figure in figures if figure is not None} | self.beside
@@ -88,6 +88,8 @@ class Findings:
         if how is None:
             return self.values
         found = Populations(1.0, how)
+        for operand in operands_in(self.numbers, lambda each: each.of):
+            found.value(operand)
         return [found.value(number) for number in self.numbers]
 
     def estimates(self, confidence: object, how: How | None) -> list[Estimate]:
@@ -126,7 +128,7 @@ class Findings:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Operands by their places, before what is made of them: they nest deeper than pickles."""
-        made = _made_of(self.numbers, lambda each: each.of)
+        made = operands_in(self.numbers, lambda each: each.of)
         places = {id(each): place for place, each in enumerate(made)}
         flat = [(replace(q, of=()), [places[id(operand)] for operand in q.of]) for q in made]
         numbers = [places.get(id(each)) for each in self.numbers]
@@ -170,23 +172,6 @@ def _value(number: Any) -> float:
 
 def _error(value: float, ends: Range) -> float:
     return max(ends[1] - value, value - ends[0])
-
-
-def _made_of(
-    numbers: Sequence[Any], operands: Callable[[Quantity], Sequence[Quantity]]
-) -> list[Quantity]:
-    """What numbers are made of, each after its own operands. A loop may have added up a thousand of
-    them, which is deeper than Python calls."""
-    found: dict[int, Quantity] = {}
-    waiting = [(each, False) for each in numbers if isinstance(each, Quantity)]
-    while waiting:
-        each, is_known = waiting.pop()
-        if is_known:
-            found[id(each)] = each
-        elif id(each) not in found:
-            waiting.append((each, True))
-            waiting += [(operand, False) for operand in operands(each)]
-    return list(found.values())
 
 
 def _needed(number: Quantity) -> Sequence[Quantity]:

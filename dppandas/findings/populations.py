@@ -9,7 +9,7 @@ All else is bounded from intervals of the numbers that it is computed from
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -34,7 +34,7 @@ from ..statistics.samples import (
 from .boxes import BOXES, EVERYTHING, meet, outwards
 from .boxes import times as times_of
 from .forms import Draw, Form, Linear, Pair, Quotient
-from .quantities import VALUES, Figure, Quantity, computed
+from .quantities import VALUES, Figure, Quantity, computed, operands_in
 
 #: What is said where an interval rests on those of several numbers; and the ways to an interval
 #: from the one that holds whatever the rows are to that which needs most of them.
@@ -51,28 +51,30 @@ class Populations:
     def __init__(self, risk: float, how: How) -> None:
         self._risk, self._how = risk, how
         self._numbers: dict[int, Estimate] = {}
+        self._values: dict[int, float] = {}
         self._samples: dict[int, Any] = {}
 
     @classmethod
     def together(cls, numbers: Iterable[Any], risk: float, how: How) -> Populations:
         """Those of some numbers, which hold simultaneously: statements share the risk equally."""
-        unsaid = cls(risk, how)
-        kept = [number for number in numbers if isinstance(number, Quantity)]
-        statements = {each for number in kept for each in unsaid.statements(number)}
-        return cls(risk / max(1, len(statements)), how)
+        unsaid, made = cls(risk, how), operands_in(numbers, _needed)
+        statements = {each for number in made for each in unsaid._statements(number)}
+        found = cls(risk / max(1, len(statements)), how)
+        for number in made:  # operands first: they nest deeper than Python calls
+            found.value(number)
+            found.of(number)
+        return found
 
-    def statements(self, number: Quantity) -> Iterator[Hashable]:
-        """What an interval rests on: the number's own statement, or those of figures."""
-        found = number.parameter
-        if found is not None:
-            self._check_counts(found)
-        if found is None:
-            for each in number.of:
-                yield from self.statements(each)
-        elif self._own(number) is not None:
+    def _statements(self, number: Quantity) -> Iterator[Hashable]:
+        """What an interval rests on: the number's own statement, or those of figures; none beside
+        those of its operands."""
+        if number.parameter is None:
+            return
+        self._check_counts(number.parameter)
+        if self._own(number) is not None:
             yield id(number)
         else:
-            yield from _figures(found)
+            yield from _figures(number.parameter)
 
     def _check_counts(self, form: Form) -> None:
         """Refuse counts of several releases: each is a share of what that one counted."""
@@ -100,6 +102,11 @@ class Populations:
         """The number that is shown: counts are those of the population."""
         if not isinstance(number, Quantity):
             return math.nan
+        if id(number) not in self._values:
+            self._values[id(number)] = self._shown(number)
+        return self._values[id(number)]
+
+    def _shown(self, number: Quantity) -> float:
         if number.parameter is None:
             given = [self.value(each) for each in number.of]
             return computed(number.how, given) if number.how in VALUES else number.value
@@ -276,6 +283,11 @@ def _computed(how: str, one: Estimate, other: Estimate) -> Estimate:
 
 def _times(found: Estimate, factor: Fraction) -> Estimate:
     return Estimate(*times_of(found[:2], (float(factor),) * 2), found.way)
+
+
+def _needed(number: Quantity) -> Sequence[Quantity]:
+    """Those that a number's interval follows from: none where it is made of figures."""
+    return number.of if number.parameter is None else ()
 
 
 class _Part(NamedTuple):

@@ -145,6 +145,23 @@ def known(value: Any) -> Quantity:
     return Quantity(number, form, (number, number), parameter=form)
 
 
+def operands_in(
+    numbers: Iterable[Any], operands: Callable[[Quantity], Sequence[Quantity]]
+) -> list[Quantity]:
+    """What numbers are made of, each after its own operands. A loop may have added up a thousand of
+    them, which is deeper than Python calls."""
+    found: dict[int, Quantity] = {}
+    waiting = [(each, False) for each in numbers if isinstance(each, Quantity)]
+    while waiting:
+        each, is_known = waiting.pop()
+        if is_known:
+            found[id(each)] = each
+        elif id(each) not in found:
+            waiting.append((each, True))
+            waiting += [(operand, False) for operand in operands(each)]
+    return list(found.values())
+
+
 VALUES: dict[str, Callable[..., Any]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "abs": np.abs,
     "log": np.log, "exp": np.exp, "sqrt": np.sqrt,

@@ -1,5 +1,6 @@
 """Intervals of answers and derived numbers for the population that rows are a sample of."""
 
+import functools
 import math
 import pickle
 from fractions import Fraction
@@ -260,6 +261,17 @@ def test_the_rest_is_bounded_by_boxes(p: Any) -> None:
     found = dp.intervals(variation, **POPULATION)
     assert found["method"].tolist() == ["box of t, largest variance"]
     assert dp.derive(lambda r: r["A"] * r["B"], rates).interval(**POPULATION)[0] > 0.02
+
+
+def test_long_chains_of_products_are_followed(p: Any) -> None:
+    """They nest deeper than Python calls."""
+    mean = p["bought"].mean(epsilon=50)
+    grown = dp.derive(
+        lambda m: functools.reduce(lambda x, _: x * (1 + m / 10**4), range(3000), m), mean
+    )
+    low, high = grown.interval(**POPULATION)
+    assert low < float(grown) < high
+    assert dp.compare(grown, mean).iloc[0]["about"] == "population"
 
 
 def test_what_cancels_is_0_for_the_population_too(p: Any) -> None:
