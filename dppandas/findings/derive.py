@@ -61,7 +61,7 @@ def derive(f: Callable[..., Any], *answers: Any) -> Any:
     R. Stat. Soc. B 16, 1954; Berger and Boos, JASA 1994; docs/proofs/derived.md.
 
     >>> import pandas as pd, dppandas as dp
-    >>> df = pd.DataFrame({"arm": ["A", "B"] * 2000, "bought": [0, 1, 0, 0] * 1000})
+    >>> df = pd.DataFrame({"arm": ["A", "B"] * 2000, "bought": [1, 1, 0, 1, 0, 1, 0, 0] * 500})
     >>> p = dp.protect(df, name="shop", domain={"arm": ["A", "B"], "bought": (0, 1)})
     >>> bought = p.groupby("arm")["bought"].mean(epsilon=1)
     >>> lift = dp.derive(lambda rate: rate["B"] - rate["A"], bought)
@@ -214,7 +214,7 @@ def difference(a: Any, b: Any = None, *against: Any) -> Any:
     *Guarantee*: post-processing, as `derive`.
 
     >>> import pandas as pd, dppandas as dp
-    >>> df = pd.DataFrame({"arm": ["A", "B"] * 2000, "bought": [0, 1, 0, 0] * 1000})
+    >>> df = pd.DataFrame({"arm": ["A", "B"] * 2000, "bought": [1, 1, 0, 1, 0, 1, 0, 0] * 500})
     >>> p = dp.protect(df, name="arms", domain={"arm": ["A", "B"], "bought": (0, 1)})
     >>> rates = p.groupby("arm")["bought"].mean(epsilon=1)
     >>> 0.45 < dp.difference(rates, "B", "A") < 0.55
