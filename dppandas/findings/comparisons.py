@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -13,19 +14,26 @@ import pandas as pd
 from ..errors import QueryError, hide_internals
 from ..release.accuracy.expected import CONFIDENCE, parse_confidence
 from ..release.answers.populations import POPULATION, ROWS, parse_how
+from ..statistics.layout import format_number
 from ..statistics.samples import FEW, Estimate, How
 from .answers import Derived, DerivedFrame, DerivedSeries, Findings, made_of
 from .derive import is_answer, quantities_in, sides
 
 #: What is said where an interval includes 0.
 ALIKE = "can't be told apart"
+#: What is shown of a comparison, each with its interval.
+INTERVALS = {
+    "difference": ("difference", "low", "high"), "ratio": ("ratio", "ratio_low", "ratio_high"),
+}  # fmt: skip
+SHOWN = {"conclusion", *itertools.chain(*INTERVALS.values())}
 #: The most pairs of labels that are compared at once.
 MOST = 300
 
 
 class Comparison(pd.DataFrame):  # type: ignore[misc,unused-ignore]
-    """How much numbers differ: a DataFrame that `dppandas.plot` draws. What pandas computes from it
-    is a plain DataFrame."""
+    """How much numbers differ: a DataFrame that `dppandas.plot` draws. It is shown in short, by the
+    difference and the ratio with their intervals; ``.T`` has all columns. What pandas computes from
+    it is a plain DataFrame."""
 
     _metadata = ["_difference", "_confidence", "_how", "_said"]  # noqa: RUF012  (pandas' own name)
 
@@ -37,6 +45,53 @@ class Comparison(pd.DataFrame):  # type: ignore[misc,unused-ignore]
     @property
     def _constructor(self) -> Any:
         return pd.DataFrame
+
+    def __repr__(self) -> str:
+        if not self._is_whole:
+            return super().__repr__()
+        return f"{self._short.to_string()}\n{self._foot}"
+
+    def _repr_html_(self) -> str | None:
+        if not self._is_whole:
+            return super()._repr_html_()  # type: ignore
+        return f"{self._short.to_html(border=0)}<div><small>{escape(self._foot)}</small></div>"
+
+    @property
+    def _is_whole(self) -> bool:
+        return hasattr(self, "_difference") and {*self.columns} >= SHOWN
+
+    @property
+    def _short(self) -> pd.DataFrame:
+        made = {
+            name: [_in_words(*each) for each in zip(*(self[of] for of in columns), strict=True)]
+            for name, columns in INTERVALS.items()
+        }
+        return pd.DataFrame({**made, "conclusion": self["conclusion"].tolist()}, index=self.index)
+
+    @property
+    def _foot(self) -> str:
+        many = f", all {len(self)} hold simultaneously" if len(self) > 1 else ""
+        about = "on these rows"
+        if self._how is not None:
+            ways = " or ".join(dict.fromkeys(self["method"]))
+            about = f"for the population ({ways})"
+        said = f"{100 * self._confidence:.10g} % intervals {about}{many}"
+        return f"{self._said} {said}; .T shows all columns."
+
+
+def _in_words(value: float, low: float, high: float) -> str:
+    """A number with its interval, in two digits of half of its width."""
+    if math.isnan(value):
+        return ""
+    each, half = (value, low, high), (high - low) / 2
+    if not 0 < half < math.inf:
+        told = list(map(format_number, each))
+    else:
+        places = max(0, 1 - math.floor(math.log10(half)))
+        if all(number.is_integer() for number in each):  # such as counts
+            places = 0
+        told = [f"{round(number, places) + 0.0:,.{places}f}" for number in each]
+    return f"{told[0]} ({told[1]} to {told[2]})"
 
 
 @hide_internals

@@ -1,6 +1,7 @@
 """Comparisons of released numbers: what they show, and what they conclude."""
 
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,37 @@ def test_frames_are_refused(p: Any) -> None:
         dp.compare(table, table)
     with pytest.raises(QueryError, match="neither a released answer nor a label"):
         dp.compare(table["age"], "D")
+
+
+def test_a_comparison_is_shown_in_short(p: Any) -> None:
+    rates = p.groupby("arm")["bought"].mean(epsilon=5)
+    found = dp.compare(rates, "A")
+    row = found.loc["C"]
+    text, html = repr(found), found._repr_html_()
+    for said in (text, html):
+        assert f"{row['difference']:.3f} ({row['low']:.3f} to {row['high']:.3f})" in said
+        assert "C is larger" in said
+        assert "Each less A. 95 % intervals for the population (t), all 2 hold" in said
+        assert "ratio_low" not in said
+    assert "ratio_low" in repr(found.T)
+    counts = dp.compare(p["arm"].value_counts(epsilon=5), "A", of="rows").loc["B"]
+    assert f"{counts['difference']:.0f} ({counts['low']:.0f} to" in repr(
+        dp.compare(p["arm"].value_counts(epsilon=5), "A", of="rows")
+    )
+    assert "on these rows" in repr(dp.compare(rates, "A", of="rows"))
+    del found["ratio"]
+    assert "second" in repr(found)
+    near_0 = dp.compare(p.groupby("arm")["bought"].mean(epsilon=0.001), "A", of="rows")
+    assert re.search(r"to inf|∞", repr(near_0)) or near_0["ratio_high"].max() < np.inf
+
+
+def test_labels_are_escaped() -> None:
+    anew(epsilon=100)
+    frame = pd.DataFrame({"arm": ["<b>", "&"] * 500, "x": range(1000)})
+    p = dp.protect(frame, name="marks", domain={"arm": ["<b>", "&"], "x": (0, 1000)})
+    html = dp.compare(p.groupby("arm")["x"].mean(epsilon=5))._repr_html_()
+    assert "&lt;b&gt; and &amp;" in html
+    assert "<b>" not in html
 
 
 def test_what_pandas_makes_of_it_is_plain(p: Any) -> None:
