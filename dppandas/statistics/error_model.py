@@ -26,6 +26,9 @@ class ErrorModel:
     #: Why no interval follows from public facts and the answer; "" where one does.
     no_interval: ClassVar[str] = ""
 
+    #: Whether an interval that includes all that no rows give says that there may be none.
+    tells_of_none: ClassVar[bool] = True
+
     #: Whether intervals and errors hold for each label by itself, given that it is released, rather
     #: than for all together.
     each: ClassVar[bool] = False

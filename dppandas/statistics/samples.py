@@ -20,7 +20,6 @@ from ..privacy.accuracy.combined import variance_of
 from ..privacy.accuracy.margins import sum_width
 from ..privacy.accuracy.ratios import Terms
 from ..privacy.accuracy.ratios import shares as shares_of
-from ..privacy.accuracy.three_sums import ThreeSums
 from ..rows.facts.bounds import Bounds
 from .layout import Interval
 
@@ -141,7 +140,8 @@ class SampleCount(Sample):
 
 @dataclass(frozen=True)
 class SampleMean(Sample):
-    """The mean of clipped values, from the two sums of a mean or the three of a variance."""
+    """The mean of clipped values, from the two sums of a mean; or from the three of a variance, see
+    `SampleMeanOfThree`."""
 
     sums: tuple[int, ...]
     row: int  # what a value adds to all sums together
@@ -225,11 +225,6 @@ class SampleMean(Sample):
 
     def _by_noise(self, risk: float) -> tuple[Any, Any, int, float]:
         """What noise hides: the ends of the mean, the fewest rows, and the largest variance."""
-        if len(self.sums) == 3:
-            sums = _three(self.sums, self.row, self.law)
-            low, high = sums.means(risk * OF_NOISE)
-            rows = math.ceil(float(sums.rows(risk * OF_ROWS)[0][0]))
-            return low, high, rows, float(sums.variances(risk * OF_NOISE, 1)[1][0])
         up, down = self.sums[1], self.sums[0]
         low, high = shares_of([up], [down], self.law, risk * 2 * OF_NOISE)
         wide = sum_width(self.law, risk * OF_ROWS, 2)
@@ -238,11 +233,6 @@ class SampleMean(Sample):
         middle = min(max(0.5, ends[0]), ends[1])
         spread = middle * (1 - middle) * (rows / (rows - 1) if rows > 1 else 1.0)
         return low, high, rows, spread
-
-
-def _three(sums: Sequence[int], row: int, law: Any) -> ThreeSums:
-    low, middle, high = ([each] for each in sums)
-    return ThreeSums((low, middle, high), [row], law)
 
 
 def _left(rows: float, how: How) -> float:
@@ -274,35 +264,6 @@ def _enough(risk: float) -> float:
     normal = NormalDist()
     ratio = normal.inv_cdf(risk / 2) / normal.inv_cdf(AT_RISK / 2)
     return ENOUGH * max(ratio, 1.0) ** POWER
-
-
-@dataclass(frozen=True)
-class SampleSpread(Sample):
-    """The variance of clipped values, or their deviation."""
-
-    sums: tuple[int, ...]
-    row: int
-    bounds: Bounds
-    law: Any
-    is_root: bool
-
-    def estimate(self, risk: float, how: How) -> Estimate:
-        """The sample's deviation by the noise, and the population's by the sample's (Maurer and
-        Pontil, "Empirical Bernstein bounds and sample variance penalization", COLT 2009,
-        Theorem 10)."""
-        sums = _three(self.sums, self.row, self.law)
-        least, most = sums.variances(risk * OF_NOISE, 1)
-        rows = math.ceil(float(sums.rows(risk * OF_ROWS)[0][0]))
-        logarithm = math.log(2 / (risk * (1 - OF_ROWS - OF_NOISE)))
-        wide = math.sqrt(2 * logarithm / (rows - 1)) if rows > 1 else 1.0
-        # a number between 0 and 1 deviates by at most a half
-        ends = (
-            max(0.0, math.sqrt(float(least[0])) - wide),
-            min(0.5, math.sqrt(float(most[0])) + wide),
-        )
-        width = self.bounds.upper - self.bounds.lower
-        low, high = (end * width if self.is_root else (end * width) ** 2 for end in ends)
-        return Estimate(low, high, BERNSTEIN)
 
 
 @dataclass(frozen=True)

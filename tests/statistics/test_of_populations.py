@@ -25,9 +25,9 @@ from dppandas.statistics.samples import (
     SampleCount,
     SampleMean,
     SampleShare,
-    SampleSpread,
     T,
 )
+from dppandas.statistics.samples_of_spreads import SampleMeanOfThree, SampleSpread
 
 ROW = 2**30
 RISK, DRAWS, FEWER = 0.05, 2000, 150
@@ -66,7 +66,8 @@ def draws(
 
 def mean_of(sums: tuple[int, ...], epsilon: float) -> SampleMean:
     law = DiscreteLaplace(Fraction(ROW) / Fraction(str(epsilon)))
-    return SampleMean(frozenset([0]), sums, ROW, Bounds(0.0, 1.0), law)
+    kind = SampleMean if len(sums) == 2 else SampleMeanOfThree
+    return kind(frozenset([0]), sums, ROW, Bounds(0.0, 1.0), law)
 
 
 @pytest.mark.parametrize("name", LAWS)

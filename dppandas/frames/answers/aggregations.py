@@ -254,7 +254,8 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         Name: age, dtype: float64
         """
         weighing = weights_of(self, weights, weight_bounds)
-        check_inference(inference, weights)
+        if inference is not False:
+            check_inference(inference, weights)
         face = self._beside(weights)
         operands, parsed, shape = face._measured(bounds)
         title, of = face._asks("mean", parsed), (face._groups, shape, operands, parsed)

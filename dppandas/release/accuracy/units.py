@@ -15,9 +15,8 @@ import pandas as pd
 from ...errors import RecordError
 from ...privacy.mechanisms.selection import Selection
 from ...rows.facts.kinds import Schema
-from ...statistics import Contingency, Count, Statistic
+from ...statistics import Count, Statistic
 from ...statistics.layout import Interval, by_name, format_value
-from ...statistics.moments.covariance_tables import CovarianceTable
 
 #: An interval that covers this share of the possible values says next to nothing. The second share
 #: is for an answer that was cut off at an end of the possible values.
@@ -190,9 +189,9 @@ def may_be_empty(
     """
     if statistic.errors.each:  # a label that was found has rows
         return [None if each is None else False for each in is_dominated]
-    if isinstance(statistic, Count | Contingency):
+    if isinstance(statistic, Count):
         return [bool(low <= 0) for low, _ in intervals]
-    unknown = not intervals or isinstance(statistic, CovarianceTable)
+    unknown = not intervals or not statistic.errors.tells_of_none
     if unknown or not any(is_dominated):
         return [None if each else each for each in is_dominated]
     of_none = _of_none(statistic, noisy)

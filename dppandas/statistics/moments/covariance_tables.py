@@ -48,6 +48,8 @@ QUARTER = Fraction(1, 4)
 class CovarianceTableErrors(ErrorModel):
     of: CovarianceTable
 
+    tells_of_none: ClassVar[bool] = False  # a column that hardly varies gives the same
+
     def units(self, schema: Schema) -> tuple[str, ...]:
         return ("share",) if self.of.correlation else ("product",)
 

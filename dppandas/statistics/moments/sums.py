@@ -154,6 +154,9 @@ class Clipped(ByColumn, registered=False):
     operands: tuple[Expression, ...] = ()
     bounds: tuple[Bounds, ...] = ()
 
+    #: What its sums say of a population's mean.
+    mean_sample: ClassVar[type[SampleMean]] = SampleMean
+
     @cached_property
     def grids(self) -> tuple[Grid, ...]:
         return tuple(bounds.grid for bounds in self.bounds)
@@ -165,7 +168,7 @@ class Clipped(ByColumn, registered=False):
         row, bounds = self.grids[column].high or 1, self.bounds[column]
         if bounds == Bounds(0, 1) and _are_truths([self.operands[column]], schema):
             return SampleShare(frozenset([cell]), sums[-1], sums[0], law, PAIR, row)
-        return SampleMean(frozenset([cell]), sums, row, bounds, law)
+        return self.mean_sample(frozenset([cell]), sums, row, bounds, law)
 
 
 def on_grid(

@@ -21,7 +21,8 @@ from ...rows.values.vectors import Mask
 from ..base import Partial, count_by, sum_by
 from ..layout import Interval, around
 from ..methods import EVERYWHERE, Method
-from ..samples import Sample, SampleSpread
+from ..samples import Sample
+from ..samples_of_spreads import SampleMeanOfThree, SampleSpread
 from .means import _half_up
 from .sums import ByColumnErrors, Clipped, on_grid
 
@@ -98,6 +99,7 @@ class Variance(Clipped):
         Method("sem", EVERYWHERE, words=("standard error of the mean of", "standard error")),
     )
     error_model: ClassVar[type[ByColumnErrors]] = VarianceErrors
+    mean_sample: ClassVar = SampleMeanOfThree
     parts: ClassVar[int] = 3
     not_asked: ClassVar[tuple[str, ...]] = ("layout", "ddof", "root", "of_mean")
 
