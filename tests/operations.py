@@ -792,13 +792,18 @@ RECORDS.append(Operation(
     stats.Moments,
     hostile=within_bounds(stats.Moments),
     law=DRAWN,
-    undecided=dict.fromkeys(("group moments", "moments", "every figure"), BY_ANSWER),
-    often=("moments", "every figure"),
+    undecided=dict.fromkeys(
+        ("group moments", "moments", "every figure", "mean for inference",
+         "group means for inference"), BY_ANSWER),
+    often=("moments", "every figure", "mean for inference"),
     asked={
         "group moments": lambda p: Unreleased(
             p.groupby("code", keys=CODES)[["number", "no"]]._from_sums(MOMENTS, BOUNDS)),
         "moments": lambda p: Unreleased(p[["number", "code"]]._from_sums(MOMENTS, BOUNDS)),
         "every figure": lambda p: Unreleased(p["number"]._from_sums(EVERY_FIGURE, BOUNDS)),
+        "mean for inference": lambda p: p["number"].mean(bounds=BOUNDS, inference=True),
+        "group means for inference": lambda p: (
+            p.groupby("code", keys=CODES)[["number", "no"]].mean(bounds=BOUNDS, inference=True)),
     },
     together={
         "describe": lambda p: p[["number", "code"]].describe(bounds=BOUNDS, epsilon=1),
@@ -806,9 +811,14 @@ RECORDS.append(Operation(
     truth={
         "moments": lambda d: numbers(truths.three(d)[["number", "code"]].agg([*MOMENTS])),
         "every figure": lambda d: numbers(clipped(d["number"]).agg([*EVERY_FIGURE]).to_frame()),
+        "mean for inference": lambda d: [clipped(d["number"]).mean()],
     },
     kinds=of_numbers("describe", is_exact=False),
     tight={
+        "mean for inference": Line(
+            lambda p, by: p["x"].mean(**t.BOUNDS, inference=True, **by),
+            t.to(lambda d: d["x"].mean()),
+        ),
         "describe: moments": Line(
             lambda p, by: p[t.XYZ].describe(**t.TABLE, **by), t.to(lambda d: t.three(d[t.XYZ])),
             part="count, mean, std", slow=4,

@@ -53,7 +53,7 @@ class Comparison(pd.DataFrame):  # type: ignore[misc,unused-ignore]
 
     def _repr_html_(self) -> str | None:
         if not self._is_whole:
-            return super()._repr_html_()  # type: ignore
+            return super()._repr_html_()  # type: ignore[misc, no-any-return]
         return f"{self._short.to_html(border=0)}<div><small>{escape(self._foot)}</small></div>"
 
     @property

@@ -181,7 +181,7 @@ class Populations:
     def _sample(self, figure: Figure) -> Sample:
         record = figure.record
         if id(record) not in self._samples:
-            self._samples[id(record)] = samples_of(record)
+            self._samples[id(record)] = samples_of(record, self._how)
         sample: Sample | None = self._samples[id(record)][figure.place]
         if sample is None:
             raise QueryError(

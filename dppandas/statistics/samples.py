@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ..privacy.accuracy import samples, student
 from ..privacy.accuracy.combined import variance_of
@@ -70,6 +70,9 @@ class Sample(ABC):
     """A number of an answer, as an estimate of one of the population."""
 
     cells: frozenset[int]  # those that its units lie in: numbers of others have other units
+
+    #: Whether its intervals are proven for draws without replacement, too.
+    takes_size: ClassVar[bool] = True
 
     @abstractmethod
     def estimate(self, risk: float, how: How) -> Estimate:
@@ -159,10 +162,16 @@ class SampleMean(Sample):
     @cached_property
     def share(self) -> float:
         """The mean's place between the bounds."""
-        *low, high = (max(each, 0) for each in self.sums)
-        whole = sum(low) + high
-        above = high + (low[-1] / 2 if len(low) > 1 else 0)
+        weights = self._weights(0.0)
+        sums = [max(each, 0) for each in self.sums]
+        whole = sum(sums)
+        above = sum(weight * each for weight, each in zip(weights, sums, strict=True))
         return above / whole if whole else 0.5
+
+    def _weights(self, p: float) -> tuple[float, ...]:
+        """Those of the sums in the combination that is 0 for a mean of p: how far each lies from
+        it."""
+        return -p, 1 - p
 
     @property
     def _width(self) -> float:
@@ -173,36 +182,26 @@ class SampleMean(Sample):
         squares = sum(weight**2 for weight in weights)
         return variance_of(self.law) * squares / (self.rows * self.row) ** 2
 
+    #: Whether the variance is the largest that the mean allows, as none was released.
+    is_largest: ClassVar[bool] = True
+
     def _spread(self) -> float:
-        """An estimate of the variance, in terms of the bounds; the largest that the mean allows if
-        it wasn't released."""
-        p = self.share
-        if len(self.sums) < 3:
-            return p * (1 - p)
-        low, middle, high = (max(each, 0) for each in self.sums)
-        whole = low + middle + high
-        return max(low * high - middle**2 / 4, 0) / whole**2 if whole else 0.25
+        """An estimate of the variance, in terms of the bounds."""
+        return self.share * (1 - self.share)
 
     def _most_spread(self) -> float:
         """Above the variance in nearly all draws."""
-        p, s = self.share, self._spread()
-        extremes = p * (1 - p) + ADDED * math.sqrt(self._noise((1 - p, p)))
-        if len(self.sums) < 3:
-            return min(extremes, 0.25)
-        weights = p * p - s, p * p - p - s, (1 - p) ** 2 - s
-        return min(s + ADDED * math.sqrt(self._noise(weights)), extremes, 0.25)
+        p = self.share
+        return min(p * (1 - p) + ADDED * math.sqrt(self._noise((1 - p, p))), 0.25)
 
     def moments(self, how: How) -> Moments | None:
         rows, p = self.rows, self.share
         if rows <= 1 or not self._width:
             return None
-        weights = (p, 1 - p) if len(self.sums) < 3 else (p, 0.5 - p, 1 - p)
         sampled = self._most_spread() / (rows - 1) * _left(rows, how)
-        known = rows * self._spread()
-        value = self.bounds.lower + p * self._width
-        found = self._width**2 * (self._noise(weights) + sampled)
-        is_largest = len(self.sums) < 3
-        return Moments(value, found, rows - 1, known, self.cells, is_largest)
+        found = self._width**2 * (self._noise(self._weights(p)) + sampled)
+        value, known = self.bounds.lower + p * self._width, rows * self._spread()
+        return Moments(value, found, rows - 1, known, self.cells, self.is_largest)
 
     def estimate(self, risk: float, how: How) -> Estimate:
         ends = self.bounds.lower, self.bounds.upper
@@ -269,6 +268,8 @@ def _enough(risk: float) -> float:
 @dataclass(frozen=True)
 class SampleQuantile(Sample):
     """A quantile whose interval was asked for."""
+
+    takes_size: ClassVar[bool] = False
 
     ends: Callable[[float], Interval]
 

@@ -5,16 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ..privacy.accuracy.three_sums import ThreeSums
 from ..rows.facts.bounds import Bounds
-from .samples import BERNSTEIN, OF_NOISE, OF_ROWS, Estimate, How, Sample, SampleMean
+from .samples import ADDED, BERNSTEIN, OF_NOISE, OF_ROWS, Estimate, How, Sample, SampleMean
 
 
 @dataclass(frozen=True)
 class SampleMeanOfThree(SampleMean):
     """The mean of clipped values, from the three sums of a variance."""
+
+    is_largest: ClassVar[bool] = False
+
+    def _weights(self, p: float) -> tuple[float, ...]:
+        return -p, 0.5 - p, 1 - p
+
+    def _spread(self) -> float:
+        low, middle, high = (max(each, 0) for each in self.sums)
+        whole = low + middle + high
+        return max(low * high - middle**2 / 4, 0) / whole**2 if whole else 0.25
+
+    def _most_spread(self) -> float:
+        p, s = self.share, self._spread()
+        weights = p * p - s, p * p - p - s, (1 - p) ** 2 - s
+        return min(s + ADDED * math.sqrt(self._noise(weights)), super()._most_spread())
 
     def _by_noise(self, risk: float) -> tuple[Any, Any, int, float]:
         sums = _three(self.sums, self.row, self.law)
@@ -26,6 +41,8 @@ class SampleMeanOfThree(SampleMean):
 @dataclass(frozen=True)
 class SampleSpread(Sample):
     """The variance of clipped values, or their deviation."""
+
+    takes_size: ClassVar[bool] = False
 
     sums: tuple[int, ...]
     row: int

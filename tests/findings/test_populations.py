@@ -22,7 +22,8 @@ from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.release.answers.figures import says_nothing
 from dppandas.rows.facts.bounds import Bounds
 from dppandas.statistics import samples as samples_of_t
-from dppandas.statistics.samples import How, Moments, SampleMean, by_t
+from dppandas.statistics.samples import How, Moments, by_t
+from dppandas.statistics.samples_of_spreads import SampleMeanOfThree
 
 ARMS = ["A", "B"]
 POPULATION = {"of": "population"}
@@ -180,7 +181,7 @@ def missed(draws: int, correlation: float, sizes: tuple[int, int], as_one: bool)
             sums = np.array([((1 - x) ** 2).sum(), (2 * x * (1 - x)).sum(), (x**2).sum()])
             noisy = tuple(map(int, ((sums + rng.laplace(0, 1, 3)) * row).round()))
             cells = frozenset([i if as_one else 0])
-            of = SampleMean(cells, noisy, row, Bounds(0.0, 1.0), law).moments(How())
+            of = SampleMeanOfThree(cells, noisy, row, Bounds(0.0, 1.0), law).moments(How())
             assert of is not None
             parts.append(_Part(1.0 - 2 * i, of, release if as_one else object()))
         low, high, _ = by_t(_sum(parts, 0.0), 0.05)
@@ -353,7 +354,7 @@ def test_statistics_say_nothing_of_a_population_until_they_say_so() -> None:
             continue
         each = record.components
         for one in each.values() if isinstance(each, dict) else each:
-            if not says_nothing(one, How(size=10**9)):
+            if not all(says_nothing(one, How(size=size)) for size in (None, 10**9)):
                 said.add(type(one._statistic).__name__)
     assert said == OF_POPULATIONS
 
@@ -374,6 +375,17 @@ def test_finite_populations_leave_less_to_chance(p: Any) -> None:
     rates = p["bought"].mean(epsilon=5)
     wide, narrow = (rates.interval(size=size, **POPULATION) for size in (10**8, 4200))
     assert narrow[1] - narrow[0] < 0.5 * (wide[1] - wide[0])
+
+
+def test_a_size_is_refused_where_nothing_is_proven(p: Any) -> None:
+    """Of spreads and quantiles intervals rest on independent draws."""
+    median = p["paid"].median(epsilon=1, interval=True)
+    for answer in (p["paid"].std(epsilon=1), median, p["paid"].var(epsilon=1) * 2):
+        with pytest.raises(QueryError, match="for large populations alone"):
+            dp.intervals(answer, size=10**6, **POPULATION)
+    both = p["paid"].agg(["mean", "std"], epsilon=1)
+    found = dp.intervals(both, size=10**6, **POPULATION)
+    assert found["low"].isna().tolist() == [False, True]
 
 
 def test_arms_of_one_finite_population_may_be_opposed(p: Any) -> None:

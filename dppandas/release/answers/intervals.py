@@ -47,7 +47,8 @@ def intervals(
     of : "rows", for the exact answer on these rows, or "population", for those whom the rows are a
         sample of: then intervals cover noise and sample together.
     size : how many units the population has, if they were drawn from it without replacement; for
-        counts, how many have any of the labels counted. Give none for arms drawn by lot.
+        counts, how many have any of the labels counted. Give none for arms drawn by lot. Spreads,
+        quantiles and Bernstein's intervals take none.
     method : "t" or "bernstein" for means of a population; None for the best known.
 
     The index has the labels of the answer, of a DataFrame its rows and columns, and for a single

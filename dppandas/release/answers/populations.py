@@ -20,6 +20,8 @@ from ..accuracy.units import unit_of_each
 ROWS, POPULATION = "rows", "population"
 #: The most units of a population.
 LARGEST = 10**12
+#: The best interval that is known, for a population of any size.
+BEST = How()
 METHODS = (None, "t", "bernstein")
 
 
@@ -50,8 +52,9 @@ def parse_how(of: object, size: object, method: object) -> How | None:
     return How(method, None if size is None else int(size))  # type: ignore[call-overload]
 
 
-def samples_of(record: Any) -> Sequence[Sample | None]:
-    """What each number of an answer estimates in a population; None for what estimates nothing."""
+def samples_of(record: Any, how: How = BEST) -> Sequence[Sample | None]:
+    """What each number of an answer estimates in a population; None for what estimates nothing, or
+    nothing in a population of a given size."""
     if isinstance(record._law, Selection):
         raise RecordError("a selected label has no interval. Call .error() for its gap.")
     rows = record._query.source.unit.max_rows * record._query.branches
@@ -74,12 +77,20 @@ def samples_of(record: Any) -> Sequence[Sample | None]:
             "deviations do; quantiles if they are asked for with interval=True; and counts of "
             "several labels, with size=. A count or a sum alone doesn't say of how many."
         )
-    return found
+    if how.size is None:
+        return found
+    sized = [each if each is not None and each.takes_size else None for each in found]
+    if not any(each is not None for each in sized):
+        raise QueryError(
+            f"intervals of '{record.query}' are proven for large populations alone: leave size= "
+            "out, which makes them wider."
+        )
+    return sized
 
 
 def estimates(record: Any, confidence: float, how: How) -> list[Estimate | None]:
     """An interval for each number that estimates anything: all hold simultaneously."""
-    found, values = samples_of(record), record._values()
+    found, values = samples_of(record, how), record._values()
     for each in found:
         check_size(each, how)
     risk = (1 - confidence) / max(1, sum(each is not None for each in found))
@@ -141,7 +152,7 @@ def in_words(value: float, found: Estimate) -> str:
 
 def values_of(record: Any, how: How) -> list[Any]:
     """The numbers that are shown: those of the answer; counts are those of the population."""
-    pairs = zip(samples_of(record), record._values(), strict=True)
+    pairs = zip(samples_of(record, how), record._values(), strict=True)
     return [value if each is None else value_of(each, value, how) for each, value in pairs]
 
 
