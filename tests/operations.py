@@ -801,9 +801,9 @@ RECORDS.append(Operation(
             p.groupby("code", keys=CODES)[["number", "no"]]._from_sums(MOMENTS, BOUNDS)),
         "moments": lambda p: Unreleased(p[["number", "code"]]._from_sums(MOMENTS, BOUNDS)),
         "every figure": lambda p: Unreleased(p["number"]._from_sums(EVERY_FIGURE, BOUNDS)),
-        "mean for inference": lambda p: p["number"].mean(bounds=BOUNDS, inference=True),
+        "mean for inference": lambda p: p["code"].mean(bounds=BOUNDS, inference=True),
         "group means for inference": lambda p: (
-            p.groupby("code", keys=CODES)[["number", "no"]].mean(bounds=BOUNDS, inference=True)),
+            p.groupby("code", keys=CODES)["number"].mean(bounds=BOUNDS, inference=True)),
     },
     together={
         "describe": lambda p: p[["number", "code"]].describe(bounds=BOUNDS, epsilon=1),
@@ -811,7 +811,7 @@ RECORDS.append(Operation(
     truth={
         "moments": lambda d: numbers(truths.three(d)[["number", "code"]].agg([*MOMENTS])),
         "every figure": lambda d: numbers(clipped(d["number"]).agg([*EVERY_FIGURE]).to_frame()),
-        "mean for inference": lambda d: [clipped(d["number"]).mean()],
+        "mean for inference": lambda d: [clipped(d["code"]).mean()],
     },
     kinds=of_numbers("describe", is_exact=False),
     tight={
