@@ -19,6 +19,7 @@ The rooms of the house. Each imports only rooms above it:
 ``columns``, ``frames``  what users hold: private columns, series, groups and frames
 ``local``       the local model: each respondent randomises an answer
 ``models``      programs made of releases: learning, selection, synthetic rows
+``stats``       hypothesis tests of answers, and plans for them
 ``display``     plots and the notebook
 ``audit``       tests of privacy, from outside and from inside
 """
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from . import errors as errors
     from . import local as local
     from . import models as models
+    from . import stats as stats
     from . import types as types
     from .audit.privacy_loss import privacy_loss
     from .display.plots.plot import plot
@@ -121,6 +123,7 @@ __all__ = [
     "select",
     "session",
     "split",
+    "stats",
     "synthesize",
     "types",
     "unique",

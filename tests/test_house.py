@@ -46,6 +46,7 @@ BELOW = {
     "frames": "errors privacy rows engines statistics ledger release columns",
     "local": "errors privacy rows release",
     "models": "errors privacy rows engines statistics release columns frames",
+    "stats": "errors privacy rows engines statistics release findings columns frames models",
     "display": "errors privacy rows engines statistics ledger release findings frames",
     "audit": "errors privacy rows statistics release frames display",
 }
@@ -231,6 +232,9 @@ def test_only_sampling_reads_entropy() -> None:
     # the audit chooses made-up rows by a seed, and no noise
     assert reading.pop("audit.pairs") == {"random.Random", ".random"}
     assert not [name for name in IMPORTS["audit.pairs"] if "sampling" in name]
+    # simulations draw what noise might have been, for p-values, and start from a release's id
+    assert reading.pop("findings.simulation") == {".random", ".default_rng"}
+    assert not [name for name in IMPORTS["findings.simulation"] if "sampling" in name]
     # a type of values
     assert {"rows.values.cells", "rows.values.objects"} <= reading.keys()
     assert {name for found in reading.values() for name in found} == {"uuid.UUID"}

@@ -19,7 +19,7 @@ from dppandas import errors
 from dppandas.errors import DPError, RecordError
 from dppandas.privacy.accounting.losses import ReleaseOptions
 
-ROOMS = {"audit", "errors", "local", "models", "types"}
+ROOMS = {"audit", "errors", "local", "models", "stats", "types"}
 ALL = ops.ALL_ASKED
 
 

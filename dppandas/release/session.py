@@ -67,6 +67,8 @@ class Session:
         self._answered: deque[Answered] = deque(maxlen=KEPT)
         #: The last answers by several labels. They hold no rows.
         self._unstackable: deque[Any] = deque(maxlen=64)
+        #: The tests that were made of answers, and which one each was.
+        self._tests: dict[tuple[object, ...], int] = {}
         #: What was said to be assumed, by source and column.
         self._said: set[tuple[str, Any, str]] = set()
 

@@ -53,6 +53,7 @@ def record_of(
         _noisy=tuple(answer.noisy),
         preview=entry.status == PREVIEW,
         _query=query,
+        _seed=entry.draw_id,
     ))  # fmt: skip
 
 

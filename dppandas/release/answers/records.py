@@ -68,6 +68,7 @@ class Record(ABC):
     preview: bool = False  # made up by a `dppandas.preview`, so not an answer
     _shown: tuple[float, ...] | None = None  # the numbers, if other releases moved them
     _beside: tuple[float, ...] | None = None  # the number of rows of each, as released beside it
+    _seed: str = ""  # the random id of its draw, which simulations start from
 
     @hide_internals
     def error(self, confidence: float = CONFIDENCE, *, expected_rows: float | None = None) -> float:

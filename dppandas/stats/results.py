@@ -1,0 +1,118 @@
+"""What a test finds: scipy's attributes, and what the noise added, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, ClassVar, NamedTuple
+
+from ..errors import QueryError, hide_internals
+from ..release.accuracy.expected import parse_confidence
+from ..release.context import here
+
+#: What an alternative says of a number and the one under the null hypothesis.
+ALTERNATIVES = {"two-sided": "other than", "less": "less than", "greater": "greater than"}
+
+
+class ConfidenceInterval(NamedTuple):
+    """The ends of an interval."""
+
+    low: float
+    high: float
+
+
+def parse_alternative(alternative: object) -> str:
+    """Which values a test is to find."""
+    if alternative not in ALTERNATIVES:
+        raise QueryError('alternative= must be "two-sided", "less" or "greater".')
+    return str(alternative)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SignificanceResult:
+    """The result of a test: ``statistic, pvalue = result`` takes it apart as scipy's.
+
+    exact : whether P[pvalue ≤ α] ≤ α holds for each α under the null hypothesis by theorem, given
+        the assumptions in ``null``; else it holds approximately, as docs/inference.md measures.
+    null : the null hypothesis and what is assumed, in words.
+    noise : what the noise of the releases added, in words.
+    source : which releases it rests on.
+    """
+
+    test: str
+    statistic: float
+    pvalue: float
+    exact: bool
+    null: str
+    noise: str
+    source: str
+    alternative: str = "two-sided"
+    notes: tuple[str, ...] = ()  # what else to know, each a sentence
+    _interval: Callable[[float], tuple[float, float]] | None = field(default=None, repr=False)
+
+    #: What ``tuple(result)`` has, as that of scipy.
+    _unpacked: ClassVar[tuple[str, ...]] = ("statistic", "pvalue")
+    #: What is shown beside them.
+    _beside: ClassVar[tuple[str, ...]] = ()
+    #: What an interval is for.
+    _parameter: ClassVar[str] = ""
+
+    @hide_internals
+    def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
+        """The values of the parameter that the test doesn't reject; it counts noise and sample."""
+        if self._interval is None:
+            raise QueryError(f"{self.test} is about no single number, and so has no interval.")
+        return ConfidenceInterval(*self._interval(parse_confidence(confidence_level)))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([getattr(self, name) for name in self._unpacked])
+
+    def __repr__(self) -> str:
+        shown = [("statistic", self.statistic), ("pvalue", self.pvalue)]
+        shown += [(name, getattr(self, name)) for name in self._beside]
+        numbers = ", ".join(f"{name}={_shown(value)}" for name, value in shown)
+        kind = "exact" if self.exact else "approximate"
+        return "\n".join([f"{self.test}: {numbers} ({kind})", *self._sentences()])
+
+    def _repr_html_(self) -> str:
+        first, *more = repr(self).splitlines()
+        return f"<div>{escape(first)}</div>" + "".join(
+            f"<div><small>{escape(line)}</small></div>" for line in more
+        )
+
+    def _sentences(self) -> list[str]:
+        interval = []
+        if self._interval is not None and self._parameter:
+            low, high = self._interval(0.95)
+            interval = [f"95 % interval of {self._parameter}: {_shown(low)} to {_shown(high)}."]
+        said = [f"Null hypothesis: {self.null}.", *interval, f"{self.noise} ({self.source})."]
+        return [*said, *self.notes]
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) and math.isfinite(value) else str(value)
+
+
+def releases(records: Iterable[Any]) -> str:
+    """Which releases a test rests on, in words."""
+    numbers = sorted({part.number for each in records for part in each.components})
+    one = len(numbers) == 1
+    said = ", ".join(map(str, numbers[:-1])) + f" and {numbers[-1]}" if not one else str(*numbers)
+    return f"from release{'' if one else 's'} {said}, at no further cost"
+
+
+def one_of_several(name: str, *told: object) -> tuple[str, ...]:
+    """A sentence where other tests were made in this session: each finds something by chance."""
+    session = here().slot.session
+    if session is None:
+        return ()
+    made = session._tests.setdefault((name, *told), len(session._tests) + 1)
+    if made == 1:
+        return ()
+    return (
+        f"This is test {made} of this session: of several, some find by chance what isn't there. "
+        "All of them together: statsmodels.stats.multitest.multipletests([a.pvalue, b.pvalue], "
+        'method="holm").',
+    )
