@@ -7,7 +7,9 @@ one by theorem. docs/inference.md is an introduction.
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from .plans.power import power
+
+__all__: list[str] = ["power"]
 
 
 def __dir__() -> list[str]:

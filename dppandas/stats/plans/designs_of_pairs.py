@@ -1,0 +1,65 @@
+"""Plans for the test of a correlation, which is released as masses over pairs of nodes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import ClassVar
+
+import numpy as np
+
+from .designs import Seen
+from .designs_of_means import Numbers
+from .draws import FINE, Draws, Floats, chi2_from
+
+#: The nodes that a value between 0 and 1 is split over (`Covariance`).
+NODES = np.array([0.0, 0.5, 1.0])
+
+
+@dataclass(frozen=True)
+class Pairs(Numbers):
+    """Whether two columns are correlated: by the released correlation, whose critical value is that
+    of simulated releases of columns that aren't."""
+
+    test: ClassVar[str] = "pearsonr"
+    effect_is: ClassVar[str] = "an effect is a correlation"
+
+    def largest(self) -> float:
+        return 0.999
+
+    def assumed(self) -> str:
+        return (
+            f"Both columns between {self.lower:g} and {self.upper:g}, with a mean of {self.mean:g} "
+            f"and a standard deviation of {self.sd:g}; one release of their correlation."
+        )
+
+    def seen(self, rows: int, effect: float, draws: Draws) -> Seen:
+        null = self._correlations(rows, 0.0, Draws(draws.loss, draws.size))
+        found = self._correlations(rows, effect, draws)
+        normal = -NormalDist().inv_cdf(self.alpha / 2)
+        wide = np.full(1, normal * float(np.std(found)))
+        if self.alternative == "two-sided":
+            return Seen(np.abs(found) > np.quantile(np.abs(null), 1 - self.alpha), wide)
+        sign = 1 if self.alternative == "greater" else -1
+        return Seen(sign * found > np.quantile(sign * null, 1 - self.alpha), wide)
+
+    def _correlations(self, rows: int, r: float, draws: Draws) -> Floats:
+        """What is released of normal columns: their moments by Bartlett's decomposition of Wishart's
+        law, with the noise of nine sums."""
+        z = draws.generator.standard_normal((5, draws.size))
+        noise = draws.noise(9, FINE).reshape(3, 3, draws.size)
+        p, s, freedom = self.between(self.mean), self.sd / self.width, max(rows - 1, 1)
+        other = math.sqrt(1 - r * r)
+        at = p + s / math.sqrt(rows) * np.array([z[0], r * z[0] + other * z[1]])
+        one, two = np.sqrt(chi2_from(z[2], freedom)), np.sqrt(chi2_from(z[3], freedom - 1))
+        slope = r * one + other * z[4]
+        squares = s * s * np.array([one**2, slope**2 + (other * two) ** 2]) + rows * at**2
+        product = s * s * one * slope + rows * at[0] * at[1]
+        whole = np.maximum(rows + noise.sum(axis=(0, 1)), 1.0)
+        by_node = np.array([noise.sum(axis=1), noise.sum(axis=0)])
+        means = (rows * at + np.einsum("j,ijk->ik", NODES, by_node)) / whole
+        variances = (squares + by_node[:, 2]) / whole - means**2
+        both = (product + np.einsum("i,j,ijk->k", NODES, NODES, noise)) / whole
+        root = np.sqrt(np.maximum(variances, 1e-12).prod(axis=0))
+        return np.asarray(np.clip((both - means.prod(axis=0)) / root, -1, 1))
