@@ -45,8 +45,8 @@ class Pairs(Numbers):
         return Seen(sign * found > np.quantile(sign * null, 1 - self.alpha), wide)
 
     def _correlations(self, rows: int, r: float, draws: Draws) -> Floats:
-        """What is released of normal columns: their moments by Bartlett's decomposition of Wishart's
-        law, with the noise of nine sums."""
+        """What is released of normal columns: their moments by Bartlett's decomposition, with the
+        noise of nine sums."""
         z = draws.generator.standard_normal((5, draws.size))
         noise = draws.noise(9, FINE).reshape(3, 3, draws.size)
         p, s, freedom = self.between(self.mean), self.sd / self.width, max(rows - 1, 1)
