@@ -7,9 +7,11 @@ one by theorem. docs/inference.md is an introduction.
 
 from __future__ import annotations
 
+from .plans.clipping import clipping
 from .plans.power import power
+from .plans.truncation import truncation
 
-__all__: list[str] = ["power"]
+__all__: list[str] = ["clipping", "power", "truncation"]
 
 
 def __dir__() -> list[str]:

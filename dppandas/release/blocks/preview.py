@@ -172,7 +172,7 @@ class Preview:
         columns = ["source", "lineage", "query", *self._counted(), "mechanism", "scale", "error"]
         table = statement.table(self._entries, self._counted())[[*columns, "status"]]
         if self._rows is not None:
-            of_both = pd.array(self._populations, dtype=object)
+            of_both = pd.Series(self._populations, table.index, dtype=object)
             table.insert(len(columns), "population", of_both)
         return table.set_axis(pd.RangeIndex(1, len(table) + 1, name="release"))
 

@@ -33,6 +33,9 @@ class Loss:
     epsilon: Fraction | None = None
     rho: Fraction | None = None
 
+    def __str__(self) -> str:
+        return f"ε = {self.epsilon}" if self.rho is None else f"ρ = {self.rho}"
+
     def law(self, row: int = 1) -> Any:
         """The noise of integers to which a row adds ``row`` in all."""
         if self.rho is not None:

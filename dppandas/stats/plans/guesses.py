@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from ...errors import QueryError, quoted
+from ...privacy.accounting.losses import parse_epsilon, parse_rho
 from ...rows.facts.bounds import Bounds
 from ..results import parse_alternative
 from .designs import Design
 from .designs_of_counts import Binomial, OneShare, Table, TwoShares
 from .designs_of_means import OneMean, SeveralMeans, TwoMeans
 from .designs_of_pairs import Pairs
+from .draws import Loss
 
 #: The guesses that each test takes.
 TAKEN = {
@@ -53,7 +55,7 @@ def design_of(test: object, alpha: object, alternative: object, given: Mapping[s
     if name == "binomtest":
         return Binomial(alpha, side, _share(given["p"]))
     if name == "proportions_ztest":
-        groups, p = _count(given["groups"], 2, "groups", 1, 2), _share(given["p"])
+        groups, p = whole_number(given["groups"], 2, "groups", 1, 2), _share(given["p"])
         if groups == 1 and given["ratio"] is not None:
             raise QueryError("ratio= is of two groups.")
         return OneShare(alpha, side, p) if groups == 1 else TwoShares(alpha, side, p, ratio)
@@ -63,7 +65,7 @@ def design_of(test: object, alpha: object, alternative: object, given: Mapping[s
         return Table(alpha, side, _margins(given["cells"], 2 if name == "chi2_contingency" else 1))
     values = _values(given["bounds"], given["sd"], given["mean"])
     if name == "f_oneway":
-        groups = _count(given["groups"], 3, "groups", 2, GROUPS)
+        groups = whole_number(given["groups"], 3, "groups", 2, GROUPS)
         return SeveralMeans(alpha, side, *values, groups=groups)
     if name == "ttest_ind":
         return TwoMeans(alpha, side, *values, ratio=ratio)
@@ -93,12 +95,22 @@ def number(value: object, name: str, above: float, below: float) -> float:
     raise QueryError(f"{name}={quoted(value)} must be a number, and {ends}.")
 
 
-def _count(value: object, default: int, name: str, least: int, most: int) -> int:
+def whole_number(value: object, default: int, name: str, least: int, most: int) -> int:
+    """A whole number, or what it is by default."""
     found = default if value is None else value
     is_whole = isinstance(found, Integral) and not isinstance(found, bool)
     if not is_whole or not least <= found <= most:  # type: ignore[operator]
-        raise QueryError(f"{name}={quoted(value)} must be a whole number from {least} to {most}.")
+        raise QueryError(f"{name}={quoted(value)} must be a whole number from {least} to {most:,}.")
     return int(found)  # type: ignore[call-overload, no-any-return]
+
+
+def loss_of(epsilon: object, rho: object, what: str) -> Loss:
+    """The loss of a release: exactly one of both."""
+    if (epsilon is None) == (rho is None):
+        raise QueryError(f"give either epsilon= or rho=, the loss of {what}.")
+    if rho is not None:
+        return Loss(rho=parse_rho(rho))
+    return Loss(epsilon=parse_epsilon(epsilon))
 
 
 def _share(p: object) -> float:
@@ -145,7 +157,7 @@ def _margins(cells: object, sides: int) -> tuple[tuple[float, ...], ...]:
 
 def _shares(given: object) -> tuple[float, ...]:
     if isinstance(given, Integral) and not isinstance(given, bool):
-        number_of = _count(given, 2, "cells", 2, CELLS)
+        number_of = whole_number(given, 2, "cells", 2, CELLS)
         return (1 / number_of,) * number_of
     try:
         found = [float(each) for each in given]  # type: ignore[attr-defined]

@@ -6,17 +6,16 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from numbers import Integral
 from typing import Any
 
-from ...errors import QueryError, hide_internals, quoted
-from ...privacy.accounting.losses import Number, parse_epsilon, parse_rho
+from ...errors import QueryError, hide_internals
+from ...privacy.accounting.losses import Number
 from ...privacy.accounting.measures import Measure
 from ...release.session import running
 from ...statistics.layout import format_number
 from .designs import Design
 from .draws import Loss
-from .guesses import design_of, number
+from .guesses import design_of, loss_of, number, whole_number
 from .solving import MOST, Enough, Plan, least_effect, least_loss, least_rows
 
 
@@ -154,10 +153,11 @@ def power(
         "cells": cells,
     }  # fmt: skip
     design = design_of(test, alpha, alternative, given)
-    loss = _loss(epsilon, rho)
+    is_priced = epsilon is not None or rho is not None
+    loss = loss_of(epsilon, rho, "the release") if is_priced else None
     missing = _missing(n, effect, loss, power, within)
     enough = _enough(design, power, within)
-    rows = design.fewest if n is None else _rows(n, design)
+    rows = whole_number(n, design.fewest, "n", design.fewest, MOST)
     size = 0.0 if effect is None else _effect(effect, design)
     is_told = within is None or effect is not None
     if missing in ("n", "epsilon") and within is None and not size:
@@ -220,23 +220,6 @@ def _enough(design: Design, power: Any, within: Any) -> Enough:
         return lambda plan: plan.half_width <= width
     level = None if power is None else number(power, "power", design.alpha, 1)
     return lambda plan: level is not None and plan.power >= level
-
-
-def _loss(epsilon: object, rho: object) -> Loss | None:
-    if epsilon is not None and rho is not None:
-        raise QueryError("give epsilon= or rho=, and not both.")
-    if rho is not None:
-        return Loss(rho=parse_rho(rho))
-    return None if epsilon is None else Loss(epsilon=parse_epsilon(epsilon))
-
-
-def _rows(n: object, design: Design) -> int:
-    is_whole = isinstance(n, Integral) and not isinstance(n, bool)
-    if is_whole and design.fewest <= n <= MOST:  # type: ignore[operator]
-        return int(n)  # type: ignore[call-overload, no-any-return]
-    raise QueryError(
-        f"n={quoted(n)} must be a whole number of rows, from {design.fewest} to 10^10 in all."
-    )
 
 
 def _effect(effect: object, design: Design) -> float:
