@@ -23,6 +23,7 @@ from ...privacy.accounting.losses import Number
 from ...release.accuracy.expected import CONFIDENCE, parse_confidence, parse_rows
 from ...release.answers.results import claimed
 from ...release.private import Private
+from ...rows.expressions import Cut
 from ...rows.facts.bounds import Bounds
 from ...rows.plain_values import refuse_private
 from ...statistics.layout import format_number
@@ -219,12 +220,12 @@ def _known(values: Any, outer: Bounds) -> Known:
             f"as p['x'].clip({outer.lower:g}, {outer.upper:g}).hist(bins=20, range=…, epsilon=0.1)."
         )
     if is_answer(values):
-        return Histogram.of(quantities_in(values), outer, is_released=True)
+        return Histogram.released(quantities_in(values), outer)
     if claimed(values) is not None:
         quantities_in(values)  # says what became of its record
     refuse_private(values, "the guess")
     if isinstance(values, pd.Series) and _intervals(values.index):
-        return Histogram.of(values, outer, is_released=False)
+        return Histogram.guessed(values, outer)
     if callable(getattr(values, "cdf", None)):
         return Distribution(values.cdf, outer)
     try:
@@ -261,33 +262,53 @@ class Histogram(Known):
     is_released: bool
 
     @classmethod
-    def of(cls, counts: Any, outer: Bounds, is_released: bool) -> Histogram:
-        """From counts by interval."""
-        bins = _intervals(counts.index) if isinstance(counts, pd.Series) else []
-        if not bins or not isinstance(bins[0].left, int | float | np.number):
+    def released(cls, counts: Any, outer: Bounds) -> Histogram:
+        """From quantities by interval."""
+        pairs = _by_interval(counts)
+        cuts = {_cut(r) for _, count in pairs for r in getattr(count, "records", ())}
+        cut = cuts.pop() if len(cuts) == 1 else None
+        if cut is None or len(pairs) != len(cut.labels):
             raise QueryError(
-                "give counts by interval of numbers: p['x'].hist(bins=…), or value_counts(bins=…)."
+                "give all bins of one histogram, as p['x'].hist(bins=…) or value_counts(bins=…) "
+                "released them: values in other bins weren't counted."
             )
-        pairs = [(each, count) for each, count in counts.items() if isinstance(each, pd.Interval)]
-        pairs.sort(key=lambda pair: pair[0].left)
-        edges = [float(pairs[0][0].left), *(float(each.right) for each, _ in pairs)]
+        # the labels may be rounded, as pandas writes them
+        return cls._within(cut.edges, [count for _, count in pairs], outer, True, _open(cut))
+
+    @classmethod
+    def guessed(cls, counts: Any, outer: Bounds) -> Histogram:
+        """From plain numbers by interval."""
+        pairs = _by_interval(counts)
+        edges = [pairs[0][0].left, *(each.right for each, _ in pairs)]
         if any(one.right != other.left for (one, _), (other, _) in itertools.pairwise(pairs)):
-            raise QueryError("bins must follow each other: what lies in a gap wasn't counted.")
-        if edges[0] > outer.lower or edges[-1] < outer.upper:
-            raise QueryError(
-                f"the bins reach from {edges[0]:g} to {edges[-1]:g}, and outer={outer} further: "
-                "what lies beyond them wasn't counted. Count it: clip to the outer bounds, and "
-                "give bins that reach them."
-            )
-        each = [count if is_released else _count(count) for _, count in pairs]
-        if not is_released and not sum(each) > 0:
+            raise QueryError("bins must follow each other: what lies in a gap isn't counted.")
+        each = [number(count, "a count", -1e-300, math.inf) for _, count in pairs]
+        if not sum(each) > 0:
             raise QueryError("counts that are guessed must add up to more than 0.")
-        several = math.ceil(len(each) / BINS)
-        starts = range(0, len(each), several)
-        ends = (edges[i] for i in (*starts, len(each)))
+        return cls._within(list(map(float, edges)), each, outer, False, (False, False))
+
+    @classmethod
+    def _within(
+        cls, edges: Sequence[float], counts: list[Any], outer: Bounds, is_released: bool,
+        is_open: tuple[bool, bool],
+    ) -> Histogram:  # fmt: skip
+        """Bins within the outer bounds. is_open : whether the first edge, and the last one, lie in
+        no bin."""
+        low, high = edges[0], edges[-1]
+        if not (low < outer.lower or (low == outer.lower and not is_open[0])) or not (
+            high > outer.upper or (high == outer.upper and not is_open[1])
+        ):
+            raise QueryError(
+                f"these bins from {low:g} to {high:g} don't hold all values in outer={outer}, its "
+                "ends included, and what lies in no bin wasn't counted. Count it, such as by "
+                f"p['x'].clip({outer.lower:g}, {outer.upper:g}).hist(bins=…) with these ends."
+            )
+        several = math.ceil(len(counts) / BINS)
+        starts = range(0, len(counts), several)
+        ends = (edges[i] for i in (*starts, len(counts)))
         return cls(
             tuple(min(max(edge, outer.lower), outer.upper) for edge in ends),
-            tuple(sum_of(each[i : i + several]) for i in starts), is_released,
+            tuple(sum_of(counts[i : i + several]) for i in starts), is_released,
         )  # fmt: skip
 
     @property
@@ -330,8 +351,28 @@ def sum_of(terms: Sequence[Any]) -> Any:
     return sum(terms[1:], terms[0])
 
 
-def _count(count: Any) -> float:
-    return number(count, "a count", -1e-300, math.inf) if not isinstance(count, bool) else 0.0
+def _by_interval(counts: Any) -> list[tuple[Any, Any]]:
+    """Counts by bins of numbers, in order."""
+    is_series = isinstance(counts, pd.Series) and len(_intervals(counts.index))
+    pairs = (
+        [each for each in counts.items() if isinstance(each[0], pd.Interval)] if is_series else []
+    )
+    if not pairs or not isinstance(pairs[0][0].left, int | float | np.number):
+        raise QueryError(
+            "give counts by interval of numbers: p['x'].hist(bins=…), or value_counts(bins=…)."
+        )
+    return sorted(pairs, key=lambda pair: pair[0].left)
+
+
+def _cut(record: Any) -> Cut | None:
+    """The bins of a released histogram."""
+    by = record._statistic.cells.by
+    return by[0] if len(by) == 1 and isinstance(by[0], Cut) else None
+
+
+def _open(cut: Cut) -> tuple[bool, bool]:
+    """Whether the first and the last edge lie in no bin."""
+    return (cut.right and not cut.include_lowest), not (cut.right or cut.include_highest)
 
 
 @dataclass(frozen=True)
