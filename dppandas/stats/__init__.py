@@ -5,13 +5,23 @@ needs first. Its p-value counts the noise as well as the sample, and ``.exact`` 
 one by theorem. docs/inference.md is an introduction.
 """
 
-from __future__ import annotations
-
+from .binomial import binomtest
+from .means import ttest_1samp, ttest_ind
 from .plans.clipping import clipping
 from .plans.power import power
 from .plans.truncation import truncation
+from .proportions import proportion_confint, proportions_ztest
 
-__all__: list[str] = ["clipping", "power", "truncation"]
+__all__ = [
+    "binomtest",
+    "clipping",
+    "power",
+    "proportion_confint",
+    "proportions_ztest",
+    "truncation",
+    "ttest_1samp",
+    "ttest_ind",
+]
 
 
 def __dir__() -> list[str]:

@@ -57,13 +57,7 @@ def samples_of(record: Any, how: How = BEST) -> Sequence[Sample | None]:
     nothing in a population of a given size."""
     if isinstance(record._law, Selection):
         raise RecordError("a selected label has no interval. Call .error() for its gap.")
-    rows = record._query.source.unit.max_rows * record._query.branches
-    if rows != 1:
-        raise QueryError(
-            f"'{record.query}' may have {rows} rows of a unit, and a population is one of units. "
-            "Make a table with one row of each first, by .per_unit() of the private frame, and ask "
-            "about that."
-        )
+    check_units(record)
     if any(record._layout.rulers):
         raise QueryError(
             f"'{record.query}' has times, which have no intervals for a population. Ask about "
@@ -86,6 +80,22 @@ def samples_of(record: Any, how: How = BEST) -> Sequence[Sample | None]:
             "out, which makes them wider."
         )
     return sized
+
+
+def check_units(record: Any) -> None:
+    """Refuse answers about several rows of a unit: those weren't drawn independently."""
+    query = record._query
+    check_rows_of_units(record.query, query.source.unit.max_rows * query.branches)
+
+
+def check_rows_of_units(asked: str, rows: int) -> None:
+    """Refuse a question about several rows of a unit."""
+    if rows != 1:
+        raise QueryError(
+            f"'{asked}' may have {rows} rows of a unit, and a population is one of units. "
+            "Make a table with one row of each first, by .per_unit() of the private frame, and ask "
+            "about that."
+        )
 
 
 def estimates(record: Any, confidence: float, how: How) -> list[Estimate | None]:
