@@ -143,8 +143,8 @@ class Binomial(Truths):
 
 @dataclass(frozen=True)
 class Table(Design):
-    """Whether counts by cells are as expected, by Pearson's statistic, whose critical value is that
-    of simulated releases of counts with the fitted margins."""
+    """Whether counts by cells are as expected, by squares over the expected count and the variance
+    of the noise, whose critical value is that of simulated releases where nothing differs."""
 
     #: The shares of cells under the null hypothesis; or of rows and columns.
     margins: tuple[tuple[float, ...], ...] = ((0.5, 0.5), (0.5, 0.5))
@@ -196,6 +196,9 @@ class Table(Design):
         whole = np.maximum(seen.sum(axis=tuple(range(1, seen.ndim)), keepdims=True), LEAST)
         expected = whole * self.null
         if len(self.margins) == 2:
-            expected = seen.sum(axis=1, keepdims=True) * seen.sum(axis=2, keepdims=True) / whole
-        squares = (seen - expected) ** 2 / np.maximum(expected, LEAST)
-        return np.asarray(squares.reshape(draws.size, -1).sum(axis=1))
+            rows, columns = (
+                np.maximum(seen.sum(axis=side, keepdims=True), LEAST) for side in (1, 2)
+            )
+            expected = rows * columns / whole
+        scale = np.maximum(expected, LEAST) + draws.variance()
+        return np.asarray(((seen - expected) ** 2 / scale).reshape(draws.size, -1).sum(axis=1))

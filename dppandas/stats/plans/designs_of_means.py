@@ -14,16 +14,19 @@ from .draws import FINE, Draws, Floats, chi2_from, critical, is_beyond
 
 #: How many deviations of its noise a test adds to a variance.
 ADDED = 0.5
-#: What effects of bounds without an end of their own are at most.
-FAR = 100.0
+#: What keeps a division by a variance of 0, where there is no noise.
+TINY = 1e-30
 
 
 class Means(NamedTuple):
-    """The means of a group in many releases, between 0 and 1, and the variances of their errors."""
+    """The means of a group in many releases, between 0 and 1, and the variances of their errors;
+    and what they are made of."""
 
     mean: Floats
     variance: Floats
     rows: Floats
+    spread: Floats  # the variance of values, without what is added to it
+    noise: Floats  # the variance of the mean's noise
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class TwoMeans(Numbers):
 
 @dataclass(frozen=True)
 class SeveralMeans(Numbers):
-    """Whether the means of several groups of one release differ: by Welch's statistic, whose
+    """Whether the means of several groups of one release differ: by F with a pooled variance, whose
     critical value is that of simulated releases of equal groups."""
 
     groups: int = 3
@@ -137,15 +140,18 @@ class SeveralMeans(Numbers):
         return Seen(self._statistic(rows, effect, draws) > np.quantile(null, 1 - self.alpha))
 
     def _statistic(self, rows: int, effect: float, draws: Draws) -> Floats:
-        """The weighted squares between groups: Welch's statistic but for what depends on the number
-        of rows alone."""
+        """The squares between groups, each by the variance that sample and noise leave of its
+        mean."""
         means = (self.mean + effect * self.sd * self._scores()).tolist()
-        sizes = self.sizes(rows)
-        found = [self.group(*each, draws) for each in zip(sizes, means, strict=True)]
-        weights = np.array([1 / each.variance for each in found])
-        each = np.array([group.mean for group in found])
-        middle = (weights * each).sum(axis=0) / weights.sum(axis=0)
-        return np.asarray((weights * (each - middle) ** 2).sum(axis=0))
+        found = [self.group(*each, draws) for each in zip(self.sizes(rows), means, strict=True)]
+        at, counted, spread, noise = (
+            np.array([getattr(each, name) for each in found])
+            for name in ("mean", "rows", "spread", "noise")
+        )
+        pooled = (counted * spread).sum(axis=0) / (counted - 1).sum(axis=0)
+        weights = 1 / np.maximum(pooled / counted + noise, TINY)
+        middle = (weights * at).sum(axis=0) / weights.sum(axis=0)
+        return np.asarray((weights * (at - middle) ** 2).sum(axis=0))
 
 
 def _means(rows: int, mean: float, spread: float, draws: Draws) -> Means:
@@ -170,5 +176,6 @@ def _seen(sums: Floats, noise: float) -> Means:
 
     most = np.minimum(p * (1 - p) + ADDED * np.sqrt(of(1 - p, p)), 0.25)
     own = s + ADDED * np.sqrt(of(p * p - s, p * p - p - s, (1 - p) ** 2 - s))
-    error = of(-p, 0.5 - p, 1 - p) + np.minimum(own, most) / (counted - 1)
-    return Means(p, np.maximum(error, 1e-30), counted)
+    of_mean = of(-p, 0.5 - p, 1 - p)
+    error = of_mean + np.minimum(own, most) / (counted - 1)
+    return Means(p, np.maximum(error, TINY), counted, s, of_mean)
