@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from statistics import NormalDist
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ...privacy.accuracy import binomial_tests
+from ...privacy.accuracy.combined import variance_of
 from ...privacy.accuracy.margins import sum_width
+from ...privacy.mechanisms.noise import DiscreteLaplace
 from .designs import Design, Seen, in_groups
 from .draws import Draws, Floats, is_beyond
 
-#: The part of the level that an exact test keeps for how many rows there are.
-ASIDE = 0.02
+#: Of more rows the law of the exact test's pivot is nearly normal.
+EXACTLY = 10**4
+#: Noise that is none, for an exact test.
+NIL = DiscreteLaplace(Fraction(1, 64))
 #: Expected counts that noise makes smaller count as this many.
 LEAST = 1e-3
 
@@ -114,31 +120,45 @@ def _error(share: Floats, rows: Floats, noise: float) -> Floats:
 @dataclass(frozen=True)
 class Binomial(Truths):
     """Whether a share is another than one that is given, by a test that is exact for every number
-    of rows that there may be: for the most of them, which count nearly always."""
+    of rows that there may be."""
 
     test: ClassVar[str] = "binomtest"
     effect_is: ClassVar[str] = "an effect is the share less p"
 
     def seen(self, rows: int, effect: float, draws: Draws) -> Seen:
-        noise, aside = draws.noise(2), self.alpha * ASIDE
-        hidden = sum_width(draws.loss.law(), aside, 2)
         found = self.group(rows, self._shifted(effect), draws)
-        most = np.maximum(found.rows + hidden, 1)
-        risk = self.alpha - aside
-        two_sided = 2 * risk if self.alternative != "two-sided" else risk
         distance = (1 - self.p) * found.part - self.p * found.rest
-        # the law for so many rows, which many draws share up to its deviation
-        count = draws.generator.binomial(rows + hidden, self.p, draws.size) + noise[0]
-        null = count - self.p * (rows + hidden) - self.p * noise.sum(axis=0)
-        limit = np.quantile(np.abs(null), 1 - two_sided, method="higher")
-        spread = self.p * (1 - self.p)
-        of_noise = draws.variance() * ((1 - self.p) ** 2 + self.p**2)
-        root = np.sqrt((most * spread + of_noise) / ((rows + hidden) * spread + of_noise))
+        if self.alternative != "greater":
+            distance = -distance if self.alternative == "less" else np.abs(distance)
+        # one number of rows is looked at; of others the limit follows its deviation
+        spread, of_noise = self.p * (1 - self.p), draws.variance()
+        of_noise *= (1 - self.p) ** 2 + self.p**2
+        risk = self.alpha * (1 - binomial_tests.OF_UNITS)
+        hidden = sum_width(draws.loss.law(), self.alpha - risk, 2)
+        most = np.maximum(found.rows + hidden, 1)
+        deviations = np.sqrt(most * spread + of_noise)
+        if rows <= EXACTLY:
+            known = math.sqrt((rows + hidden) * spread + of_noise)
+            law = draws.loss.law() if of_noise else NIL
+            limits = self._limit(rows, law) / known * deviations
+        else:
+            limits = deviations * _normal(risk if self.alternative == "two-sided" else 2 * risk)
         own = _error(found.share, most, draws.variance())
-        limits = limit * root
-        sign = np.abs(distance) if self.alternative == "two-sided" else distance
-        sign = -distance if self.alternative == "less" else sign
-        return Seen(sign > limits, _normal(risk) * np.sqrt(own) * most / found.rows)
+        return Seen(distance > limits, _normal(risk) * np.sqrt(own) * most / found.rows)
+
+    def _limit(self, rows: int, law: Any) -> float:
+        """Beyond which distance the test rejects, where so many rows are seen."""
+        p = 1 - self.p if self.alternative == "less" else self.p
+        side = "two-sided" if self.alternative == "two-sided" else "greater"
+        low, high = math.floor(rows * p), rows + 4 * math.ceil(math.sqrt(variance_of(law))) + 4
+        known = {low: 1.0, high: LEAST * self.alpha}
+        while high - low > 1:
+            middle = (low + high) // 2
+            known[middle] = binomial_tests.of_share(middle, rows - middle, law, p, side)
+            low, high = (low, middle) if known[middle] <= self.alpha else (middle, high)
+        # between both, as where another number of rows is seen
+        part = math.log(known[low] / self.alpha) / math.log(known[low] / known[high])
+        return low + part - p * rows
 
 
 @dataclass(frozen=True)
