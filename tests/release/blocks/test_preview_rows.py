@@ -107,8 +107,8 @@ def even(rows: int) -> Any:
     """Rows spread evenly, of which half are true."""
     u = (np.arange(rows) + 0.5) / rows
     table = pd.DataFrame({
-        "value": 100 * u, "ends": np.repeat([0, 100], rows // 2), "yes": np.arange(rows) // 4 % 2 == 0,
-        "key": np.tile(["a", "b", "c", "d"], rows // 4),
+        "value": 100 * u, "ends": np.repeat([0, 100], rows // 2),
+        "yes": np.arange(rows) // 4 % 2 == 0, "key": np.tile(["a", "b", "c", "d"], rows // 4),
     })  # fmt: skip
     domain: Any = {"value": (0, 100), "ends": (0, 100), "key": ["a", "b", "c", "d"]}
     return dp.protect(table, f"even {rows}", domain=domain)
