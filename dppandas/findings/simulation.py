@@ -40,6 +40,10 @@ class Simulation:
         digest = hashlib.sha256(repr((what, named)).encode()).digest()
         self.generator = np.random.default_rng(int.from_bytes(digest, "big"))
 
+    def uniform(self) -> float:
+        """A number between 0 and 1."""
+        return float(self.generator.random())
+
     def noise(self, law: Any, shape: int | tuple[int, ...]) -> Floats:
         """Independent draws of a law."""
         if isinstance(law, CombinedNoise):

@@ -137,6 +137,17 @@ def test_private_columns_are_released_once_and_then_asked_about(p: Any) -> None:
     assert dp.stats.ttest_1samp(p["t"], 0.5, epsilon=1).pvalue <= 1
 
 
+def test_a_preview_lists_the_releases_of_tests(p: Any) -> None:
+    with dp.preview() as plan:
+        found = dp.stats.ttest_ind(p.groupby("arm")["x"], "B", "A", epsilon=1)
+        dp.stats.ttest_ind(p["x"], p["y"], epsilon=1)
+        dp.stats.binomtest(p["t"], epsilon=1)
+    assert float(plan.total) == 3
+    assert math.isnan(found.pvalue)
+    assert "preview" in repr(found)
+    assert float(dp.ledger().spent) == 0
+
+
 def test_two_releases_or_none(p: Any) -> None:
     anew(epsilon=1)
     q = dp.protect(people(), name="few", domain=DOMAIN)
