@@ -7,7 +7,10 @@ one by theorem. docs/inference.md is an introduction.
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from .correlation import PearsonRResult, pearsonr
+from .variance_analysis import f_oneway
+
+__all__ = ["PearsonRResult", "f_oneway", "pearsonr"]
 
 
 def __dir__() -> list[str]:

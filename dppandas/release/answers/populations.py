@@ -57,13 +57,7 @@ def samples_of(record: Any, how: How = BEST) -> Sequence[Sample | None]:
     nothing in a population of a given size."""
     if isinstance(record._law, Selection):
         raise RecordError("a selected label has no interval. Call .error() for its gap.")
-    rows = record._query.source.unit.max_rows * record._query.branches
-    if rows != 1:
-        raise QueryError(
-            f"'{record.query}' may have {rows} rows of a unit, and a population is one of units. "
-            "Make a table with one row of each first, by .per_unit() of the private frame, and ask "
-            "about that."
-        )
+    check_rows(f"'{record.query}'", record._query.source.unit.max_rows * record._query.branches)
     if any(record._layout.rulers):
         raise QueryError(
             f"'{record.query}' has times, which have no intervals for a population. Ask about "
@@ -86,6 +80,16 @@ def samples_of(record: Any, how: How = BEST) -> Sequence[Sample | None]:
             "out, which makes them wider."
         )
     return sized
+
+
+def check_rows(asked: str, rows: int) -> None:
+    """Refuse several rows of a unit, which aren't independent."""
+    if rows != 1:
+        raise QueryError(
+            f"{asked} may have {rows} rows of a unit, and a population is one of units. Make a "
+            "table with one row of each first, by .per_unit() of the private frame, and ask about "
+            "that."
+        )
 
 
 def estimates(record: Any, confidence: float, how: How) -> list[Estimate | None]:
