@@ -29,7 +29,7 @@ from ..release.answers.populations import check_rows
 from ..release.unreleased import Unreleased
 from ..statistics.moments.covariance_tables import CovarianceTable
 from ..statistics.moments.fieller import NoisySums
-from .inputs import answer_of, is_private, refuse, ways_of
+from .inputs import answer_of, is_private, refuse, release_of, ways_of
 from .resampling import NIL, parse_resamples, part_beyond, resolution
 from .results import SignificanceResult, one_of_several, parse_alternative, releases
 
@@ -134,7 +134,7 @@ def _tested(figure: Figure, alternative: str, number: int) -> PearsonRResult:
         notes=(
             *((_HIDDEN,) if interval.is_hidden else ()),
             *(resolution(pvalue, number) if share > NIL else ()),
-            *one_of_several("pearsonr", record.id, what),
+            *one_of_several("pearsonr", release_of(record), what),
         ),
     )  # fmt: skip
 

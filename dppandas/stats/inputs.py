@@ -68,3 +68,8 @@ def records_of(numbers: Iterable[Any]) -> frozenset[Any]:
     """The releases of numbers."""
     each = (number.records for number in numbers if isinstance(number, Quantity))
     return frozenset().union(*each)
+
+
+def release_of(record: Any) -> tuple[Any, ...]:
+    """What a record, a copy of it, and one of the same answer given again have in common."""
+    return tuple((part.ledger, part.number, part.time) for part in record.components)

@@ -17,7 +17,7 @@ from ..errors import QueryError, hide_internals, quoted
 from ..findings.derive import quantities_in
 from ..findings.quantities import Figure, Quantity
 from ..findings.simulation import Simulation
-from ..frames.groupby import PrivateGroupBy
+from ..frames.groupby import PrivateGroupBy, UnknownGroups
 from ..privacy.accounting.losses import ReleaseOptions, with_options_named
 from ..privacy.accuracy.combined import NoiseAtLook, variance_of
 from ..privacy.accuracy.student import f_tail
@@ -26,7 +26,7 @@ from ..release.unreleased import Unreleased
 from ..statistics.moments.several import Moments
 from ..statistics.samples import SampleMean, SampleShare
 from ..statistics.samples_of_spreads import SampleMeanOfThree
-from .inputs import answer_of, is_private, ways_of
+from .inputs import answer_of, is_private, release_of, ways_of
 from .resampling import NIL, parse_resamples, part_beyond, resolution
 from .results import SignificanceResult, one_of_several, releases
 
@@ -107,7 +107,7 @@ def _analysed(figures: Sequence[Figure], equal_var: bool, number: int) -> Signif
         notes=(
             *_hidden(seen),
             *(resolution(pvalue, number) if share > NIL else ()),
-            *one_of_several("f_oneway", record.id, what),
+            *one_of_several("f_oneway", release_of(record), what),
         ),
     )  # fmt: skip
 
@@ -139,6 +139,11 @@ def _check_private(samples: Sequence[Any]) -> None:
 
 def _grouped(groups: PrivateGroupBy) -> tuple[int, int]:
     """How many columns and groups there are."""
+    if isinstance(groups, UnknownGroups):
+        raise QueryError(
+            "f_oneway needs declared keys, p.groupby(…, keys=[…])[column]: of groups found in the "
+            "data only some are shown."
+        )
     if groups._hold_truths():
         raise QueryError(_OF_TRUTHS)
     return len(groups._operands()), len(groups._groups)
@@ -171,7 +176,7 @@ def _figures(given: Iterable[Any]) -> list[Figure]:
             f"f_oneway takes means as they were released, and nothing computed from them: {ASK}."
         )
     figures: list[Figure] = [each.figure for each in numbers]
-    if len({figure.record.id for figure in figures}) > 1:
+    if len({release_of(figure.record) for figure in figures}) > 1:
         raise QueryError(
             "f_oneway compares groups of one release, so that no unit is in two of them. Release "
             f"their means together: {ASK}."
