@@ -6,10 +6,15 @@ one by theorem. docs/inference.md is an introduction.
 """
 
 from .binomial import binomtest
+from .correlation import pearsonr
 from .means import ttest_1samp, ttest_ind
 from .proportions import proportion_confint, proportions_ztest
+from .variance_analysis import f_oneway
 
-__all__ = ["binomtest", "proportion_confint", "proportions_ztest", "ttest_1samp", "ttest_ind"]
+__all__ = [
+    "binomtest", "f_oneway", "pearsonr", "proportion_confint", "proportions_ztest", "ttest_1samp",
+    "ttest_ind",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

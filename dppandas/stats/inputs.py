@@ -19,7 +19,7 @@ from ..findings.quantities import Quantity
 from ..frames.frame import PrivateFrame
 from ..frames.groupby import PrivateGroupBy
 from ..privacy.mechanisms.noise import DiscreteLaplace
-from ..release.answers.populations import check_rows_of_units
+from ..release.answers.populations import check_rows
 from ..release.blocks import preview
 from ..release.blocks.split import split
 from ..release.unreleased import Unreleased
@@ -59,7 +59,7 @@ class Foreseen:
     def samples(self) -> list[Any]:
         """What each number will say of a population."""
         table, statistic = self.made._table, self.made._statistic
-        check_rows_of_units(self.made._what, table.source.unit.max_rows * table.branches)
+        check_rows(f"'{self.made._what}'", table.source.unit.max_rows * table.branches)
         unit = DiscreteLaplace(Fraction(1))
         return list(statistic.samples([1] * statistic.size, unit, table.source.schema))
 
@@ -194,3 +194,8 @@ def records_of(numbers: Iterable[Any]) -> frozenset[Any]:
     """The releases of numbers."""
     each = (number.records for number in numbers if isinstance(number, Quantity))
     return frozenset().union(*each)
+
+
+def release_of(record: Any) -> tuple[Any, ...]:
+    """What a record, a copy of it, and one of the same answer given again have in common."""
+    return tuple((part.ledger, part.number, part.time) for part in record.components)
