@@ -7,7 +7,9 @@ one by theorem. docs/inference.md is an introduction.
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from .tables import chi2_contingency, chisquare, fisher_exact
+
+__all__ = ["chi2_contingency", "chisquare", "fisher_exact"]
 
 
 def __dir__() -> list[str]:
