@@ -19,7 +19,7 @@ from ..release.unreleased import Unreleased
 from ..rows.facts.units import whole_number
 from ..statistics.layout import format_number
 from ..statistics.samples import How
-from .counts import Counts, Floats, series_of, table_of
+from .counts import Counts, series_of, table_of
 from .counts_asked import question_of, released
 from .inputs import ways_of
 from .noisy_fourfold import Fourfold
@@ -28,9 +28,16 @@ from .simulated_tables import Fit, Hypothesis, Independence, pvalue
 
 #: How many tables are simulated.
 RESAMPLES, FEWEST, MOST = 9999, 99, 10**7
-#: Below it an expected count is small; and of which part noise is, in the scales of residuals, it
-#: is said to hide most.
-SMALL, HIDES = 5, 0.5
+#: Below it an expected count is small; from which part of the scales of residuals on noise hides
+#: most; and what is divided by at least.
+SMALL, HIDES, TINY = 5, 0.5, 1e-300
+#: How many tests were false alarms at .05 where counts are small, and where noise hides most:
+#: docs/proofs/tests_of_tables.md.
+FALSE_ALARMS = {
+    "chi2_contingency": ("3 to 6", "1 to 7"),
+    "fisher_exact": ("2 to 5", "2 to 9"),
+    "chisquare": ("4 to 6", "4 to 6"),
+}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -140,7 +147,7 @@ def chi2_contingency(
         name, float(null.statistic(counts.seen)), _simulated(null, counts, name, size), False,
         null="rows and columns are independent; units are drawn at random, each in one cell",
         noise=_noise_of(counts, f"{size:,} simulated tables"), source=releases(counts.records),
-        notes=(*_notes(null, counts), *one_of_several(name, counts.key)),
+        notes=(*_notes(null, counts, name), *one_of_several(name, counts.key)),
         dof=(rows - 1) * (columns - 1),
         expected_freq=pd.DataFrame(expected, index=counts.index, columns=counts.columns),
     )  # fmt: skip
@@ -200,7 +207,7 @@ def fisher_exact(
         noise=_noise_of(counts, f"{size:,} draws of it"), source=releases(counts.records),
         alternative=side, _interval=_IntervalOfNumber((a / b) / (c / d)),
         notes=(
-            *_notes(Independence(counts.variances), counts),
+            *_notes(Independence(counts.variances), counts, name),
             *one_of_several(name, counts.key, side),
         ),
     )  # fmt: skip
@@ -269,7 +276,7 @@ def chisquare(
         name, float(null.statistic(counts.seen)), _simulated(null, counts, name, size), False,
         null=f"{said}; units are drawn at random, each in one cell",
         noise=_noise_of(counts, f"{size:,} simulated tables"), source=releases(counts.records),
-        notes=(*_notes(null, counts), *one_of_several(name, counts.key, *shares.tolist())),
+        notes=(*_notes(null, counts, name), *one_of_several(name, counts.key, *shares.tolist())),
     )  # fmt: skip
 
 
@@ -354,12 +361,19 @@ def _noise_of(counts: Counts, how: str) -> str:
     return f"Noise of ± {said} on each count (95 %) is counted by {how}"
 
 
-def _notes(null: Hypothesis, counts: Counts) -> tuple[str, ...]:
+def _notes(null: Hypothesis, counts: Counts, name: str) -> tuple[str, ...]:
     """Where a test finds little, or holds less often than it says."""
-    expected: Floats = null.expected(counts.seen)
-    notes = []
+    expected = null.expected(counts.seen)
+    of_noise = counts.variances / np.maximum(expected + counts.variances, TINY)
+    few, hidden = FALSE_ALARMS[name]
+    if float(of_noise.mean()) > HIDES:
+        return (
+            "In most cells noise is larger than the error of a sample, so only strong effects are "
+            f"found. In simulations {hidden} % of such tests were false alarms at .05.",
+        )
     if expected.min() < SMALL:
-        notes.append(f"The smallest expected count is {expected.min():.2g}.")
-    if float(np.mean(counts.variances / (expected + counts.variances + 1e-300))) > HIDES:
-        notes.append("Noise is larger than chance.")
-    return tuple(notes)
+        return (
+            f"The smallest expected count is {expected.min():.2g}. In simulations {few} % of tests "
+            f"with less than {SMALL} were false alarms at .05.",
+        )
+    return ()

@@ -3,7 +3,6 @@
 import pickle
 from collections.abc import Callable
 from fractions import Fraction
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ import dppandas as dp
 from dppandas.errors import QueryError, RecordError
 from dppandas.findings.simulation import Simulation
 from dppandas.privacy.accuracy.combined import variance
-from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
+from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.stats.counts import table_of
 from dppandas.stats.noisy_fourfold import Fourfold, Hypergeometric
 from dppandas.stats.simulated_tables import Fit, Independence, pvalue
@@ -34,7 +33,8 @@ def shop(rows: int = 2000, seed: int = 3) -> pd.DataFrame:
     place = np.where(rng.random(rows) < 0.03, 4, rng.choice(PLACES, rows, p=[0.4, 0.3, 0.2, 0.1]))
     return pd.DataFrame({
         "who": np.arange(rows), "arm": arm, "place": place, "paid": rng.random(rows) * 60,
-        "bought": rng.random(rows) < np.where(arm == "A", 0.2, 0.25), "back": rng.random(rows) < 0.1,
+        "bought": rng.random(rows) < np.where(arm == "A", 0.2, 0.25),
+        "back": rng.random(rows) < 0.1,
     })  # fmt: skip
 
 
@@ -310,7 +310,9 @@ def test_lists_of_shares_follow_the_keys_and_labels_the_labels(p: Any) -> None:
 def test_counts_beside_means_are_counts(p: Any) -> None:
     """Those of a mean's release are real numbers, with noise in its law."""
     of_arms = p.groupby("arm")["bought"].agg(["count", "sum"], epsilon=1)
-    table = dp.derive(lambda t: pd.DataFrame({"yes": t["sum"], "no": t["count"] - t["sum"]}), of_arms)
+    table = dp.derive(
+        lambda t: pd.DataFrame({"yes": t["sum"], "no": t["count"] - t["sum"]}), of_arms
+    )
     found = dp.stats.chi2_contingency(table)
     counts = table_of(table, "test")
     assert counts.variances == pytest.approx(np.full((3, 2), 2.0), rel=1e-6)
@@ -346,6 +348,23 @@ def test_results_say_what_they_rest_on(p: Any) -> None:
     fourfold = dp.stats.fisher_exact(table[[1, 2]].loc[["A", "B"]])
     copy = pickle.loads(pickle.dumps(fourfold))
     assert copy.confidence_interval() == fourfold.confidence_interval()
+
+
+def test_results_say_where_they_hold_less(p: Any) -> None:
+    """Few units are said to be few, and much noise to be much."""
+    few = dp.protect(shop(60), name="few", domain=DOMAIN)
+    found = dp.stats.chi2_contingency(few.crosstab("arm", "place", epsilon=20))
+    assert "with less than 5 were false alarms" in found.notes[0]
+    found = dp.stats.chi2_contingency(few.crosstab("arm", "place", epsilon=0.1))
+    assert "only strong effects" in found.notes[0]
+    assert 0.01 < found.pvalue <= 1
+
+
+def test_no_p_value_is_less_than_the_draws_tell(p: Any) -> None:
+    """What was seen is one of the tables."""
+    days = p["place"].value_counts(epsilon=1)
+    assert dp.stats.chisquare(days, {1: 1, 2: 1, 3: 1, 4: 97}).pvalue == 1 / 10_000
+    assert dp.stats.chisquare(days, {1: 1, 2: 1, 3: 1, 4: 97}, n_resamples=99).pvalue == 1 / 100
 
 
 # --- refusals -------------------------------------------------------------------------------------
@@ -387,22 +406,31 @@ def test_what_is_no_table_of_counts_is_refused_before_it_is_paid(p: Any, name: s
     assert dp.ledger().spent == 0
 
 
+def _by_two(p: Any) -> Any:
+    return p.groupby(["arm", "place"])
+
+
+def _fit(p: Any, shares: Any) -> Any:
+    return dp.stats.chisquare(p["place"], shares, epsilon=1)
+
+
 ARGUMENTS: list[tuple[Callable[[Any], Any], str]] = [
-    (lambda p: dp.stats.chi2_contingency(p.groupby(["arm", "place"]), True, epsilon=1), "correction"),
-    (lambda p: dp.stats.chi2_contingency(p.groupby(["arm", "place"]), 1, epsilon=1), "correction"),
-    (lambda p: dp.stats.chi2_contingency(p.groupby(["arm", "place"]), n_resamples=9, epsilon=1),
-     "n_resamples"),
-    (lambda p: dp.stats.fisher_exact(p.groupby(["bought", "back"]), "more", epsilon=1), "alternative"),
-    (lambda p: dp.stats.fisher_exact(p.groupby(["arm", "place"]), epsilon=1), "two rows and two"),
-    (lambda p: dp.stats.chisquare(p["place"], [1, 2], epsilon=1), "has 2 shares"),
-    (lambda p: dp.stats.chisquare(p["place"], [1, 2, 3, 0], epsilon=1), "above 0"),
-    (lambda p: dp.stats.chisquare(p["place"], [1, 2, 3, np.inf], epsilon=1), "above 0"),
-    (lambda p: dp.stats.chisquare(p["place"], [1, 2, 3, True], epsilon=1), "above 0"),
-    (lambda p: dp.stats.chisquare(p["place"], {1: 1, 2: 1}, epsilon=1), "a share for each label"),
-    (lambda p: dp.stats.chisquare(p["place"], {1: 1, 2: 1, 3: 1, 5: 1}, epsilon=1), "for each label"),
-    (lambda p: dp.stats.chisquare(p["place"], "1234", epsilon=1), "a list of shares"),
-    (lambda p: dp.stats.chisquare(p["place"], 4, epsilon=1), "a list of shares"),
-    (lambda p: dp.stats.chisquare(p.groupby(["arm", "place"]), [1, 2], epsilon=1), "has 2 shares"),
+    (lambda p: dp.stats.chi2_contingency(_by_two(p), True, epsilon=1), "correction"),
+    (lambda p: dp.stats.chi2_contingency(_by_two(p), 1, epsilon=1), "correction"),
+    (lambda p: dp.stats.chi2_contingency(_by_two(p), n_resamples=9, epsilon=1), "n_resamples"),
+    (lambda p: dp.stats.fisher_exact(p.groupby(["bought", "back"]), "more", epsilon=1),
+     "alternative"),
+    (lambda p: dp.stats.fisher_exact(_by_two(p), epsilon=1), "two rows and two"),
+    (lambda p: _fit(p, [1, 2]), "has 2 shares"),
+    (lambda p: _fit(p, [1, 2, 3, 0]), "above 0"),
+    (lambda p: _fit(p, [1, 2, 3, np.inf]), "above 0"),
+    (lambda p: _fit(p, [1, 2, 3, True]), "above 0"),
+    (lambda p: _fit(p, {1: 1, 2: 1}), "a share for each label"),
+    (lambda p: _fit(p, {1: 1, 2: 1, 3: 1, 5: 1}), "a share for each label"),
+    (lambda p: _fit(p, pd.Series([1, 1, 1, 1, 1], index=[1, 2, 3, 4, 4])), "a share for each"),
+    (lambda p: _fit(p, "1234"), "a list of shares"),
+    (lambda p: _fit(p, 4), "a list of shares"),
+    (lambda p: dp.stats.chisquare(_by_two(p), [1, 2], epsilon=1), "has 2 shares"),
     (lambda p: dp.stats.chisquare(p.crosstab("arm", "place"), epsilon=1), "a released Series"),
 ]  # fmt: skip
 
@@ -420,6 +448,14 @@ def _paired(p: Any) -> Any:
             p["back"].value_counts(keys=[False, True], epsilon=1)]  # fmt: skip
 
 
+def _table(p: Any, **more: Any) -> Any:
+    return p.crosstab("arm", "place", epsilon=1, **more)
+
+
+def _with_gaps(p: Any) -> Any:
+    return dp.derive(lambda counts: counts.unstack(), _by_two(p).size(epsilon=1)[:-1])
+
+
 #: Answers that are no tables of counts of units of which each is in one cell.
 ANSWERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "the same rows twice": (_paired, "count the same units"),
@@ -427,33 +463,25 @@ ANSWERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a part beside its whole": (
         lambda p: p.groupby("arm")["bought"].agg(["count", "sum"], epsilon=1), "the same rows"
     ),
-    "a sum among counts": (
-        lambda p: p.crosstab("arm", "place", epsilon=1, margins=True)[["All", 1, 2]], "the same rows"
-    ),
+    "a sum among counts": (lambda p: _table(p, margins=True)[["All", 1, 2]], "the same rows"),
     "one row twice": (lambda p: [p["place"].value_counts(epsilon=1)] * 2, "the same rows"),
     "other labels": (
         lambda p: [p["place"].value_counts(epsilon=1), p["arm"].value_counts(epsilon=1)],
         "need the same labels",
     ),
-    "shares": (lambda p: p.crosstab("arm", "place", normalize=True, epsilon=1), "is none"),
+    "shares": (lambda p: _table(p, normalize=True), "is none"),
     "means": (lambda p: p.groupby("arm")[["paid", "bought"]].mean(epsilon=1), "aren't counts"),
     "distinct": (
         lambda p: p.groupby(["arm", "bought"])["place"].nunique(epsilon=1), "aren't counts"
     ),
-    "multiples": (
-        lambda p: dp.derive(lambda t: 2 * t, p.crosstab("arm", "place", epsilon=1)), "was multiplied"
-    ),
-    "plain numbers": (
-        lambda p: dp.derive(lambda t: t + 1, p.crosstab("arm", "place", epsilon=1)), "plain number"
-    ),
+    "multiples": (lambda p: dp.derive(lambda t: 2 * t, _table(p)), "was multiplied"),
+    "plain numbers": (lambda p: dp.derive(lambda t: t + 1, _table(p)), "plain number"),
+    "products": (lambda p: dp.derive(lambda t: t * t, _table(p)), "is none"),
     "one side": (lambda p: p["arm"].value_counts(epsilon=1), "takes a released table"),
-    "one row": (lambda p: p.crosstab("arm", "place", epsilon=1).loc[["A"]], "at least two rows"),
-    "several rows": (lambda p: _several(p).crosstab("arm", "place", epsilon=1), r"per_unit\(\)"),
+    "one row": (lambda p: _table(p).loc[["A"]], "at least two rows"),
+    "several rows": (lambda p: _table(_several(p)), r"per_unit\(\)"),
     "unknown labels": (lambda p: _unknown(p).size(epsilon=1), "Declare the labels"),
-    "gaps": (
-        lambda p: dp.derive(lambda t: t.unstack(), p.groupby(["arm", "place"]).size(epsilon=1)[:-1]),
-        "some have none",
-    ),
+    "gaps": (_with_gaps, "some have none"),
 }  # fmt: skip
 
 
