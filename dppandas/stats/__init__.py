@@ -9,11 +9,12 @@ from .binomial import binomtest
 from .correlation import pearsonr
 from .means import ttest_1samp, ttest_ind
 from .proportions import proportion_confint, proportions_ztest
+from .tables import chi2_contingency, chisquare, fisher_exact
 from .variance_analysis import f_oneway
 
 __all__ = [
-    "binomtest", "f_oneway", "pearsonr", "proportion_confint", "proportions_ztest", "ttest_1samp",
-    "ttest_ind",
+    "binomtest", "chi2_contingency", "chisquare", "f_oneway", "fisher_exact", "pearsonr",
+    "proportion_confint", "proportions_ztest", "ttest_1samp", "ttest_ind",
 ]  # fmt: skip
 
 
