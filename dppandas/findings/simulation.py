@@ -19,6 +19,7 @@ from ..privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from .forms import Draw, Linear
 
 Floats = npt.NDArray[np.float64]
+Generator = np.random.Generator
 #: Up to this scale noise is drawn from its table; and how many scales that goes to.
 TABLE, FAR = 2**10, 40
 

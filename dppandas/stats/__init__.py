@@ -8,13 +8,17 @@ one by theorem. docs/inference.md is an introduction.
 from .binomial import binomtest
 from .correlation import pearsonr
 from .means import ttest_1samp, ttest_ind
+from .plans.clipping import clipping
+from .plans.power import power
+from .plans.truncation import truncation
 from .proportions import proportion_confint, proportions_ztest
 from .tables import chi2_contingency, chisquare, fisher_exact
 from .variance_analysis import f_oneway
 
 __all__ = [
-    "binomtest", "chi2_contingency", "chisquare", "f_oneway", "fisher_exact", "pearsonr",
-    "proportion_confint", "proportions_ztest", "ttest_1samp", "ttest_ind",
+    "binomtest", "chi2_contingency", "chisquare", "clipping", "f_oneway", "fisher_exact",
+    "pearsonr", "power", "proportion_confint", "proportions_ztest", "truncation", "ttest_1samp",
+    "ttest_ind",
 ]  # fmt: skip
 
 
