@@ -148,7 +148,7 @@ class Record(ABC):
                 return ends[0]
             return between(*(self._table(list(side)) for side in zip(*ends, strict=True)))
         if isinstance(self._law, Selection):
-            raise RecordError("a selected label has no interval. Call .error() for its gap.")
+            raise RecordError(shown.NO_INTERVAL)
         if self._statistic.errors.no_interval:
             raise RecordError(self._statistic.errors.no_interval)
         lower, upper = self._ends(confidence)
