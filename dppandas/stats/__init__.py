@@ -5,9 +5,11 @@ needs first. Its p-value counts the noise as well as the sample, and ``.exact`` 
 one by theorem. docs/inference.md is an introduction.
 """
 
-from __future__ import annotations
+from .binomial import binomtest
+from .means import ttest_1samp, ttest_ind
+from .proportions import proportion_confint, proportions_ztest
 
-__all__: list[str] = []
+__all__ = ["binomtest", "proportion_confint", "proportions_ztest", "ttest_1samp", "ttest_ind"]
 
 
 def __dir__() -> list[str]:

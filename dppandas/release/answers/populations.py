@@ -58,13 +58,7 @@ def samples_of(record: Any, how: How = BEST) -> Sequence[Sample | None]:
     nothing in a population of a given size."""
     if isinstance(record._law, Selection):
         raise RecordError(NO_INTERVAL)
-    rows = record._query.source.unit.max_rows * record._query.branches
-    if rows != 1:
-        raise QueryError(
-            f"'{record.query}' may have {rows} rows of a unit, and a population is one of units. "
-            "Make a table with one row of each first, by .per_unit() of the private frame, and ask "
-            "about that."
-        )
+    check_units(record)
     if any(record._layout.rulers):
         raise QueryError(
             f"'{record.query}' has times, which have no intervals for a population. Ask about "
@@ -87,6 +81,17 @@ def samples_of(record: Any, how: How = BEST) -> Sequence[Sample | None]:
             "out, which makes them wider."
         )
     return sized
+
+
+def check_units(record: Any) -> None:
+    """Refuse answers about several rows of a unit: those weren't drawn independently."""
+    rows = record._query.source.unit.max_rows * record._query.branches
+    if rows != 1:
+        raise QueryError(
+            f"'{record.query}' may have {rows} rows of a unit, and a population is one of units. "
+            "Make a table with one row of each first, by .per_unit() of the private frame, and ask "
+            "about that."
+        )
 
 
 def estimates(record: Any, confidence: float, how: How) -> list[Estimate | None]:
