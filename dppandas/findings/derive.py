@@ -262,14 +262,14 @@ def sides(a: Any, b: Any, against: tuple[Any, ...]) -> tuple[Any, Any]:
             "dp.difference(rates, 'B', 'A')."
         )
     for label in (b, *against):
-        _check_label(label, values.index)
+        check_label(label, values.index)
     if against:
         return values.loc[b], values.loc[against[0]]
     others = values.drop(b)
     return others, others.map(lambda _: values.loc[b])
 
 
-def _check_label(label: Any, labels: pd.Index) -> None:
+def check_label(label: Any, labels: pd.Index) -> None:
     if not isinstance(label, Hashable):
         raise QueryError(
             "what isn't a released answer has no error. Compute with plain numbers in a "

@@ -18,8 +18,8 @@ from ..privacy.accuracy import binomial_tests
 from ..privacy.accuracy.combined import is_additive
 from ..release.answers.populations import check_units
 from ..statistics.samples import SampleShare
-from .inputs import answer_of, number_of, one_of, records_of, ways_of
-from .proportions import share_of
+from .inputs import answer_of, is_private, number_of, one_of, records_of, ways_of
+from .proportions import Shares, mean_of, share_of
 from .results import (
     ConfidenceInterval,
     SignificanceResult,
@@ -97,7 +97,13 @@ def binomtest(
     alternative = parse_alternative(alternative)
     p = number_of(p, "p", 0, 1)
     size = _size(n, public_size, alternative)
-    answer = answer_of(k, "binomtest", ways_of(epsilon, more), _mean)
+    limits = Shares("binomtest", most=1)
+    if size is not None and is_private(k):
+        raise QueryError(
+            "binomtest of a private column releases its share, which needs no n. Or release the "
+            "count, p.query('bought').count(epsilon=…), and give it with n."
+        )
+    answer = answer_of(k, "binomtest", ways_of(epsilon, more), mean_of, limits)
     number = one_of(answer, "binomtest")
     asked: OfShare | OfCount
     if size is None:
@@ -118,10 +124,6 @@ def binomtest(
         parameter="the proportion",
         _interval=Inverted(asked, share if trials > 0 else 0.5, alternative),
     )  # fmt: skip
-
-
-def _mean(private: Any, **ways: Any) -> Any:
-    return private.mean(**ways)
 
 
 def _size(n: object, public_size: object, alternative: str) -> int | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
 from numbers import Real
 from typing import Any, NoReturn
 
@@ -13,7 +15,10 @@ from ..columns.columns import PrivateColumn
 from ..errors import QueryError, RecordError, quoted
 from ..findings.derive import is_answer, quantities_in
 from ..findings.quantities import Quantity
+from ..frames.frame import PrivateFrame
 from ..frames.groupby import PrivateGroupBy
+from ..privacy.mechanisms.noise import DiscreteLaplace
+from ..release.answers.populations import check_rows_of_units
 from ..release.blocks import preview
 from ..release.blocks.split import split
 from ..release.unreleased import Unreleased
@@ -27,25 +32,47 @@ def ways_of(epsilon: object, more: Mapping[str, Any]) -> dict[str, Any]:
 
 def is_private(given: object) -> bool:
     """Whether something has still to be released."""
-    return isinstance(given, PrivateColumn | PrivateGroupBy | Unreleased)
+    return isinstance(given, PrivateColumn | PrivateFrame | PrivateGroupBy | Unreleased)
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What public facts tell of an answer before it is released, so that a test that can't take it
+    says so before anything is charged."""
+
+    made: Unreleased[Any]
+
+    @property
+    def labels(self) -> pd.Index | None:
+        """Those of a Series; None for one number, and where they are found in the data."""
+        layout = self.made._statistic.layout
+        if layout.columns is not None:
+            raise QueryError("a test is about the numbers of one column. Select it first.")
+        return layout.index
+
+    @property
+    def samples(self) -> list[Any]:
+        """What each number will say of a population."""
+        table, statistic = self.made._table, self.made._statistic
+        check_rows_of_units(self.made._what, table.source.unit.max_rows * table.branches)
+        unit = DiscreteLaplace(Fraction(1))
+        return list(statistic.samples([1] * statistic.size, unit, table.source.schema))
 
 
 def answer_of(
-    given: Any, test: str, ways: Mapping[str, Any], ask: Callable[..., Any] | None = None
-) -> Any:
-    """A released answer: as it was given, or released from private rows by ``ask(given, **ways)``.
-    What has lost its record is refused."""
+    given: Any, test: str, ways: Mapping[str, Any], ask: Callable[[Any], Any] | None = None,
+    check: Callable[[Foreseen], object] | None = None,
+) -> Any:  # fmt: skip
+    """A released answer: as it was given, or released from private rows, of which ``ask`` makes the
+    question. What has lost its record is refused.
+
+    check : refuses what public facts tell the test can't take, before anything is charged.
+    """
     if is_private(given):
-        if not ways:
-            raise QueryError(
-                f"{test} needs a release of these private rows first. Give epsilon=…, which pays "
-                "for it; or release them yourself, and give the answer."
-            )
-        if isinstance(given, Unreleased):
-            return given.release(**ways)
-        if ask is not None:
-            return ask(given, **ways)
-        raise QueryError(f"{test} takes released answers here, and not private rows.")
+        made = _question(given, test, ways, ask)
+        if check is not None:
+            check(Foreseen(made))
+        return made.release(**ways)
     if not is_answer(given):
         refuse(given, test)
     if ways:
@@ -56,23 +83,40 @@ def answer_of(
     return given
 
 
+def _question(
+    given: Any, test: str, ways: Mapping[str, Any], ask: Callable[[Any], Any] | None
+) -> Unreleased[Any]:
+    if not ways:
+        raise QueryError(
+            f"{test} needs a release of these private rows first. Give epsilon=…, which pays for "
+            "it; or release them yourself, and give the answer."
+        )
+    made = given if ask is None or isinstance(given, Unreleased) else ask(given)
+    if not isinstance(made, Unreleased):
+        raise QueryError(f"{test} takes released answers here, and not private rows.")
+    return made
+
+
 def both_of(
-    a: Any, b: Any, test: str, ways: Mapping[str, Any], ask: Callable[..., Any]
-) -> tuple[Any, Any]:
+    a: Any, b: Any, test: str, ways: Mapping[str, Any], ask: Callable[[Any], Any],
+    check: Callable[[Foreseen], object],
+) -> tuple[Any, Any]:  # fmt: skip
     """Two answers, or one and what else was given; of two private columns each is released with
     half of the loss, or neither."""
     if not (is_private(a) and is_private(b)):
         if is_private(b):
-            refuse(a, test)
-        return answer_of(a, test, ways, ask), b
-    if not ways:
-        return answer_of(a, test, ways), b
+            raise QueryError(
+                f"{test} takes two answers, or two private columns and epsilon=…. Release this "
+                "second one, too."
+            )
+        return answer_of(a, test, ways, ask, check), b
+    questions = [_question(each, test, ways, ask) for each in (a, b)]
+    for made in questions:
+        check(Foreseen(made))
 
     def program() -> tuple[Any, Any]:
         with split(into=2, **ways):
-            one, other = (
-                each.release() if isinstance(each, Unreleased) else ask(each) for each in (a, b)
-            )
+            one, other = (made.release() for made in questions)
         return one, other
 
     return preview.all_or_none(program)

@@ -5,18 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, NoReturn, Unpack
 
 import pandas as pd
 
 from ..errors import QueryError, hide_internals
-from ..findings.derive import quantities_in, sides
+from ..findings.derive import check_label, quantities_in, sides
 from ..findings.populations import Populations
 from ..findings.quantities import Quantity
 from ..privacy.accounting.losses import ReleaseOptions, with_options_named
 from ..privacy.accuracy import student
-from ..statistics.samples import ADDED_IN_TESTS, AT_RISK, How, Moments, enough
-from .inputs import answer_of, both_of, number_of, one_of, records_of, ways_of
+from ..statistics.samples import ADDED_IN_TESTS, AT_RISK, How, Moments, Sample, enough
+from .inputs import (
+    Foreseen,
+    answer_of,
+    both_of,
+    is_private,
+    number_of,
+    one_of,
+    records_of,
+    ways_of,
+)
 from .results import SignificanceResult, one_of_several, parse_alternative, releases
 
 #: How a test looks at means: half a deviation of the noise is added to a variance.
@@ -99,7 +108,7 @@ def ttest_1samp(
     """
     alternative = parse_alternative(alternative)
     popmean = number_of(popmean, "popmean")
-    answer = answer_of(a, "ttest_1samp", ways_of(epsilon, more), _mean)
+    answer = answer_of(a, "ttest_1samp", ways_of(epsilon, more), _mean, OneNumber("ttest_1samp"))
     number = one_of(answer, "ttest_1samp")
     null = f"the mean of the population, clipped to the bounds, is {popmean:g}"
     return _tested("ttest_1samp", number, popmean, alternative, null, "the mean")
@@ -157,15 +166,60 @@ def ttest_ind(
     return _tested("ttest_ind", number, 0.0, alternative, null, "the difference")
 
 
-def _mean(private: Any, **ways: Any) -> Any:
-    return private.mean(inference=True, **ways)
+def _mean(private: Any) -> Any:
+    return private.mean(inference=True)
+
+
+@dataclass(frozen=True)
+class OneNumber:
+    """Refuses a question whose answer isn't one number with a nearly normal error."""
+
+    test: str
+
+    def __call__(self, foreseen: Foreseen) -> None:
+        if foreseen.labels is not None and len(foreseen.labels) != 1:
+            raise QueryError(
+                f"{self.test} is about one number, and this has {len(foreseen.labels)}. Select its "
+                "rows first, by p.query(…), or release it and select one."
+            )
+        _check_moments(foreseen, self.test)
+
+
+@dataclass(frozen=True)
+class TwoLabels:
+    """Refuses a question whose answer lacks the labels that are compared."""
+
+    test: str
+    labels: tuple[Any, ...]  # those that were given; none if the answer has two
+    alone: bool  # whether another column is given beside it
+
+    def __call__(self, foreseen: Foreseen) -> None:
+        index = foreseen.labels
+        if self.alone:
+            return OneNumber(self.test)(foreseen)
+        if index is None or len(self.labels) not in (0, 2) or (not self.labels and len(index) != 2):
+            raise QueryError(
+                f"{self.test} compares two numbers. Give two private columns; or groups and two of "
+                f"their labels: {self.test}(p.groupby('arm')['x'], 'B', 'A', epsilon=1)."
+            )
+        for label in self.labels:
+            check_label(label, index)
+        return _check_moments(foreseen, self.test)
+
+
+def _check_moments(foreseen: Foreseen, test: str) -> None:
+    samples = foreseen.samples
+    if not samples or any(x is None or type(x).moments is Sample.moments for x in samples):
+        _refuse_other(test)
 
 
 def two_of(
     a: Any, b: Any, labels: tuple[Hashable, ...], test: str, ways: dict[str, Any], ask: Any
 ) -> tuple[Quantity, Quantity]:
     """The two numbers that are compared."""
-    a, b = both_of(a, b, test, ways, ask)
+    is_label = b is not None and not is_private(b)
+    named = (b, *labels) if is_label else labels
+    a, b = both_of(a, b, test, ways, ask, TwoLabels(test, named, is_private(b)))
     if b is None and not labels:
         found = quantities_in(a)
         if not isinstance(found, pd.Series) or len(found) != 2:
@@ -209,7 +263,7 @@ def _tested(
         noise=f"Noise makes the standard error {deviation:.3g} in place of {sampled:.3g}",
         notes=(*_notes(found), *one_of_several(test, number.value, expected, alternative)),
         _interval=Around(found.value, deviation, found.freedom, alternative),
-        estimate=found.value, standard_error=deviation, parameter=parameter, **told,
+        estimate=number.value, standard_error=deviation, parameter=parameter, **told,
     )  # fmt: skip
 
 
@@ -217,11 +271,15 @@ def moments_of(number: Quantity, test: str) -> Moments | None:
     """The error of a number; None if its rows are too few for one."""
     populations = Populations(AT_RISK, TESTS)
     if not populations.has_moments(number):
-        raise QueryError(
-            f"{test} takes means, shares, and sums and differences of them, whose error is nearly "
-            "normal. Release means: .mean(inference=True)."
-        )
+        _refuse_other(test)
     return populations.moments(number)
+
+
+def _refuse_other(test: str) -> NoReturn:
+    raise QueryError(
+        f"{test} takes means, shares, and sums and differences of them, whose error is nearly "
+        "normal. Release means: .mean(inference=True)."
+    )
 
 
 def _p_value(t: float, freedom: float, alternative: str) -> float:

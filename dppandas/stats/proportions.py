@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
-from typing import Any, Unpack
+from typing import Any, NamedTuple, NoReturn, Unpack
 
 import pandas as pd
 
@@ -21,7 +21,7 @@ from ..privacy.accuracy.combined import variance_of
 from ..release.accuracy.expected import CONFIDENCE
 from ..release.answers.populations import check_units
 from ..statistics.samples import SampleShare
-from .inputs import answer_of, is_private, number_of, records_of, refuse, ways_of
+from .inputs import Foreseen, answer_of, is_private, number_of, records_of, refuse, ways_of
 from .means import TESTS
 from .results import SignificanceResult, one_of_several, parse_alternative, releases
 
@@ -87,6 +87,45 @@ class Normal:
         return (low, math.inf) if self.alternative == "greater" else (low, high)
 
 
+@dataclass(frozen=True)
+class Shares:
+    """Refuses a question whose answer isn't shares of units, or has too many."""
+
+    test: str
+    most: int | None = None
+    needs_value: bool = False
+
+    def __call__(self, foreseen: Foreseen) -> None:
+        self.check_number(1 if foreseen.labels is None else len(foreseen.labels))
+        samples = foreseen.samples
+        if not samples or not all(isinstance(each, SampleShare) for each in samples):
+            refuse_other(self.test)
+
+    def check_number(self, number: int) -> None:
+        if self.most is not None and number > self.most:
+            raise QueryError(
+                f"{self.test} compares two proportions. Select them, as rates.loc[['B', 'A']]; "
+                "chi2_contingency compares several groups."
+                if self.most == 2
+                else f"{self.test} is about one proportion. Select it, as rates.loc[['A']]."
+            )
+        if number == 1 and self.needs_value:
+            raise QueryError("value= is the proportion under the null hypothesis: give one, as .5.")
+
+
+def refuse_other(test: str) -> NoReturn:
+    raise QueryError(
+        f"{test} takes shares of units: the mean of a column of True and False, as "
+        "p['bought'].mean(), or of a condition, as (p['age'] > 40).mean(); normalized counts; or "
+        "counts with their numbers of rows in nobs=."
+    )
+
+
+def mean_of(private: Any) -> Any:
+    """The question that is asked of private rows."""
+    return private.mean()
+
+
 @with_options_named
 @hide_internals
 def proportions_ztest(
@@ -131,14 +170,9 @@ def proportions_ztest(
     alternative = parse_alternative(words.get(alternative, alternative))
     null = None if value is None else number_of(value, "value", -1, 1)
     given = None if prop_var is False else number_of(prop_var, "prop_var", 0, 1)
-    each = _proportions(count, nobs, "proportions_ztest", ways_of(epsilon, more))
-    if len(each) > 2:
-        raise QueryError(
-            "proportions_ztest compares two proportions. Select them, as rates.loc[['B', 'A']]; "
-            "chi2_contingency compares several groups."
-        )
-    if len(each) == 1 and null is None:
-        raise QueryError("value= is the proportion under the null hypothesis: give one, as .5.")
+    limits = Shares("proportions_ztest", most=2, needs_value=null is None)
+    each = _proportions(count, nobs, limits, ways_of(epsilon, more))
+    limits.check_number(len(each))
     return _tested(each, null or 0.0, alternative, given)
 
 
@@ -149,46 +183,67 @@ def _tested(
         f"the proportion is {null:g}" if len(each) == 1 else "the two proportions are equal"
         if not null else f"the two proportions differ by {null:g}"
     )  # fmt: skip
-    records = records_of([each_one.number for each_one in each])
     told: dict[str, Any] = {
         "test": "proportions_ztest", "exact": False, "alternative": alternative,
-        "null": f"{said}; units were drawn at random", "source": releases(records),
+        "null": f"{said}; units were drawn at random",
+        "source": releases(records_of([one.number for one in each])),
     }  # fmt: skip
-    if any(one.whole <= 0 for one in each):
+    are_apart = len(each) == 1 or each[0].is_apart(each[1])
+    found = compared(each, null, given, are_apart)
+    if found is None:
         return SignificanceResult(
             statistic=math.nan, pvalue=1.0, noise="Nothing can be told from so few rows", **told
         )
-    pooled = sum(one.part for one in each) / sum(one.whole for one in each)
-    pooled = min(max(pooled, 0.0), 1.0) if given is None else given
-    value = each[0].value - (each[1].value if len(each) == 2 else 0.0)
-    sampled = _variance(each, [pooled] * 2, with_noise=False)
-    variance = _variance(each, [pooled] * 2)
-    deviation = math.sqrt(variance)
-    z = (value - null) / deviation if deviation else math.nan
-    own = math.sqrt(_variance(each, [min(max(one.value, 0.0), 1.0) for one in each]))
+    sampled = math.sqrt(_variance(each, [found.pooled] * 2, are_apart, with_noise=False))
+    own = math.sqrt(_variance(each, [min(max(one.value, 0.0), 1.0) for one in each], are_apart))
     return SignificanceResult(
-        statistic=z, pvalue=_p_value(z, alternative) if deviation else 1.0,
-        noise=f"Noise makes the standard error {deviation:.3g} in place of {sampled**0.5:.3g}",
-        notes=(*_notes(each, pooled), *one_of_several("z", value, null, alternative)),
+        statistic=found.z, pvalue=p_value(found.z, alternative),
+        noise=f"Noise makes the standard error {found.deviation:.3g} in place of {sampled:.3g}",
+        notes=(*_notes(each, found.pooled), *one_of_several("z", found.z, null, alternative)),
         parameter="the proportion" if len(each) == 1 else "the difference",
-        _interval=Normal(value, own, alternative), **told,
+        _interval=Normal(found.difference, own, alternative), **told,
     )  # fmt: skip
 
 
+class Compared(NamedTuple):
+    """How far a proportion, or the difference of two, is from that of the null hypothesis."""
+
+    difference: float
+    deviation: float
+    z: float
+    pooled: float
+
+
+def compared(
+    each: Sequence[Proportion], null: float, given: float | None, are_apart: bool
+) -> Compared | None:
+    """By the pooled proportion, or a given one; None if there are no rows."""
+    if any(one.whole <= 0 for one in each):
+        return None
+    pooled = sum(one.part for one in each) / sum(one.whole for one in each)
+    pooled = min(max(pooled, 0.0), 1.0) if given is None else given
+    deviation = math.sqrt(_variance(each, [pooled] * 2, are_apart))
+    if not deviation:
+        return None
+    difference = each[0].value - (each[1].value if len(each) == 2 else 0.0)
+    return Compared(difference, deviation, (difference - null) / deviation, pooled)
+
+
 def _variance(
-    each: Sequence[Proportion], shares: Sequence[float], with_noise: bool = True
-) -> float:
+    each: Sequence[Proportion], shares: Sequence[float], are_apart: bool = True,
+    with_noise: bool = True,
+) -> float:  # fmt: skip
     """Of the difference: variances add up where units differ, and else deviations do."""
     found = [
         p * (1 - p) / one.whole + (one.noise(p) if with_noise else 0.0)
         for one, p in zip(each, shares, strict=False)
     ]
-    if len(each) == 1 or each[0].is_apart(each[1]):
+    if are_apart:
         return sum(found)
     return sum(map(math.sqrt, found)) ** 2
 
 
-def _p_value(z: float, alternative: str) -> float:
+def p_value(z: float, alternative: str) -> float:
     above = math.erfc(abs(z) / math.sqrt(2)) / 2
     if alternative == "two-sided":
         return min(2 * above, 1.0)
@@ -205,13 +260,14 @@ def _notes(each: Sequence[Proportion], pooled: float) -> list[str]:
     ]
 
 
-def _proportions(count: Any, nobs: Any, test: str, ways: dict[str, Any]) -> list[Proportion]:
-    parts = _numbers(count, test, ways)
+def _proportions(count: Any, nobs: Any, limits: Shares, ways: dict[str, Any]) -> list[Proportion]:
+    test = limits.test
+    if nobs is not None and is_private(count):
+        raise QueryError(f"{test} of private rows releases shares by itself: leave nobs out.")
+    parts = _numbers(count, limits, ways)
     if nobs is None:
         return [share_of(number, test) for number in parts]
-    if is_private(nobs):
-        raise QueryError(f"{test} of private rows releases shares by itself: leave nobs out.")
-    wholes = _numbers(nobs, test, {})
+    wholes = _numbers(nobs, limits, {})
     both = isinstance(count, pd.Series) and isinstance(nobs, pd.Series)
     if both and not count.index.equals(nobs.index):
         raise QueryError(
@@ -222,12 +278,13 @@ def _proportions(count: Any, nobs: Any, test: str, ways: dict[str, Any]) -> list
     return [_of_counts(*pair, test) for pair in zip(parts, wholes, strict=True)]
 
 
-def _numbers(given: Any, test: str, ways: dict[str, Any]) -> list[Quantity]:
+def _numbers(given: Any, limits: Shares, ways: dict[str, Any]) -> list[Quantity]:
+    test = limits.test
     if isinstance(given, list | tuple):
         if not given or any(is_private(each) or not is_answer(each) for each in given):
             refuse(next((each for each in given if not is_answer(each)), given), test)
-        return [number for each in given for number in _numbers(each, test, {})]
-    answer = answer_of(given, test, ways, lambda private, **ways: private.mean(**ways))
+        return [number for each in given for number in _numbers(each, limits, {})]
+    answer = answer_of(given, limits.test, ways, mean_of, limits)
     found = quantities_in(answer)
     if isinstance(found, pd.DataFrame):
         raise QueryError(f"{test} takes a number or a Series of them: select a column.")
@@ -241,11 +298,7 @@ def share_of(number: Quantity, test: str) -> Proportion:
     """A share of units, from one release."""
     found = Populations(1 - CONFIDENCE, TESTS).share(number)
     if found is None:
-        raise QueryError(
-            f"{test} takes shares of units: the mean of a column of True and False, as "
-            'p["bought"].mean(), or of a condition, as (p["age"] > 40).mean(); normalized counts; '
-            "or counts with their numbers of rows in nobs=."
-        )
+        refuse_other(test)
     return _of_share(found, number)
 
 
@@ -301,12 +354,12 @@ def proportion_confint(
         raise QueryError(f"alpha={alpha:g} must be above 0 and below 1, as .05.")
     if method not in ("exact", "normal"):
         raise QueryError(f'method={quoted(method)} must be "exact" or "normal".')
-    private = is_private(count)
-    if private:
+    limits = Shares("proportion_confint")
+    if is_private(count) and nobs is None:
         ways = ways_of(epsilon, more)
-        count = answer_of(count, "proportion_confint", ways, lambda x, **ways: x.mean(**ways))
+        count = answer_of(count, limits.test, ways, mean_of, limits)
         epsilon, more = None, {}
-    each = _proportions(count, nobs, "proportion_confint", ways_of(epsilon, more))
+    each = _proportions(count, nobs, limits, ways_of(epsilon, more))
     ends = [_ends(one, alpha, method) for one in each]
     if not isinstance(count, pd.Series):
         return ends[0] if len(ends) == 1 else tuple(zip(*ends, strict=True))  # type: ignore[return-value]

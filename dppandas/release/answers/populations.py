@@ -85,10 +85,15 @@ def samples_of(record: Any, how: How = BEST) -> Sequence[Sample | None]:
 
 def check_units(record: Any) -> None:
     """Refuse answers about several rows of a unit: those weren't drawn independently."""
-    rows = record._query.source.unit.max_rows * record._query.branches
+    query = record._query
+    check_rows_of_units(record.query, query.source.unit.max_rows * query.branches)
+
+
+def check_rows_of_units(asked: str, rows: int) -> None:
+    """Refuse a question about several rows of a unit."""
     if rows != 1:
         raise QueryError(
-            f"'{record.query}' may have {rows} rows of a unit, and a population is one of units. "
+            f"'{asked}' may have {rows} rows of a unit, and a population is one of units. "
             "Make a table with one row of each first, by .per_unit() of the private frame, and ask "
             "about that."
         )

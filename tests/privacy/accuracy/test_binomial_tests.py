@@ -120,7 +120,7 @@ def test_small_p_values_have_no_floor() -> None:
     assert binomial_tests.of_share(-3, -2, ONE, 0.5, "two-sided") > 0.5
 
 
-# --- a size that all know, or one that there is at most ---------------------------------------------
+# --- a size that all know, or one that there is at most ------------------------------------------
 
 
 @pytest.mark.parametrize(("n", "p"), [(1, 0.5), (5, 0.3), (20, 0.05)])
@@ -155,7 +155,7 @@ def test_more_units_than_there_are_hold_for_more_successes() -> None:
             assert size <= level + 1e-12
 
 
-# --- many draws ---------------------------------------------------------------------------------------
+# --- many draws ----------------------------------------------------------------------------------
 
 
 def drawn(n: int, p: float, draws: int, scale: float = 1.0) -> tuple[Any, Any, Any]:
