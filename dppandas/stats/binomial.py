@@ -79,7 +79,7 @@ def binomtest(
     (1-p)·k - p·(n-k) of noisy counts is compared with its law for all n, each with its own p-value
     for the number of units seen. With a public size the p-value of the count with a uniform number
     added is uniform, and no unbiased test of one side has more power (Awan and Slavković, NeurIPS
-    2018, Theorem 5.2). That number belongs to the release: an answer has one p-value.
+    2018). That number belongs to the release: an answer has one p-value.
 
     Raises `QueryError` for rows of units with several, and for answers of other kinds; and
     `RecordError` for numbers without a record.
