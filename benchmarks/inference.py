@@ -17,21 +17,19 @@ the draws, for a first look.
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import math
-import os
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # each process has a core
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
 import inference_answers as answers  # noqa: E402
 import inference_winners as winners  # noqa: E402
+import inference_workers as workers  # noqa: E402
 import pandas as pd  # noqa: E402
 
 #: What else is measured. Each has `rows`: what it is, the figure, and its target in words.
@@ -47,17 +45,17 @@ Line = dict[str, Any]
 
 def measured(share: float) -> dict[str, list[Line]]:
     """All figures, with a share of the draws."""
+    waiting = {name: workers.started(f"{name}.rows", [(share,)])[0] for name in MORE}
+    lines = answers.measured(share)
     found = {
-        "nulls": list(answers.measured(answers.NULLS, share)),
-        "effects": list(answers.measured(answers.EFFECTS, share)),
-        "winners": list(winners.measured(share)),
+        "nulls": [line for line in lines if not line["effect"]],
+        "effects": [line for line in lines if line["effect"]],
+        "winners": winners.measured(share),
     }
-    return found | {name: _more(name, share) for name in MORE if (HERE / f"{name}.py").exists()}
-
-
-def _more(name: str, share: float) -> list[Line]:
-    rows = importlib.import_module(name).rows(share)
-    return [dict(zip(("what", "figure", "target"), row, strict=True)) for row in rows]
+    columns = ("what", "figure", "target")
+    for name, rows in waiting.items():
+        found[name] = [dict(zip(columns, row, strict=True)) for row in rows.result()]
+    return found
 
 
 def missed(found: dict[str, list[Line]]) -> list[str]:
@@ -102,8 +100,7 @@ def tables(found: dict[str, list[Line]]) -> dict[str, pd.DataFrame]:
     columns = ["winner", "interval", "about", "holds"]
     made[TITLES["winners"]] = pd.DataFrame(found["winners"])[columns]
     for name in MORE:
-        if name in found:
-            made[name.removeprefix("inference_")] = pd.DataFrame(found[name])
+        made[name.removeprefix("inference_")] = pd.DataFrame(found[name])
     return made
 
 

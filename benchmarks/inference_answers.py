@@ -6,13 +6,14 @@ the rows, and the same released numbers as those of `dppandas.stats`, as if thes
 
 from __future__ import annotations
 
-import multiprocessing
-import os
+import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
+import inference_workers as workers
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -27,8 +28,10 @@ BOUNDS = (0.0, 8.0)
 #: The shares of a table's rows and columns: no cell has less than 2 %.
 TABLE = ([0.5, 0.3, 0.2], [0.4, 0.3, 0.2, 0.1])
 SHAPE = tuple(map(len, TABLE))
-#: So many draws are released together, as groups, and so many a process does at once.
-TOGETHER, CHUNK = 10, 500
+#: So many draws are released together, as groups, and so many a process does.
+TOGETHER, CHUNK = 10, 2500
+#: So many simulated tables tell .05 and .01.
+RESAMPLES = 199
 #: What each of three tests is given, and how a table says it.
 SIDES = {"rows": "of the rows", "answers": "of answers", "noise": "with noise"}
 Array = npt.NDArray[Any]
@@ -58,7 +61,7 @@ class Setting:
     rows: int
     epsilon: float
     effect: float = 0.0
-    draws: int = 10_000
+    draws: int = 8_000
 
 
 def _bought(rng: Any, rows: int, effect: float) -> Array:
@@ -132,8 +135,13 @@ def _chi2(counts: Array) -> float:
     return float(stats.chi2_contingency(counts).pvalue)
 
 
+@lru_cache(None)
+def _whole(true: int, rows: int) -> float:
+    return float(stats.binomtest(true, rows, 0.5).pvalue)
+
+
 def _binomial(true: float, rows: float) -> float:
-    return float(stats.binomtest(round(true), round(rows), 0.5).pvalue)
+    return _whole(round(true), round(rows))
 
 
 def _arms(means: pd.Series, i: int) -> pd.Series:
@@ -175,7 +183,7 @@ TESTS = {
         "chi2_contingency(counts)", "chi2_contingency", _table, _counts,
         lambda cells: _each(_chi2, _tables(cells)),
         lambda answers: _each(_chi2, np.array([each.to_numpy().clip(0) for each in answers])),
-        lambda answers, i: dp.stats.chi2_contingency(answers[i]).pvalue,
+        lambda answers, i: dp.stats.chi2_contingency(answers[i], n_resamples=RESAMPLES).pvalue,
     ),
     "a share of ½": Test(
         "binomtest(sum, count)", "binomtest", _halves, _shares,
@@ -197,16 +205,26 @@ NULLS = [
 ]  # fmt: skip
 #: Something does, such that a test of the rows finds it mostly.
 EFFECTS = [
-    Setting("two shares", 1000, 1, 0.04, 4000), Setting("two means", 1000, 1, 0.125, 4000),
-    Setting("a table of 3 × 4", 1000, 1, 0.08, 4000), Setting("a share of ½", 1000, 1, 0.045, 4000),
+    Setting("two shares", 1000, 1, 0.04, 2000), Setting("two means", 1000, 1, 0.125, 2000),
+    Setting("a table of 3 × 4", 1000, 1, 0.08, 2000), Setting("a share of ½", 1000, 1, 0.045, 2000),
 ]  # fmt: skip
+
+
+#: All, in an order that processes know.
+SETTINGS = [*NULLS, *EFFECTS]
+
+
+def part(at: int, draws: int) -> list[list[int]]:
+    """In how many draws each of the three tests is significant, at each level."""
+    found = pvalues(SETTINGS[at], draws)
+    return [[int((found[:, i] <= level).sum()) for level in LEVELS] for i in range(len(SIDES))]
 
 
 def pvalues(setting: Setting, draws: int) -> Array:
     """Those of all three tests, a line for each draw."""
     warnings.simplefilter("ignore")
     test, rng, found = TESTS[setting.test], np.random.default_rng(), []
-    for _ in range(draws // TOGETHER):
+    for _ in range(math.ceil(draws / TOGETHER)):
         dp.reset()
         dp.session(epsilon=1000)
         samples = test.sample(rng, setting.rows, setting.effect)
@@ -214,28 +232,29 @@ def pvalues(setting: Setting, draws: int) -> Array:
         ours = np.array([test.with_noise(answer, i) for i in range(TOGETHER)])
         found.append(np.column_stack([test.of_rows(samples), test.of_answers(answer), ours]))
     dp.reset()
-    return np.concatenate(found)
+    return np.concatenate(found)[:draws]
 
 
-def measured(settings: list[Setting], share: float) -> Iterator[dict[str, Any]]:
-    """How often each test is significant, for a share of the draws."""
-    with multiprocessing.get_context("spawn").Pool(os.cpu_count()) as pool:
-        waiting = [
-            pool.starmap_async(pvalues, [(each, CHUNK)] * max(1, round(each.draws * share / CHUNK)))
-            for each in settings
-        ]
-        for each, found in zip(settings, waiting, strict=True):
-            yield _line(each, np.concatenate(found.get()))
+def measured(share: float) -> list[dict[str, Any]]:
+    """How often each test is significant, for a share of the draws of each setting."""
+    draws = [int(each.draws * share) for each in SETTINGS]
+    parts = [
+        workers.started(
+            "inference_answers.part", [(i, min(CHUNK, n - done)) for done in range(0, n, CHUNK)]
+        )
+        for i, n in enumerate(draws)
+    ]
+    return [
+        _line(setting, n, np.sum([each.result() for each in found], axis=0))
+        for setting, n, found in zip(SETTINGS, draws, parts, strict=True)
+    ]
 
 
-def _line(setting: Setting, found: Array) -> dict[str, Any]:
+def _line(setting: Setting, draws: int, significant: Array) -> dict[str, Any]:
     test = TESTS[setting.test]
-    rates = {
-        side: [float((found[:, i] <= level).mean()) for level in LEVELS]
-        for i, side in enumerate(SIDES)
-    }
+    rates = dict(zip(SIDES, (significant / draws).tolist(), strict=True))
     return {
         "test": setting.test, "plain": test.plain, "ours": test.ours, "size": setting.rows,
-        "arms": test.arms, "epsilon": setting.epsilon, "effect": setting.effect,
-        "draws": len(found), **rates,
+        "arms": test.arms, "epsilon": setting.epsilon, "effect": setting.effect, "draws": draws,
+        **rates,
     }  # fmt: skip

@@ -6,18 +6,16 @@ by the noise, and by the sample. All intervals are meant to hold in 95 % of the 
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-from collections.abc import Iterator
 from typing import Any
 
+import inference_workers as workers
 import numpy as np
 import pandas as pd
 
 import dppandas as dp
 
 LABELS, ROWS, EPSILON = 10, 1000, 0.2
-DRAWS, CHUNK = 4000, 100
+DRAWS, CHUNK = 2000, 500
 #: As quick as these draws need it.
 BY_T: dict[str, Any] = {"of": "population", "method": "t"}
 
@@ -33,7 +31,7 @@ WAYS = {
 HOLD = ("all", "again", "all, population")
 
 
-def held(draws: int) -> dict[str, int]:
+def part(draws: int) -> dict[str, int]:
     """In how many draws each interval has what it is about."""
     rng, found = np.random.default_rng(), dict.fromkeys(WAYS, 0)
     for _ in range(draws):
@@ -68,14 +66,16 @@ def _has(ends: tuple[float, float], truth: float) -> bool:
     return bool(ends[0] <= truth <= ends[1])
 
 
-def measured(share: float) -> Iterator[dict[str, Any]]:
+def measured(share: float) -> list[dict[str, Any]]:
     """In which share of the draws each holds, for a share of them."""
-    chunks = max(1, round(DRAWS * share / CHUNK))
-    with multiprocessing.get_context("spawn").Pool(os.cpu_count()) as pool:
-        found = pool.map(held, [CHUNK] * chunks, chunksize=1)
-    for name, (winner, interval, about) in WAYS.items():
-        holds = sum(each[name] for each in found) / (CHUNK * chunks)
-        yield {
-            "winner": winner, "interval": interval, "about": about, "holds": holds,
-            "is_meant_to_hold": name in HOLD, "draws": CHUNK * chunks,
-        }  # fmt: skip
+    draws = int(DRAWS * share)
+    sizes = [(min(CHUNK, draws - done),) for done in range(0, draws, CHUNK)]
+    found = [each.result() for each in workers.started("inference_winners.part", sizes)]
+    return [
+        {
+            "winner": winner, "interval": interval, "about": about,
+            "holds": sum(each[name] for each in found) / draws,
+            "is_meant_to_hold": name in HOLD, "draws": draws,
+        }
+        for name, (winner, interval, about) in WAYS.items()
+    ]  # fmt: skip

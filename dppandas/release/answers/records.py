@@ -340,6 +340,11 @@ class Record(ABC):
     def _layout(self) -> Layout:
         return self._statistic.released_layout(self._noisy)
 
+    @cached_property
+    def _forms(self) -> Sequence[Any]:
+        """What each number is of the noisy integers, found once for all of them."""
+        return self._statistic.forms(len(self._noisy))
+
     def _intervals(self, confidence: float) -> list[tuple[float, float]]:
         found = self._statistic.errors.intervals_at(self._noisy, self._law, confidence)
         if self._shown is None:
