@@ -25,6 +25,8 @@ import dppandas as dp
 ARMS, LEVELS = ["A", "B"], (0.05, 0.01)
 #: Values have a deviation of 1 within these bounds.
 BOUNDS = (0.0, 8.0)
+#: That of lognormal values, clipped to them: E[X; X < 8] + 8·P[X > 8].
+SKEWED_MEAN = math.exp(0.5) * stats.norm.cdf(math.log(8) - 1) + 8 * stats.norm.sf(math.log(8))
 #: The shares of a table's rows and columns: no cell has less than 2 %.
 TABLE = ([0.5, 0.3, 0.2], [0.4, 0.3, 0.2, 0.1])
 SHAPE = tuple(map(len, TABLE))
@@ -36,6 +38,8 @@ RESAMPLES = 199
 SIDES = {"rows": "of the rows", "answers": "of answers", "noise": "with noise"}
 Array = npt.NDArray[Any]
 Sample = Callable[[Any, int, float], Array]
+#: What tests of answers are given, and what those of `dppandas.stats` are.
+Released = tuple[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -46,10 +50,10 @@ class Test:
     plain: str  # whose test is given the released numbers
     ours: str
     sample: Sample
-    release: Callable[[Array, float], Any]
+    release: Callable[[Array, float], Released]
     of_rows: Callable[[Array], Array]
     of_answers: Callable[[Any], Array]
-    with_noise: Callable[[Any, int], float]
+    with_noise: Callable[[Any], float]
     arms: int = 1
 
 
@@ -72,6 +76,11 @@ def _bought(rng: Any, rows: int, effect: float) -> Array:
 def _values(rng: Any, rows: int, effect: float) -> Array:
     means = np.array([4.0, 4.0 + effect]).reshape(2, 1)
     return np.asarray(rng.normal(means, 1, (TOGETHER, 2, rows)).clip(*BOUNDS))
+
+
+def _skewed(rng: Any, rows: int, effect: float) -> Array:
+    """Lognormal."""
+    return np.asarray(rng.lognormal(0, 1, (TOGETHER, 1, rows)).clip(*BOUNDS))
 
 
 def _table(rng: Any, rows: int, effect: float) -> Array:
@@ -99,23 +108,40 @@ def _groups(samples: Array) -> Any:
     return _frame(samples).dp.groupby(["draw", "arm"], keys=keys)["y"]
 
 
-def _shares(samples: Array, epsilon: float) -> Any:
-    return _groups(samples).agg(["mean", "count"], epsilon=epsilon)
+def _shares(samples: Array, epsilon: float) -> Released:
+    answer = _groups(samples).agg(["mean", "count"], epsilon=epsilon)
+    return answer, answer["mean"]
 
 
-def _means(samples: Array, epsilon: float) -> Any:
-    aggregations = ["mean", "std", "count"]
-    return _groups(samples).agg(aggregations, bounds=BOUNDS, epsilon=epsilon)
+def _means(samples: Array, epsilon: float) -> Released:
+    figures = ["mean", "std", "count"]
+    answer = _groups(samples).agg(figures, bounds=BOUNDS, epsilon=epsilon)
+    return answer, answer["mean"]
 
 
-def _counts(samples: Array, epsilon: float) -> list[Any]:
+def _counts(samples: Array, epsilon: float) -> Released:
     """A table for each draw, of which no row is in two."""
     found = []
     for cells in samples:
         frame = pd.DataFrame({"a": cells // SHAPE[1], "b": cells % SHAPE[1]})
         keys = {"a": range(SHAPE[0]), "b": range(SHAPE[1])}
         found.append(frame.dp.crosstab("a", "b", keys=keys, epsilon=epsilon))
-    return found
+    return found, found
+
+
+def _of_draw(numbers: Any, i: int) -> Any:
+    """What `dppandas.stats` is given of one draw."""
+    if isinstance(numbers, list):
+        return numbers[i]
+    arms = len(numbers) // TOGETHER
+    return numbers.iloc[i * arms : (i + 1) * arms]
+
+
+def _pvalue(test: Test, numbers: Any) -> float:
+    """A part of an answer that shows only 0 has no record, and tells no difference."""
+    if not np.any(numbers):
+        return 1.0
+    return test.with_noise(numbers)
 
 
 def _each(test: Callable[..., float], *numbers: Array) -> Array:
@@ -144,10 +170,6 @@ def _binomial(true: float, rows: float) -> float:
     return _whole(round(true), round(rows))
 
 
-def _arms(means: pd.Series, i: int) -> pd.Series:
-    return means.iloc[2 * i : 2 * i + 2]
-
-
 def _true_and_rows(answer: pd.DataFrame, arms: int) -> tuple[Array, Array]:
     """How many are True, and of how many; at least one row."""
     rows = answer["count"].to_numpy().clip(1)
@@ -161,6 +183,12 @@ def _t_of_answers(answer: pd.DataFrame) -> Array:
     return np.asarray(stats.ttest_ind_from_stats(*a.T, *b.T, equal_var=False).pvalue)
 
 
+def _t_of_answer(answer: pd.DataFrame) -> Array:
+    mean, deviation, rows = answer.to_numpy().T
+    t = (mean - SKEWED_MEAN) / (deviation / np.sqrt(rows))
+    return np.asarray(2 * stats.t.sf(np.abs(t), rows - 1))
+
+
 def _tables(cells: Array) -> Array:
     size = SHAPE[0] * SHAPE[1]
     return np.array([np.bincount(each, minlength=size).reshape(SHAPE) for each in cells])
@@ -171,25 +199,30 @@ TESTS = {
         "proportions_ztest(sums, counts)", "proportions_ztest", _bought, _shares,
         lambda y: _each(_z, y.sum(2), np.full(y.shape[:2], y.shape[2])),
         lambda answer: _each(_z, *_true_and_rows(answer, 2)),
-        lambda answer, i: dp.stats.proportions_ztest(_arms(answer["mean"], i)).pvalue, arms=2,
+        lambda shares: dp.stats.proportions_ztest(shares).pvalue, arms=2,
     ),
     "two means": Test(
         "ttest_ind_from_stats(means, deviations, counts)", "ttest_ind", _values, _means,
         lambda y: np.asarray(stats.ttest_ind(y[:, 0], y[:, 1], axis=1, equal_var=False).pvalue),
         _t_of_answers,
-        lambda answer, i: dp.stats.ttest_ind(_arms(answer["mean"], i)).pvalue, arms=2,
+        lambda means: dp.stats.ttest_ind(means).pvalue, arms=2,
+    ),
+    "a skewed mean": Test(
+        "ttest_1samp, by its formula", "ttest_1samp", _skewed, _means,
+        lambda y: np.asarray(stats.ttest_1samp(y[:, 0], SKEWED_MEAN, axis=1).pvalue),
+        _t_of_answer, lambda mean: dp.stats.ttest_1samp(mean, SKEWED_MEAN).pvalue,
     ),
     "a table of 3 × 4": Test(
         "chi2_contingency(counts)", "chi2_contingency", _table, _counts,
         lambda cells: _each(_chi2, _tables(cells)),
         lambda answers: _each(_chi2, np.array([each.to_numpy().clip(0) for each in answers])),
-        lambda answers, i: dp.stats.chi2_contingency(answers[i], n_resamples=RESAMPLES).pvalue,
+        lambda table: dp.stats.chi2_contingency(table, n_resamples=RESAMPLES).pvalue,
     ),
     "a share of ½": Test(
         "binomtest(sum, count)", "binomtest", _halves, _shares,
         lambda y: _each(_binomial, y.sum((1, 2)), np.full(len(y), y.shape[2])),
         lambda answer: _each(_binomial, *_true_and_rows(answer, 1)),
-        lambda answer, i: dp.stats.binomtest(answer["mean"].iloc[i : i + 1]).pvalue,
+        lambda share: dp.stats.binomtest(share).pvalue,
     ),
 }  # fmt: skip
 
@@ -197,10 +230,13 @@ TESTS = {
 EXACT = 20_000
 #: Nothing differs.
 NULLS = [
-    Setting("two shares", 100, 1), Setting("two shares", 1000, 0.1), Setting("two shares", 1000, 1),
+    Setting("two shares", 30, 1), Setting("two shares", 100, 1), Setting("two shares", 1000, 0.1),
+    Setting("two shares", 1000, 1),
     Setting("two means", 100, 1), Setting("two means", 1000, 0.1), Setting("two means", 1000, 1),
-    Setting("a table of 3 × 4", 250, 1), Setting("a table of 3 × 4", 1000, 0.1),
-    Setting("a table of 3 × 4", 1000, 1), Setting("a share of ½", 30, 1, draws=EXACT),
+    Setting("a skewed mean", 100, 4),
+    Setting("a table of 3 × 4", 50, 1), Setting("a table of 3 × 4", 250, 1),
+    Setting("a table of 3 × 4", 1000, 0.1), Setting("a table of 3 × 4", 1000, 1),
+    Setting("a share of ½", 30, 1, draws=EXACT),
     Setting("a share of ½", 100, 0.2, draws=EXACT), Setting("a share of ½", 1000, 1, draws=EXACT),
 ]  # fmt: skip
 #: Something does, such that a test of the rows finds it mostly.
@@ -228,8 +264,8 @@ def pvalues(setting: Setting, draws: int) -> Array:
         dp.reset()
         dp.session(epsilon=1000)
         samples = test.sample(rng, setting.rows, setting.effect)
-        answer = test.release(samples, setting.epsilon)
-        ours = np.array([test.with_noise(answer, i) for i in range(TOGETHER)])
+        answer, numbers = test.release(samples, setting.epsilon)
+        ours = np.array([_pvalue(test, _of_draw(numbers, i)) for i in range(TOGETHER)])
         found.append(np.column_stack([test.of_rows(samples), test.of_answers(answer), ours]))
     dp.reset()
     return np.concatenate(found)[:draws]
