@@ -41,6 +41,7 @@ docs/how_it_works
 docs/how_do_i
 docs/glossary
 docs/asking
+docs/inference
 docs/ledger
 docs/verbs
 docs/kinds

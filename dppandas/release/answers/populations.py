@@ -16,6 +16,7 @@ from ...statistics.layout import format_number
 from ...statistics.samples import FEW, Estimate, How, Sample, SampleCount
 from ..accuracy.expected import CONFIDENCE, for_population
 from ..accuracy.units import unit_of_each
+from .shown import NO_INTERVAL
 
 ROWS, POPULATION = "rows", "population"
 #: The most units of a population.
@@ -56,7 +57,7 @@ def samples_of(record: Any, how: How = BEST) -> Sequence[Sample | None]:
     """What each number of an answer estimates in a population; None for what estimates nothing, or
     nothing in a population of a given size."""
     if isinstance(record._law, Selection):
-        raise RecordError("a selected label has no interval. Call .error() for its gap.")
+        raise RecordError(NO_INTERVAL)
     check_units(record)
     if any(record._layout.rulers):
         raise QueryError(
