@@ -5,9 +5,9 @@ needs first. Its p-value counts the noise as well as the sample, and ``.exact`` 
 one by theorem. docs/inference.md is an introduction.
 """
 
-from __future__ import annotations
+from .blockwise import blockwise
 
-__all__: list[str] = []
+__all__ = ["blockwise"]
 
 
 def __dir__() -> list[str]:
