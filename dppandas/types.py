@@ -55,10 +55,12 @@ from .release.unreleased import (
     UnreleasedLabels,
     UnreleasedMode,
 )
+from .stats.blockwise import BlockTestResult, UnreleasedBlockTest
 
 __all__ = [
     "AuditResult",
     "Batch",
+    "BlockTestResult",
     "CoinDesign",
     "Delta",
     "DerivedFloat",
@@ -106,6 +108,7 @@ __all__ = [
     "TimeMethods",
     "UnknownGroups",
     "Unreleased",
+    "UnreleasedBlockTest",
     "UnreleasedChoice",
     "UnreleasedExtreme",
     "UnreleasedGroups",

@@ -193,8 +193,8 @@ def tried(
     except Exception as error:
         raise QueryError(
             f"{argument} raised {error_in_short(error)} for an empty frame, and must work for any "
-            "rows. Columns of an empty frame hold objects, so convert them before .dt or int(…). The "
-            f"columns: {some_names(names)}."
+            "rows. Columns of an empty frame hold objects, so convert them before .dt or int(…). "
+            f"The columns: {some_names(names)}."
         ) from None
     if not fits(given):
         raise QueryError(f"{argument} must return {kind}, not a {type(given).__name__}.")

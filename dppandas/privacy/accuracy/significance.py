@@ -69,12 +69,14 @@ def _tails(law: Any, noisy: Any, blocks: int) -> Floats:
 
 
 def _combined_tails(law: CombinedNoise, parts: Any, noisy: Fraction, blocks: int) -> Floats:
-    """The same for a weighted mean of noises, which may have been rounded: a half counts as up.
-    Noise that would have to be at most 0 is likely, and counts as certain."""
+    """The same for a weighted mean of noises, which is rounded as `CombinedNoise.join` does: halves
+    to even numbers. Noise that has to be no more than 0 is likely, and counts as certain."""
     total = sum(law.weights)
     tail = SumTail(parts, math.sqrt(law.variance) * total, ROUNDED)
-    half = Fraction(1, 2) if law.whole else 0
-    firsts = [math.ceil(total * (noisy - j - half)) for j in range(blocks + 1)]
+    edge = noisy - Fraction(1, 2) if law.whole else noisy
+    needed = [total * (edge - j) for j in range(blocks + 1)]
+    is_beyond = law.whole and noisy % 2 == 1  # a half below an odd number is rounded down
+    firsts = [math.floor(x) + 1 if is_beyond else math.ceil(x) for x in needed]
     return np.array([min(1.0, tail.from_(x) * (1 + SLACK)) if x > 0 else 1.0 for x in firsts])
 
 
