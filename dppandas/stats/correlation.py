@@ -92,9 +92,8 @@ def pearsonr(
     correlations from which sample (by Fisher's z) and noise may have led to r. Without noise all
     are scipy's. They are approximate: docs/inference.md has how often they err.
 
-    The noise is that of nine sums, so give close bounds: of 1,000 rows and at ε = 1 noise makes
-    two thirds of the error between bounds that are 8 deviations apart, and a tenth if they are 4
-    apart.
+    The noise is that of nine sums, so give close bounds. Of 1,000 rows and at ε = 1 it makes two
+    thirds of the variance of r if bounds are 8 deviations apart, and a tenth if they are 4 apart.
 
     Raises `QueryError` for other answers, and for several rows of a unit (see ``per_unit``);
     `RecordError` for plain numbers.
