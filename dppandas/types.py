@@ -61,7 +61,7 @@ from .stats.correlation import PearsonRResult
 from .stats.means import TtestResult
 from .stats.plans.power import Power
 from .stats.results import SignificanceResult
-from .stats.tables import Chi2ContingencyResult
+from .stats.tables import Chi2ContingencyResult, FisherExactResult
 
 __all__ = [
     "AuditResult",
@@ -80,6 +80,7 @@ __all__ = [
     "Epsilon",
     "EstimatedFloat",
     "EstimatedSeries",
+    "FisherExactResult",
     "Ledger",
     "Locator",
     "Loss",
