@@ -100,7 +100,7 @@ def test_a_result_is_taken_apart_as_scipys_and_says_what_noise_added(p: Any) -> 
     assert "(approximate)" in said
     assert "Null hypothesis: both populations have the same mean" in said
     assert "Noise makes the standard error" in said
-    assert "from release 1, at no further cost" in said
+    assert "from release 1; the test costs nothing" in said
     assert "of this session" not in said
     assert dp.ledger().spent == spent
     assert dp.stats.ttest_ind(means, "B", "A").pvalue == pvalue  # and it is the same test
