@@ -111,6 +111,7 @@ def one_of_several(name: str, *told: object) -> tuple[str, ...]:
     if made == 1:
         return ()
     return (
-        f"This is test {made} of this session, and of several some find by chance what isn't there: "
-        'correct them by statsmodels.stats.multitest.multipletests(pvalues, method="holm").',
+        f"This is test {made} of this session, and of several some find by chance what isn't "
+        "there: correct them by statsmodels.stats.multitest.multipletests(pvalues, "
+        'method="holm").',
     )
