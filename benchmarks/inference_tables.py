@@ -37,8 +37,6 @@ from dppandas.stats.simulated_tables import Fit, Independence, pvalue  # noqa: E
 Floats = npt.NDArray[np.float64]
 
 LEVELS, RESAMPLES, DRAWS = (0.05, 0.01), 199, 20_000
-#: Fisher's p-values average over draws, and so aren't multiples of 1/200: one more is felt.
-AVERAGED = 999
 #: Shares of rows and of columns, by name.
 SHARES: dict[str, tuple[list[float], list[float]]] = {
     "2×2": ([0.5, 0.5], [0.5, 0.5]),
@@ -110,7 +108,7 @@ def tested(setting: Setting, seen: Floats, simulation: Simulation) -> float:
 
     if setting.test in ("two-sided", "greater", "less"):
         test = Fourfold(seen, variances)
-        return test.pvalue(lambda: noise(AVERAGED), setting.test)
+        return test.pvalue(noise, simulation.generator, RESAMPLES, setting.test)
     if setting.test == "fit":
         fit = Fit(variances.reshape(-1), setting.shares.reshape(-1))
         return pvalue(fit, seen.reshape(-1), noise, simulation.generator, RESAMPLES)

@@ -1,9 +1,9 @@
 """Fisher's test of a 2 × 2 table of noisy counts.
 
-Given its margins, the first count X of a table is hypergeometric under the null hypothesis. What is
-seen of it are noisy counts; with the shares r and c of the first row and column their sum with the
-weights (1-r)(1-c), -(1-r)c, -r(1-c) and rc has the law of X - E[X] and of the noise with these
-weights. The margins are those that were seen.
+Given its sums, the first count of a table is hypergeometric under the null hypothesis. Where there
+is no noise, p-values are exact. Else tables are drawn with the sums that were seen, and noise of
+the law of the releases; a p-value is the part of them that deviate at least as far as the table
+seen.
 """
 
 from __future__ import annotations
@@ -16,16 +16,18 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from .simulated_tables import Independence
+
 Floats = npt.NDArray[np.float64]
 
 #: Probabilities that differ by less, relatively, are equal; and so are numbers.
 NEAR = 1e-9
 #: How many deviations of X are looked at, and how many numbers besides: the rest is below 1e-100.
 REACH, MORE = 40, 60
-#: Noise of a smaller deviation is none; and by at least how much probabilities are smoothed.
-NONE, SMOOTH = 1e-6, 0.5
-#: How often a distance is doubled, and how often it is halved.
-DOUBLED, HALVED = 200, 60
+#: Noise of a smaller variance is none.
+NONE = 1e-12
+#: From so many units on sums are drawn as well: numpy's hypergeometric numbers end there.
+MANY = 10**9
 
 
 @dataclass(frozen=True)
@@ -86,27 +88,10 @@ class Fourfold:
 
     @cached_property
     def law(self) -> Hypergeometric:
-        """Of the first count, given the margins seen: whole numbers of units."""
+        """Of the first count, given the sums that were seen: whole numbers of units."""
         whole = max(round(float(self.seen.sum())), 0)
         row, column = float(self.seen[0].sum()), float(self.seen[:, 0].sum())
         return Hypergeometric(whole, *(min(max(round(each), 0), whole) for each in (row, column)))
-
-    @cached_property
-    def weights(self) -> Floats:
-        """Of the counts in the sum that is tested."""
-        law = self.law
-        r, c = (each / law.whole if law.whole else 0.5 for each in (law.rows, law.columns))
-        return np.outer([1 - r, -r], [1 - c, -c])
-
-    @property
-    def first(self) -> float:
-        """What is seen of the first count, given the margins."""
-        return self.law.mean + float((self.weights * self.seen).sum())
-
-    @property
-    def spread(self) -> float:
-        """The deviation of the noise in it."""
-        return math.sqrt(float((self.weights**2 * self.variances).sum()))
 
     @property
     def odds_ratio(self) -> float:
@@ -116,75 +101,49 @@ class Fourfold:
             return math.nan
         return a * d / (b * c) if b and c else math.inf
 
-    def pvalue(self, noise: Callable[[], Floats], alternative: str) -> float:
+    def pvalue(
+        self, noise: Callable[[int], Floats], generator: np.random.Generator, size: int,
+        alternative: str,
+    ) -> float:  # fmt: skip
         """The probability of a table that is at least as far from the null hypothesis.
 
-        noise : gives draws of the noise of all counts, a row for each. That of the units isn't
-            drawn: its exact probability is averaged over them.
+        noise : gives so many draws of the noise of all counts, a row for each.
+        size : how many tables are drawn, if there is any noise.
         """
-        low, high = self._ends(alternative)
-        if self.spread <= NONE:
-            return float(min(1.0, self._beyond(np.zeros(1), low, high).item()))
-        moved = noise() @ self.weights.reshape(-1)
-        beyond = float(self._beyond(moved, low, high).sum())
-        # the table seen is one of them, without which a p-value could be 0
-        return min(1.0, (beyond + 1) / (len(moved) + 1))
-
-    def _beyond(self, moved: Floats, low: float, high: float) -> Floats:
-        """The probability that the first count and a noise are outside of ]low, high[."""
-        if low >= high:
-            return np.ones_like(moved)
-        up = self.law.at_least(high - moved) if math.isfinite(high) else 0.0
-        down = self.law.at_most(low - moved) if math.isfinite(low) else 0.0
-        return np.asarray(up + down)
-
-    def _ends(self, alternative: str) -> tuple[float, float]:
-        """Beyond which numbers are as far from the null hypothesis as the one seen."""
+        if float(self.variances.max()) <= NONE:
+            return self._exact(alternative)
+        tables = (self._units(generator, size) + noise(size)).reshape(size, 2, 2)
+        drawn, seen = self._deviations(tables), float(self._deviations(self.seen[None])[0])
+        far = NEAR * max(1.0, abs(seen))
         if alternative == "greater":
-            return -math.inf, self.first
+            extreme = drawn >= seen - far
+        elif alternative == "less":
+            extreme = drawn <= seen + far
+        else:
+            extreme = np.abs(drawn) >= abs(seen) - far
+        return float((1 + np.count_nonzero(extreme)) / (size + 1))  # the one seen is one of them
+
+    def _exact(self, alternative: str) -> float:
+        law, first = self.law, np.array([np.rint(self.seen[0, 0])])
+        if alternative == "greater":
+            return float(law.at_least(first)[0])
         if alternative == "less":
-            return self.first, math.inf
-        return self._as_improbable()
+            return float(law.at_most(first)[0])
+        own = law.logarithms[int(first[0]) - int(law.values[0])]
+        return min(1.0, float(law.probabilities[law.logarithms <= own + NEAR].sum()))
 
-    def _as_improbable(self) -> tuple[float, float]:
-        """Those on both sides that are no more probable than the one seen."""
-        density = self._density()
-        middle = float(self.law.values[np.argmax(self.law.logarithms)])
-        least = density(self.first) + NEAR
-        if least >= density(middle):
-            return middle, middle
-        sign = -1 if self.first > middle else 1
-        other = middle + sign * _distance(lambda far: density(middle + sign * far) > least)
-        return min(self.first, other), max(self.first, other)
+    def _units(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.int64]:
+        """Tables of units alone, row by row."""
+        whole, rows, columns = self.law.whole, self.law.rows, self.law.columns
+        if whole >= MANY:
+            r, c = rows / whole, columns / whole
+            return generator.multinomial(whole, np.outer([r, 1 - r], [c, 1 - c]).reshape(-1), size)
+        first = generator.hypergeometric(columns, whole - columns, rows, size)
+        cells = [first, rows - first, columns - first, whole - rows - columns + first]
+        return np.stack(cells, axis=1)
 
-    def _density(self) -> Callable[[float], float]:
-        """The logarithm of how probable a number is: X and the noise, as if that were normal. Only
-        which of two is larger matters."""
-        values, logarithms = self.law.values.astype(np.float64), self.law.logarithms
-        if self.spread <= NONE:
-            return lambda y: _at(values, logarithms, round(y))
-        scale = max(self.spread, SMOOTH)
-
-        def smoothed(y: float) -> float:
-            each = logarithms - ((y - values) / scale) ** 2 / 2
-            return float(each.max() + math.log(np.exp(each - each.max()).sum()))
-
-        return smoothed
-
-
-def _at(values: Floats, logarithms: Floats, value: int) -> float:
-    place = value - int(values[0])
-    return float(logarithms[place]) if 0 <= place < len(values) else -math.inf
-
-
-def _distance(is_nearer: Callable[[float], bool]) -> float:
-    """The least distance that isn't nearer."""
-    near, far = 0.0, 1.0
-    for _ in range(DOUBLED):
-        if not is_nearer(far):
-            break
-        near, far = far, 2 * far
-    for _ in range(HALVED):
-        half = (near + far) / 2
-        near, far = (half, far) if is_nearer(half) else (near, half)
-    return far
+    def _deviations(self, tables: Floats) -> Floats:
+        """The root of χ², with the sign of the first residual: each table's own sums are taken."""
+        null = Independence(self.variances)
+        first = null.residuals(tables, null.shares(tables))[:, 0, 0]
+        return np.asarray(np.sign(first) * np.sqrt(null.statistic(tables)))

@@ -169,18 +169,19 @@ def fisher_exact(
 
     table : as for `chi2_contingency`, with two rows and two columns.
     alternative : "two-sided", "less" or "greater": which odds ratios are to be found.
-    n_resamples : how many draws of the noise are averaged over.
+    n_resamples : how many tables are simulated.
     epsilon, … : the loss of a release of private rows, and its other options, as for all answers.
 
     Null hypothesis: the odds of the columns are the same in both rows. Assumed: units are drawn at
     random, each lies in one cell, and no unit in two.
 
-    The statistic is the odds ratio of the noisy counts. Given the sums of rows and columns, which
-    are those that were seen, the first count is hypergeometric; the law of what is seen of it adds
-    the noise. For each draw of the noise the hypergeometric probability is exact. "two-sided" are
-    tables that are no more probable than the one seen, in this law, whose noise is taken for
-    normal to order them. Without noise the p-values are scipy's. With it the test isn't exact, as
-    the sums are noisy: docs/inference.md has measured sizes.
+    The statistic is the odds ratio of the noisy counts. Given the sums of rows and columns, the
+    first count is hypergeometric under the null hypothesis. The p-value is by parametric Monte
+    Carlo: tables with the sums that were seen, and noise of the releases' law, which deviate as far
+    as the table seen, or further, by the root of the statistic of `chi2_contingency`, with a sign.
+    Without noise p-values are scipy's, exactly; "two-sided" are then tables that are no more
+    probable than the one seen. With it the test isn't exact, as the sums are noisy:
+    docs/inference.md has measured sizes.
 
     Raises what `chi2_contingency` raises.
 
@@ -201,12 +202,13 @@ def fisher_exact(
     counts = table_of(released(asked, name, ways_of(epsilon, more), 2), name)
     test = Fourfold(counts.seen, counts.variances)
     simulation = Simulation(counts.records, name)
-    found = test.pvalue(partial(counts.noise, simulation, size), side)
+    noise = partial(counts.noise, simulation)
+    found = test.pvalue(noise, simulation.generator, size, side)
     a, b, c, d = counts.numbers
     return FisherExactResult(
         name, test.odds_ratio, found, False,
         null="the odds are the same in both rows; units are drawn at random, each in one cell",
-        noise=_noise_of(counts, f"{size:,} draws of it"), source=releases(counts.records),
+        noise=_noise_of(counts, f"{size:,} simulated tables"), source=releases(counts.records),
         alternative=side, _interval=_IntervalOfNumber((a / b) / (c / d)),
         notes=(
             *_notes(Independence(counts.variances), counts, name),
