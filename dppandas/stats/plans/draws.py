@@ -78,7 +78,7 @@ def critical(risk: float, freedom: Floats) -> Floats:
 
 @lru_cache(maxsize=64)
 def _table(risk: float) -> tuple[Floats, Floats]:
-    inverse = np.concatenate([[1e-9], np.geomspace(1e-4, 1, 80)])
+    inverse = np.concatenate([[1e-9], np.geomspace(1e-4, 1, 250)])
     return inverse, np.array([student.quantile(risk, 1 / each) for each in inverse.tolist()])
 
 
