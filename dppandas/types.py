@@ -55,10 +55,20 @@ from .release.unreleased import (
     UnreleasedLabels,
     UnreleasedMode,
 )
+from .stats.binomial import BinomTestResult
+from .stats.blockwise import BlockTestResult, UnreleasedBlockTest
+from .stats.correlation import PearsonRResult
+from .stats.means import TtestResult
+from .stats.plans.power import Power
+from .stats.results import SignificanceResult
+from .stats.tables import Chi2ContingencyResult
 
 __all__ = [
     "AuditResult",
     "Batch",
+    "BinomTestResult",
+    "BlockTestResult",
+    "Chi2ContingencyResult",
     "CoinDesign",
     "Delta",
     "DerivedFloat",
@@ -74,8 +84,10 @@ __all__ = [
     "Locator",
     "Loss",
     "Model",
+    "PearsonRResult",
     "PendingRelease",
     "PerUnit",
+    "Power",
     "Preview",
     "PrivacyLoss",
     "PrivateFrame",
@@ -99,13 +111,16 @@ __all__ = [
     "Rho",
     "SensitivityReport",
     "Session",
+    "SignificanceResult",
     "SimulatedSum",
     "Split",
     "TestedValue",
     "TextMethods",
     "TimeMethods",
+    "TtestResult",
     "UnknownGroups",
     "Unreleased",
+    "UnreleasedBlockTest",
     "UnreleasedChoice",
     "UnreleasedExtreme",
     "UnreleasedGroups",

@@ -6,6 +6,7 @@ one by theorem. docs/inference.md is an introduction.
 """
 
 from .binomial import binomtest
+from .blockwise import blockwise
 from .correlation import pearsonr
 from .means import ttest_1samp, ttest_ind
 from .plans.clipping import clipping
@@ -16,9 +17,9 @@ from .tables import chi2_contingency, chisquare, fisher_exact
 from .variance_analysis import f_oneway
 
 __all__ = [
-    "binomtest", "chi2_contingency", "chisquare", "clipping", "f_oneway", "fisher_exact",
-    "pearsonr", "power", "proportion_confint", "proportions_ztest", "truncation", "ttest_1samp",
-    "ttest_ind",
+    "binomtest", "blockwise", "chi2_contingency", "chisquare", "clipping", "f_oneway",
+    "fisher_exact", "pearsonr", "power", "proportion_confint", "proportions_ztest", "truncation",
+    "ttest_1samp", "ttest_ind",
 ]  # fmt: skip
 
 

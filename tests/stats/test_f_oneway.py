@@ -22,6 +22,7 @@ GROUPS = ["a", "b", "c"]
 DOMAIN: dict[str, Any] = {"g": GROUPS, "x": (0, 64), "y": (0, 64)}
 #: What a row adds to the three sums of its group.
 ROW = 2**30
+NOTHING = DiscreteLaplace(Fraction(0))
 
 
 def table(rows: int = 900, seed: int = 5) -> pd.DataFrame:
@@ -50,7 +51,7 @@ def test_without_noise_it_is_that_of_scipy(p: Any, exact: None) -> None:
     each = [df["x"][df["g"] == g] for g in GROUPS]
     for equal_var in (True, False):
         expected = stats.f_oneway(*each, equal_var=equal_var)
-        analysis = OneWay(DiscreteLaplace(Fraction(0)), ROW, equal_var)
+        analysis = OneWay(NOTHING, ROW, equal_var)
         found = analysis.found(np.array(noisy, dtype=float).reshape(3, 3) / ROW)
         assert float(analysis.statistic(found)) == pytest.approx(expected.statistic, rel=1e-9)
         pvalue = float(analysis.pvalue(found, Simulation([], ""), 99))
@@ -73,7 +74,7 @@ def test_with_little_noise_it_is_near_that_of_scipy(exact: None) -> None:
 def test_noise_is_counted_and_not_found(p: Any) -> None:
     """A group more than half of whose error is noise counts by less than it would without."""
     law = DiscreteLaplace(Fraction(ROW))
-    with_noise, without = OneWay(law, ROW, True), OneWay(DiscreteLaplace(Fraction(0)), ROW, True)
+    with_noise, without = OneWay(law, ROW, True), OneWay(NOTHING, ROW, True)
     sums = np.array([[30.0, 31, 29], [40, 39, 41], [30, 30, 30]])
     found = with_noise.found(sums)
     # the noise of a mean of 1/2 is (high - low)/2n: its variance is 2·2/(4n²)
@@ -87,20 +88,15 @@ def simulated_sizes(
 ) -> tuple[Any, Any]:
     """P-values of groups of one mean, and scipy's of what was released, by the exact law: values
     are normal, with as many deviations between the bounds."""
-    analysis = OneWay(DiscreteLaplace(Fraction(ROW) / Fraction(epsilon)), ROW, equal_var)
+    law = DiscreteLaplace(Fraction(ROW) / Fraction(epsilon))
+    exactly, analysis = (OneWay(each, ROW, equal_var) for each in (NOTHING, law))
     rows = np.broadcast_to(np.array(rows, dtype=float), (times, len(rows)))
     half, wide = np.full(rows.shape, 0.5), np.full(rows.shape, ratio**-2)
-    generator = Simulation([], f"sizes {rows[0]} {epsilon}")
-    sums = analysis.drawn(Found(rows, half, wide, wide, wide), generator, 1)[:, 0]
-    found = analysis.found(sums)
-    naive = analysis.found(sums)
-    every = naive.rows.sum(axis=-1, keepdims=True)
-    mean = (naive.rows * naive.mean).sum(axis=-1, keepdims=True) / every
-    between = (naive.rows * (naive.mean - mean) ** 2).sum(axis=-1) / (rows.shape[-1] - 1)
-    within = ((naive.rows - 1) * naive.variance).sum(axis=-1) / (every[:, 0] - rows.shape[-1])
-    with np.errstate(divide="ignore"):
-        plain = stats.f.sf(between / within, rows.shape[-1] - 1, every[:, 0] - rows.shape[-1])
-    return analysis.pvalue(found, generator, number), plain
+    simulation = Simulation([], f"sizes {rows[0]} {epsilon}")
+    sums = exactly.drawn(Found(rows, half, wide, wide, wide), simulation, 1)[:, 0]
+    sums = sums + simulation.noise(law, sums.shape) / ROW
+    naive = exactly.pvalue(exactly.found(sums), simulation, 99)
+    return analysis.pvalue(analysis.found(sums), simulation, number), naive
 
 
 @pytest.mark.statistical
@@ -152,7 +148,7 @@ def test_groups_that_differ_are_found(p: Any) -> None:
 def test_draws_have_the_moments_that_they_are_made_with() -> None:
     """Sums without noise, of 40,000 samples: the variance of means and the mean of variances are
     within 3 %, six deviations of both or more."""
-    analysis = OneWay(DiscreteLaplace(Fraction(0)), ROW, False)
+    analysis = OneWay(NOTHING, ROW, False)
     given = Found(*np.array([[10, 50], [0.4, 0.6], [0.01, 0.02], [0, 0], [0, 0]], dtype=float))
     found = analysis.found(analysis.drawn(given, Simulation([], "moments"), 40_000))
     assert found.rows == pytest.approx(np.broadcast_to(given.rows, (40_000, 2)))
@@ -181,7 +177,7 @@ def test_no_variance_and_no_rows_are_no_error() -> None:
         found = analysis.found(sums)
         assert np.isfinite(analysis.statistic(found))
         assert 0 < float(analysis.pvalue(found, Simulation([], "none"), 999)) <= 1
-        exact = OneWay(DiscreteLaplace(Fraction(0)), ROW, equal_var)
+        exact = OneWay(NOTHING, ROW, equal_var)
         same = exact.found(np.array([[9.0, 9], [0, 0], [0, 0]]))
         assert exact.statistic(same) == 0
         assert float(exact.pvalue(same, Simulation([], ""), 99)) == 1
