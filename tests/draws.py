@@ -197,7 +197,14 @@ class Held:
 
 #: Answers of which each number is one integer, whose interval hangs on no other.
 ONE_BY_ONE = (
-    Count | Sum | NormedSum | Distinct | DistinctValues | OccurringKeys | Distance | Contingency
+    Count
+    | Sum
+    | NormedSum
+    | Distinct
+    | DistinctValues
+    | OccurringKeys
+    | Distance
+    | Contingency
     | SignificantBlocks
 )
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -87,96 +87,53 @@ def blockwise(
     epsilon: object = None,
     **more: Any,
 ) -> Any:
-    """Test anything: units are dealt to blocks, each block is tested by itself, and the noisy
-    number of significant blocks is tested.
+    """Test anything: units are dealt to blocks, a test is made of each block, and the noisy number
+    of blocks in which it is significant is tested.
 
-    test : a test of scipy.stats from a list (below), or a function of your own, which gets a
-        DataFrame and returns a p-value, or a result with ``.pvalue``.
-    frame : a private frame, which may be filtered and have columns assigned; or a DataFrame or its
-        ``df.dp``. A function of your own sees plain rows, so it needs one of the latter.
-    columns : the names of the columns that the test sees. Rows in which one of them is missing are
-        dropped.
-    blocks : how many blocks, from 2 to 10,000. Fewer are drowned by the noise, and more are small:
-        between 10/epsilon and 20/epsilon is best where a block has enough rows to be tested.
-    by, groups : for tests of scipy that compare groups, the column that says which a row is of, and
-        their labels in order, as ``by="arm", groups=["B", "A"]``. Declared keys need no groups=.
-    alpha : the level at which each block is tested, above 0 and below 1. By default the one at
-        which, given the number of blocks and the noise, a test at 5 % finds the smallest shift of
-        normal values: near 0.2.
-    exact : whether P[p ≤ α] ≤ α holds for each block's p-value at the size of a block. This is
-        **your** statement, and ``.exact`` of the result rests on it.
-    epsilon : the loss, or ``rho=``, ``delta=``, ``mechanism=``, ``fresh=``, as in any release.
-        Without it the question waits.
-    other keywords : options of the test, as ``method="exact"``: plain values for tests of scipy.
+    test : a test of scipy.stats, which gets arrays of the named columns (docs/inference.md has the
+        list); or a function of your own, which gets a DataFrame of one block, and returns a p-value
+        or a result with ``.pvalue``.
+    frame : a private frame, maybe filtered or with columns assigned; for a function of your own a
+        plain DataFrame or its ``df.dp``.
+    columns : the names of the columns that the test sees, in order. Rows where one is missing drop.
+    blocks : how many, from 2 to 10,000: 10/epsilon to 20/epsilon, if blocks aren't too small then.
+    by, groups : the column that says which group a row is of, and the labels to compare, in order,
+        for tests of scipy that compare groups. Declared keys need no groups=.
+    alpha : the level for each block; by default the best for this number of blocks and this noise,
+        near 0.2: a test at 5 % then finds the smallest shift of normal values.
+    exact : whether P[p ≤ α] ≤ α holds for the test at the size of a block: **your** statement.
+    epsilon : the loss, with ``rho=``, ``mechanism=`` and so on. All other keywords are options of
+        the test, as ``method="exact"``: plain values for scipy.
 
-    Null hypothesis: that of the test, in each block. Units are independent draws from a population.
-    The statistic T is the number of blocks with p ≤ alpha, with noise of scale 1/epsilon whatever
-    max_rows is. Its p-value is the exact tail of a binomial number with that noise.
+    Null hypothesis: that of the test in each block, of units that are independent draws. The
+    statistic T is the number of blocks with p ≤ alpha, with noise of scale 1/epsilon whatever
+    max_rows is; its p-value is the exact tail of a binomial number with this noise. So it is exact
+    if the test is exact at the size of a block, as Mann and Whitney's with ``method="exact"``,
+    Fisher's and permutation tests are. A t-test isn't: on 12 values of a skewed law it rejects 32 %
+    at 10 %, and then the test of 20 such blocks 64 % at 5 %.
 
-    Exact: P[pvalue ≤ α] ≤ α for each α, if each block's test is exact at the size of a block, as
-    Mann and Whitney's with ``method="exact"``, Fisher's, or a permutation test. A t-test isn't: on
-    12 values of a skewed law it rejects 32 % at a level of 10 %, and then the test of 20 such
-    blocks rejects 64 % at 5 %. ``exact=True`` is refused for tests of scipy that are exact at no
-    size. ``.exact`` is False where releases were combined.
-
-    Tests of scipy get arrays of the named columns, and nothing else:
-
-    - a column (float64): ttest_1samp, wilcoxon, shapiro, quantile_test and others;
-    - two columns, row by row: ttest_rel, wilcoxon, pearsonr, spearmanr, kendalltau, linregress;
-    - a column in two groups: mannwhitneyu, ttest_ind, ks_2samp, brunnermunzel and others; in
-      several: kruskal, f_oneway, levene and others;
-    - a table of groups and labels, which are True and False or declared keys: fisher_exact,
-      barnard_exact, boschloo_exact, chi2_contingency;
-    - how many of a column are True, and how many rows there are: binomtest.
-
-    A function of your own sees the rows of one block at a time, in a new DataFrame: numbers as
-    float64, truth values as bool, all else as objects, in no order that means anything. Before the
-    charge it gets an empty one, and is refused if it fails by a mistake. It must not remember one
-    block in another: that is your statement, too, and the ledger says so. If a unit has several
-    rows, they are together in a block, and no test of scipy knows that they belong together: make
-    one row of each first, by `PrivateFrame.per_unit` or in your function.
-
-    A block that has no rows, fails, or returns no number from 0 to 1 isn't significant. What a test
-    warns, prints or raises is discarded. How long it takes isn't protected.
+    A block without rows, or whose test fails or returns no number from 0 to 1, isn't significant.
+    What a test warns, prints or raises is discarded; its time isn't protected. A function of your
+    own must not remember one block in another. It sees numbers as float64, truth values as bool and
+    all else as objects, with all rows of a unit, in no order. No test of scipy knows which rows are
+    of one unit: make one row of each by `PrivateFrame.per_unit` first.
 
     Returns a `BlockTestResult`. Raises `QueryError` for what can't be asked, and `LineageError` for
-    functions of your own on verified frames and in strict sessions. Nothing is charged then.
+    functions of your own on verified frames and in strict sessions, before the charge.
 
-    *Guarantee*: epsilon-differential privacy of the unit: a unit lies in one block, chosen by a
-    keyed hash of its value alone, and so moves T by at most 1 (docs/proofs/blockwise.md); for a
-    function of your own, if it keeps to what is said above. After Kazan, Shi, Groce and Bray, "The
-    test of tests", ICML 2023.
+    *Guarantee*: epsilon-differential privacy of the unit, which lies in one block; for a function
+    of your own, if it is as said (docs/proofs/blockwise.md; Kazan, Shi, Groce and Bray, ICML 2023).
 
     >>> import numpy as np, pandas as pd, dppandas as dp, scipy.stats
-    >>> dp.reset()
-    >>> session = dp.session(epsilon=8)
-    >>> minutes = np.random.default_rng(0).exponential(30, 4000)
-    >>> visits = pd.DataFrame({"minutes": minutes + [0, 15] * 2000, "arm": ["A", "B"] * 2000})
-    >>> p = dp.protect(visits, "visits")
-    >>> found = dp.stats.blockwise(
-    ...     scipy.stats.mannwhitneyu, p, "minutes", by="arm", groups=["B", "A"], blocks=40,
-    ...     method="exact", exact=True, epsilon=4)
-    >>> found.pvalue < 0.001, found.exact, found.blocks
-    (True, True, 40)
+    >>> minutes = np.random.default_rng(0).exponential(30, 4000) + [0, 15] * 2000
+    >>> df = pd.DataFrame({"minutes": minutes, "arm": ["A", "B"] * 2000})
+    >>> dp.stats.blockwise(scipy.stats.mannwhitneyu, df, "minutes", by="arm", groups=["B", "A"],
+    ...                    blocks=40, epsilon=4, method="exact", exact=True).pvalue < 0.001
+    True
     """
-    source = private_frame(frame, "stats.blockwise")
+    asked = Asked.parse(frame, columns, by, groups, blocks, alpha, exact)
     ways, options = _parted(more)
-    number = _parse_blocks(blocks)
-    level = None if alpha is None else _parse_level(alpha)
-    if not isinstance(exact, bool):
-        raise QueryError(
-            f"exact={quoted(exact)} must be True or False: whether the test is exact at the size "
-            "of a block."
-        )
-    names = names_of(list(columns))
-    if not names:
-        raise QueryError(
-            "name the columns that the test sees, as in blockwise(test, frame, 'minutes', …)."
-        )
-    asked = Asked(source, names, by, groups, number, level, exact)
-    name = scipy_tests.name_of(test)
-    request = asked.of_own(test, options) if name is None else asked.of_scipy(name, options)
-    return UnreleasedBlockTest._ask(request, Ways.read(epsilon, ways))
+    return UnreleasedBlockTest._ask(asked.of(test, options), Ways.read(epsilon, ways))
 
 
 def _parted(more: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -217,9 +174,34 @@ class Asked:
     level: float | None
     exact: bool
 
+    @classmethod
+    def parse(
+        cls, frame: Any, columns: Sequence[Any], by: Any, groups: Any, blocks: Any, alpha: Any,
+        exact: Any,
+    ) -> Self:  # fmt: skip
+        """The arguments, of which each is public."""
+        source = private_frame(frame, "stats.blockwise")
+        number, level = _parse_blocks(blocks), None if alpha is None else _parse_level(alpha)
+        if not isinstance(exact, bool):
+            raise QueryError(
+                f"exact={quoted(exact)} must be True or False: whether the test is exact at the "
+                "size of a block."
+            )
+        names = names_of(list(columns))
+        if not names:
+            raise QueryError(
+                "name the columns that the test sees, as in blockwise(test, frame, 'minutes', …)."
+            )
+        return cls(source, names, by, groups, number, level, exact)
+
     @property
     def table(self) -> Table:
         return self.frame._table
+
+    def of(self, test: Any, options: Mapping[str, Any]) -> Request:
+        """The request of a test."""
+        name = scipy_tests.name_of(test)
+        return self.of_own(test, options) if name is None else self.of_scipy(name, options)
 
     # tests of scipy
 

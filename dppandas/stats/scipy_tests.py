@@ -7,6 +7,7 @@ it looks at anything but these.
 from __future__ import annotations
 
 import functools
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -193,14 +194,15 @@ def try_out(test: ScipyTest, columns: Sequence[Shown]) -> None:
 
 
 def _public(handed: str, columns: Sequence[Shown]) -> list[Any]:
-    """Some public numbers, as the columns of a block."""
-    size = 12 * max(len(each.keys or (None,)) for each in columns)
-    places = np.arange(size)
+    """Some public numbers, as the columns of a block: all labels occur together."""
+    labels = [len(each.keys) for each in columns if each.keys is not None]
+    cells = math.prod(labels)
+    places = np.arange(12 * cells)
     numbers = places**1.5 % 7
     if handed == SUCCESSES:
         return [places % 3 > 0]
     if handed == PAIRS:
         return [numbers, np.roll(numbers, 5) + places / 9]
-    of_labels = [places * 5 // (i + 3) % len(each.keys) for i, each in enumerate(columns)
-                 if each.keys is not None]  # fmt: skip
-    return of_labels if handed in (FOURFOLD, TABLE) else [numbers, *of_labels]
+    cell = np.where(places % 11, places % cells, 0)
+    found = [np.asarray(each) for each in np.unravel_index(cell, labels)] if labels else []
+    return found if handed in (FOURFOLD, TABLE) else [numbers, *found]
