@@ -327,9 +327,11 @@ def _check_disjoint(numbers: Sequence[Quantity]) -> None:
 
 
 def _overlap(one: _Reading, other: _Reading) -> bool:
-    """Whether two conditions of one release, or two releases, are about the same rows."""
+    """Whether two conditions of one release, or two releases, are about the same rows; or one about
+    all rows, and so about those of the other."""
     if one.record is other.record:
         return True
     x, y = one.record._query, other.record._query
-    same_source = x.source.id == y.source.id and x.source.made == y.source.made
-    return bool(same_source and same_value(x.where, y.where))
+    if x.source.id != y.source.id or x.source.made != y.source.made:
+        return False
+    return None in (x.where, y.where) or same_value(x.where, y.where)

@@ -27,7 +27,7 @@ from .results import SignificanceResult, one_of_several, parse_alternative, rele
 from .simulated_tables import Fit, Hypothesis, Independence, pvalue
 
 #: How many tables are simulated.
-RESAMPLES, FEWEST, MOST = 9999, 99, 10**7
+RESAMPLES, FEWEST, MOST = 9999, 99, 10**6
 #: Below it an expected count is small; from which part of the scales of residuals on noise hides
 #: most; and what is divided by at least.
 SMALL, HIDES, TINY = 5, 0.5, 1e-300
@@ -147,7 +147,7 @@ def chi2_contingency(
     return Chi2ContingencyResult(
         name, float(null.statistic(counts.seen)), _simulated(null, counts, name, size), False,
         null="rows and columns are independent; units are drawn at random, each in one cell",
-        noise=_noise_of(counts, f"{size:,} simulated tables"), source=releases(counts.records),
+        noise=_noise_of(counts, size), source=releases(counts.records),
         notes=(*_notes(null, counts, name), *one_of_several(name, counts.key)),
         dof=(rows - 1) * (columns - 1),
         expected_freq=pd.DataFrame(expected, index=counts.index, columns=counts.columns),
@@ -208,7 +208,7 @@ def fisher_exact(
     return FisherExactResult(
         name, test.odds_ratio, found, False,
         null="the odds are the same in both rows; units are drawn at random, each in one cell",
-        noise=_noise_of(counts, f"{size:,} simulated tables"), source=releases(counts.records),
+        noise=_noise_of(counts, size), source=releases(counts.records),
         alternative=side, _interval=_IntervalOfNumber((a / b) / (c / d)),
         notes=(
             *_notes(Independence(counts.variances), counts, name),
@@ -280,7 +280,7 @@ def chisquare(
     return SignificanceResult(
         name, float(null.statistic(counts.seen)), _simulated(null, counts, name, size), False,
         null=f"{said}; units are drawn at random, each in one cell",
-        noise=_noise_of(counts, f"{size:,} simulated tables"), source=releases(counts.records),
+        noise=_noise_of(counts, size), source=releases(counts.records),
         notes=(*_notes(null, counts, name), *one_of_several(name, counts.key, *shares.tolist())),
     )  # fmt: skip
 
@@ -359,11 +359,11 @@ def _simulated(null: Hypothesis, counts: Counts, name: str, size: int) -> float:
     return pvalue(null, counts.seen, noise, simulation.generator, size, counts.order)
 
 
-def _noise_of(counts: Counts, how: str) -> str:
+def _noise_of(counts: Counts, size: int) -> str:
     """What noise added, in words."""
     wide = counts.half_width
     said = format_number(round(wide)) if wide >= 10 else f"{wide:.2g}"
-    return f"Noise of ± {said} on each count (95 %) is counted by {how}"
+    return f"Noise of ± {said} on each count (95 %) is counted by {size:,} simulated tables"
 
 
 def _notes(null: Hypothesis, counts: Counts, name: str) -> tuple[str, ...]:
