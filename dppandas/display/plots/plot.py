@@ -100,7 +100,7 @@ def plot(
     rows, how = expected.parse_rows(expected_rows), parse_how(of, size, method)
     pyplot()
     if isinstance(result, Comparison | Curve):
-        _refuse_options(confidence, how)
+        _refuse_options("dp.compare" * isinstance(result, Comparison), confidence, how)
     if isinstance(result, Comparison | Curve | Derived):
         _refuse_rows(rows)
     panels = _all_panels(result, level, rows, how)
@@ -119,11 +119,13 @@ def plot(
     return axes[0] if len(panels) == 1 else np.array(axes, dtype=object)
 
 
-def _refuse_options(confidence: object, how: How | None) -> None:
+def _refuse_options(maker: str, confidence: object, how: How | None) -> None:
     if confidence is not None or how is not None:
         raise QueryError(
-            "a comparison or a curve is drawn as it was made: give confidence=, of=, size= and "
-            "method= where it is made."
+            "a comparison is drawn as it was made: give confidence=, of=, size= and method= to "
+            f"{maker}."
+            if maker
+            else "a curve is drawn as it was made: give confidence= where it is made."
         )
 
 

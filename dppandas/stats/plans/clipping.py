@@ -68,18 +68,10 @@ class Known(ABC):
 
 @hide_internals
 def clipping(
-    values: Any,
-    *,
-    outer: Any = None,
-    lower: float | None = None,
-    upper: float | None = None,
-    candidates: Any = None,
-    epsilon: Number | None = None,
-    rho: Number | None = None,
-    n: float | None = None,
-    max_rows: int = 1,
-    confidence: float = CONFIDENCE,
-) -> Curve:
+    values: Any, *, outer: Any = None, lower: float | None = None, upper: float | None = None,
+    candidates: Any = None, epsilon: Number | None = None, rho: Number | None = None,
+    n: float | None = None, max_rows: int = 1, confidence: float = CONFIDENCE,
+) -> Curve:  # fmt: skip
     """How far clipping to bounds moves a mean, and how large its noise is, for several bounds: a
     DataFrame by bound, which ``.plot()`` and `dppandas.plot` draw.
 
@@ -321,7 +313,9 @@ class Histogram(Known):
         return sorted({*self.ends})
 
     def rows(self) -> float | None:
-        return max(1.0, sum(each.value for each in self.counts)) if self.is_released else None
+        if not self.is_released or any(each.unit == "share" for each in self.counts):
+            return None
+        return max(1.0, float(sum(each.value for each in self.counts)))
 
     def biases(self, bounds: Sequence[Bounds], outer: Bounds, confidence: float) -> list[Bias]:
         pairs = list(itertools.pairwise(self.ends))

@@ -31,14 +31,9 @@ MOST = 100
 
 @hide_internals
 def truncation(
-    rows: Any,
-    *,
-    bounds: Any = None,
-    epsilon: Number | None = None,
-    rho: Number | None = None,
-    n: float | None = None,
-    confidence: float = CONFIDENCE,
-) -> Curve:
+    rows: Any, *, bounds: Any = None, epsilon: Number | None = None, rho: Number | None = None,
+    n: float | None = None, confidence: float = CONFIDENCE,
+) -> Curve:  # fmt: skip
     """How far dropping rows beyond ``max_rows`` of a unit moves a mean, and how large its noise is,
     for each limit: a DataFrame by ``max_rows``, which ``.plot()`` and `dppandas.plot` draw.
 
