@@ -132,7 +132,8 @@ def main() -> int:
     found = measured(QUICK if said.quick else 1.0)
     for title, table in tables(found).items():
         print(f"\n{title}\n\n{table.to_string(index=False)}")
-    print(f"\n{time.perf_counter() - start:.0f} seconds")
+    took, used = time.perf_counter() - start, workers.stopped()
+    print(f"\n{took:.0f} seconds, {used:.0f} of processors")
     if said.json:
         said.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     lacking = missed(found)

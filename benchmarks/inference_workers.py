@@ -6,10 +6,14 @@ multiprocessing starts are refused.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import resource
 import subprocess
 import sys
+import threading
+import warnings
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -22,20 +26,52 @@ ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "PYTHONPATH": os.pathsep.join([str(HERE.parent), str(HERE)]),
 }
-
-
-def run(name: str, *arguments: float) -> Any:
-    """What a function of a module here returns, ``module.function``."""
-    module, _, function = name.partition(".")
-    program = f"import json, {module} as m; print(json.dumps(m.{function}(*{list(arguments)})))"
-    command = [sys.executable, "-W", "ignore", "-c", program]
-    done = subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, check=True, text=True)
-    return json.loads(done.stdout.splitlines()[-1])
+#: The process of each thread, and all of them.
+own, every = threading.local(), list[subprocess.Popen[str]]()
 
 
 def started(name: str, parts: Iterable[tuple[float, ...]]) -> list[Future[Any]]:
-    """The results of parts, in their order, as they become known."""
-    return [_POOL.submit(run, name, *each) for each in parts]
+    """The results of ``module.function(*part)``, in the order of the parts."""
+    return [POOL.submit(_told, name, part) for part in parts]
 
 
-_POOL = ThreadPoolExecutor(os.cpu_count())
+def _start() -> None:
+    pipe = subprocess.PIPE
+    own.process = subprocess.Popen(
+        [sys.executable, __file__], env=ENVIRONMENT, stdin=pipe, stdout=pipe, text=True
+    )
+    every.append(own.process)
+
+
+def _told(name: str, part: tuple[float, ...]) -> Any:
+    print(json.dumps([name, part]), file=own.process.stdin, flush=True)
+    for line in own.process.stdout:
+        if line.startswith("["):  # else something that was printed on the way
+            return json.loads(line)[0]
+    raise RuntimeError(f"the process of {name} ended")
+
+
+POOL = ThreadPoolExecutor(os.cpu_count(), initializer=_start)
+
+
+def stopped() -> float:
+    """End all processes; the seconds of processor that they and theirs took."""
+    POOL.shutdown()
+    for each in every:
+        each.communicate()
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def serve() -> None:
+    """Do what is told, a line each, until nothing more can be."""
+    warnings.simplefilter("ignore")
+    for line in sys.stdin:
+        name, part = json.loads(line)
+        module, _, function = name.partition(".")
+        found = getattr(importlib.import_module(module), function)(*part)
+        print(json.dumps([found]), flush=True)
+
+
+if __name__ == "__main__":
+    serve()
