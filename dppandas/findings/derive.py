@@ -173,7 +173,7 @@ def _form(record: Record, at: int) -> forms.Form | None:
     if isinstance(record._law, NoiseAtLook):  # its risk is divided among looks
         return None
     plain = is_additive(record._law) or isinstance(record._law, CombinedNoise)
-    known_forms = record._statistic.forms(len(record._noisy)) if plain else ()
+    known_forms = record._forms if plain else ()
     form = known_forms[at] if known_forms else None
     if form is None:
         return None

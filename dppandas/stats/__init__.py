@@ -6,22 +6,21 @@ one by theorem. docs/inference.md is an introduction.
 """
 
 from .binomial import binomtest
+from .blockwise import blockwise
+from .correlation import pearsonr
 from .means import ttest_1samp, ttest_ind
 from .plans.clipping import clipping
 from .plans.power import power
 from .plans.truncation import truncation
 from .proportions import proportion_confint, proportions_ztest
+from .tables import chi2_contingency, chisquare, fisher_exact
+from .variance_analysis import f_oneway
 
 __all__ = [
-    "binomtest",
-    "clipping",
-    "power",
-    "proportion_confint",
-    "proportions_ztest",
-    "truncation",
-    "ttest_1samp",
-    "ttest_ind",
-]
+    "binomtest", "blockwise", "chi2_contingency", "chisquare", "clipping", "f_oneway",
+    "fisher_exact", "pearsonr", "power", "proportion_confint", "proportions_ztest", "truncation",
+    "ttest_1samp", "ttest_ind",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

@@ -18,7 +18,7 @@ from ..privacy.accuracy import binomial_tests
 from ..privacy.accuracy.combined import is_additive
 from ..release.answers.populations import check_units
 from ..statistics.samples import SampleShare
-from .inputs import answer_of, is_private, number_of, one_of, records_of, ways_of
+from .inputs import answer_of, is_private, number_of, one_of, previewed, records_of, ways_of
 from .proportions import Shares, mean_of, share_of
 from .results import (
     ConfidenceInterval,
@@ -54,6 +54,7 @@ class BinomTestResult(SignificanceResult):
 
 @with_options_named
 @hide_internals
+@previewed
 def binomtest(
     k: Any, n: int | None = None, p: float = 0.5, alternative: str = "two-sided", *,
     public_size: bool = False, epsilon: object = None, **more: Unpack[ReleaseOptions],
@@ -166,7 +167,7 @@ def _of_count(
     if not public_size:
         return OfCount(counted, size, law, alternative, is_known=False), True
     simulation = Simulation([record], f"binomtest {size} {alternative}")
-    uniform = float(simulation.generator.random()) - 0.5
+    uniform = simulation.uniform() - 0.5
     return OfCount(counted + uniform, size, law, alternative), simulation.is_random
 
 

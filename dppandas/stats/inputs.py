@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
-from typing import Any, NoReturn
+from typing import Any, NoReturn, ParamSpec, TypeVar, cast
 
 import pandas as pd
 
@@ -18,10 +19,14 @@ from ..findings.quantities import Quantity
 from ..frames.frame import PrivateFrame
 from ..frames.groupby import PrivateGroupBy
 from ..privacy.mechanisms.noise import DiscreteLaplace
-from ..release.answers.populations import check_rows_of_units
+from ..release.answers.populations import check_rows
 from ..release.blocks import preview
 from ..release.blocks.split import split
 from ..release.unreleased import Unreleased
+from .results import SignificanceResult
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def ways_of(epsilon: object, more: Mapping[str, Any]) -> dict[str, Any]:
@@ -54,9 +59,35 @@ class Foreseen:
     def samples(self) -> list[Any]:
         """What each number will say of a population."""
         table, statistic = self.made._table, self.made._statistic
-        check_rows_of_units(self.made._what, table.source.unit.max_rows * table.branches)
+        check_rows(f"'{self.made._what}'", table.source.unit.max_rows * table.branches)
         unit = DiscreteLaplace(Fraction(1))
         return list(statistic.samples([1] * statistic.size, unit, table.source.schema))
+
+
+class NotAnswered(Exception):
+    """A preview has listed a release, and there is no answer to test."""
+
+
+def _stop_in_preview() -> None:
+    if preview.running() is not None:
+        raise NotAnswered
+
+
+def previewed(test: Callable[P, R]) -> Callable[P, R]:
+    """In a `dppandas.preview` the release of a test is listed, and its result has no numbers."""
+
+    @functools.wraps(test)
+    def run(*args: P.args, **options: P.kwargs) -> R:
+        try:
+            return test(*args, **options)
+        except NotAnswered:
+            nothing = SignificanceResult(
+                test.__name__, math.nan, math.nan, exact=False, null="tested after the release",
+                noise="Nothing is known yet", source="from a preview",
+            )  # fmt: skip
+            return cast(R, nothing)
+
+    return run
 
 
 def answer_of(
@@ -72,7 +103,9 @@ def answer_of(
         made = _question(given, test, ways, ask)
         if check is not None:
             check(Foreseen(made))
-        return made.release(**ways)
+        answer = made.release(**ways)
+        _stop_in_preview()
+        return answer
     if not is_answer(given):
         refuse(given, test)
     if ways:
@@ -119,7 +152,9 @@ def both_of(
             one, other = (made.release() for made in questions)
         return one, other
 
-    return preview.all_or_none(program)
+    answers = preview.all_or_none(program)
+    _stop_in_preview()
+    return answers
 
 
 def refuse(given: Any, test: str) -> NoReturn:
@@ -159,3 +194,8 @@ def records_of(numbers: Iterable[Any]) -> frozenset[Any]:
     """The releases of numbers."""
     each = (number.records for number in numbers if isinstance(number, Quantity))
     return frozenset().union(*each)
+
+
+def release_of(record: Any) -> tuple[Any, ...]:
+    """What a record, a copy of it, and one of the same answer given again have in common."""
+    return tuple((part.ledger, part.number, part.time) for part in record.components)

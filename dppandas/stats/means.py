@@ -23,6 +23,7 @@ from .inputs import (
     is_private,
     number_of,
     one_of,
+    previewed,
     records_of,
     ways_of,
 )
@@ -71,6 +72,7 @@ class TtestResult(SignificanceResult):
 
 @with_options_named
 @hide_internals
+@previewed
 def ttest_1samp(
     a: Any, popmean: float, *, alternative: str = "two-sided", epsilon: object = None,
     **more: Unpack[ReleaseOptions],
@@ -116,6 +118,7 @@ def ttest_1samp(
 
 @with_options_named
 @hide_internals
+@previewed
 def ttest_ind(
     a: Any, b: Any = None, *labels: Hashable, equal_var: bool = False,
     alternative: str = "two-sided", epsilon: object = None, **more: Unpack[ReleaseOptions],

@@ -21,7 +21,16 @@ from ..privacy.accuracy.combined import variance_of
 from ..release.accuracy.expected import CONFIDENCE
 from ..release.answers.populations import check_units
 from ..statistics.samples import SampleShare
-from .inputs import Foreseen, answer_of, is_private, number_of, records_of, refuse, ways_of
+from .inputs import (
+    Foreseen,
+    answer_of,
+    is_private,
+    number_of,
+    previewed,
+    records_of,
+    refuse,
+    ways_of,
+)
 from .means import TESTS
 from .results import SignificanceResult, one_of_several, parse_alternative, releases
 
@@ -128,6 +137,7 @@ def mean_of(private: Any) -> Any:
 
 @with_options_named
 @hide_internals
+@previewed
 def proportions_ztest(
     count: Any, nobs: Any = None, value: float | None = None, alternative: str = "two-sided",
     prop_var: float | bool = False, *, epsilon: object = None, **more: Unpack[ReleaseOptions],

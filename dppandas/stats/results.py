@@ -99,7 +99,7 @@ def releases(records: Iterable[Any]) -> str:
     numbers = sorted({part.number for each in records for part in each.components})
     one = len(numbers) == 1
     said = ", ".join(map(str, numbers[:-1])) + f" and {numbers[-1]}" if not one else str(*numbers)
-    return f"from release{'' if one else 's'} {said}, at no further cost"
+    return f"from release{'' if one else 's'} {said}; the test costs nothing"
 
 
 def one_of_several(name: str, *told: object) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ def one_of_several(name: str, *told: object) -> tuple[str, ...]:
     if made == 1:
         return ()
     return (
-        f"This is test {made} of this session: of several, some find by chance what isn't there. "
-        "All of them together: statsmodels.stats.multitest.multipletests([a.pvalue, b.pvalue], "
+        f"This is test {made} of this session, and of several some find by chance what isn't "
+        "there: correct them by statsmodels.stats.multitest.multipletests(pvalues, "
         'method="holm").',
     )

@@ -100,7 +100,7 @@ def test_a_result_is_taken_apart_as_scipys_and_says_what_noise_added(p: Any) -> 
     assert "(approximate)" in said
     assert "Null hypothesis: both populations have the same mean" in said
     assert "Noise makes the standard error" in said
-    assert "from release 1, at no further cost" in said
+    assert "from release 1; the test costs nothing" in said
     assert "of this session" not in said
     assert dp.ledger().spent == spent
     assert dp.stats.ttest_ind(means, "B", "A").pvalue == pvalue  # and it is the same test
@@ -135,6 +135,17 @@ def test_private_columns_are_released_once_and_then_asked_about(p: Any) -> None:
     assert float(dp.ledger().spent) == 3
     assert dp.stats.ttest_1samp(by_arm.mean(inference=True).release(epsilon=2).loc[["A"]], 5)
     assert dp.stats.ttest_1samp(p["t"], 0.5, epsilon=1).pvalue <= 1
+
+
+def test_a_preview_lists_the_releases_of_tests(p: Any) -> None:
+    with dp.preview() as plan:
+        found = dp.stats.ttest_ind(p.groupby("arm")["x"], "B", "A", epsilon=1)
+        dp.stats.ttest_ind(p["x"], p["y"], epsilon=1)
+        dp.stats.binomtest(p["t"], epsilon=1)
+    assert float(plan.total) == 3
+    assert math.isnan(found.pvalue)
+    assert "preview" in repr(found)
+    assert float(dp.ledger().spent) == 0
 
 
 def test_two_releases_or_none(p: Any) -> None:

@@ -89,8 +89,7 @@ def plot(
 
     *Guarantee*: post-processing. Only the record is used: no row is read, and nothing is charged.
 
-    >>> import pandas as pd, dppandas as dp
-    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib, pandas as pd, dppandas as dp; matplotlib.use("Agg")
     >>> df = pd.DataFrame({"g": ["a", "b"] * 99})
     >>> axes = dp.plot(df.dp["g"].value_counts(sort=False, keys=["a", "b"], epsilon=1))
     >>> len(axes.patches), [text.get_text() for text in axes.get_xticklabels()]
