@@ -11,14 +11,10 @@ mean and deviation alone.
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import os
-import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,9 +23,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # each process has a core
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
+
+import inference_workers  # noqa: E402
 
 import dppandas as dp  # noqa: E402
 
@@ -235,20 +232,23 @@ TESTED: dict[str, Callable[[Case, Any], Iterator[float]]] = {
 }  # fmt: skip
 
 
-def rows(share: float = 1.0, names: tuple[str, ...] = ()) -> list[tuple[str, str, str]]:
+def rows(share: float = 1.0, names: Sequence[str] = ()) -> list[tuple[str, str, str]]:
     """What was planned, what was found, and how far these may be apart."""
-    cases = [each for each in CASES if not names or each.test in names]
+    places = [i for i, each in enumerate(CASES) if not names or each.test in names]
     number = max(1, round(DRAWS * share / CHUNK))
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        waiting = [list(pool.map(_elsewhere, [each] * number)) for each in cases]
-    return [_row(each, np.concatenate(found)) for each, found in zip(cases, waiting, strict=True)]
+    waiting = [
+        inference_workers.started("inference_plan.some", [(place, CHUNK)] * number)
+        for place in places
+    ]
+    return [
+        _row(CASES[place], np.concatenate([each.result() for each in parts]))
+        for place, parts in zip(places, waiting, strict=True)
+    ]
 
 
-def _elsewhere(case: Case) -> Array:
-    """P-values from a process of its own: a ledger in memory belongs to one, which is no worker."""
-    asked = [sys.executable, __file__, "--chunk", str(CASES.index(case))]
-    said = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
-    return np.array(json.loads(said))
+def some(place: int, draws: int) -> list[float]:
+    """P-values of a case, in a process of its own."""
+    return [float(each) for each in pvalues(CASES[place], draws)]
 
 
 def _row(case: Case, found: Array) -> tuple[str, str, str]:
@@ -263,13 +263,10 @@ def main() -> int:
     plain = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=plain)
     parser.add_argument("--draws", type=int, default=DRAWS)
-    parser.add_argument("--chunk", type=int, help=argparse.SUPPRESS)
     parser.add_argument("names", nargs="*")
     said = parser.parse_args()
-    if said.chunk is not None:
-        print(json.dumps(pvalues(CASES[said.chunk], CHUNK).tolist()))
-        return 0
-    found = rows(said.draws / DRAWS, tuple(said.names))
+    found = rows(said.draws / DRAWS, said.names)
+    inference_workers.stopped()
     print(pd.DataFrame(found, columns=["what", "figure", "target"]).to_string(index=False))
     return any("MISSED" in target for *_, target in found)
 

@@ -23,12 +23,13 @@ from dppandas.privacy.accuracy.binomial_tests import of_share
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.release.session import running
 from dppandas.rows.facts.bounds import Bounds
+from dppandas.statistics.moments.covariance import _design
 from dppandas.statistics.samples import Moments
 from dppandas.statistics.samples_of_spreads import SampleMeanOfThree
 from dppandas.stats.means import TESTS
-from dppandas.stats.plans import designs_of_means
 from dppandas.stats.plans.designs_of_counts import Binomial, OneShare, TwoShares
-from dppandas.stats.plans.designs_of_means import OneMean, TwoMeans, _means
+from dppandas.stats.plans.designs_of_means import OneMean, TwoMeans, means_of
+from dppandas.stats.plans.designs_of_pairs import DESIGN
 from dppandas.stats.plans.draws import FINE, Draws, Loss, critical
 
 power = dp.stats.power
@@ -127,7 +128,7 @@ def drawn(rows: int, epsilon: Fraction, p: float = 0.3) -> tuple[Any, list[Sampl
 def test_means_are_read_as_a_released_mean_reads_them(rows: int, epsilon: Any) -> None:
     sums, known = drawn(rows, Fraction(epsilon))
     noise = Draws(Loss(epsilon=Fraction(epsilon))).variance(FINE)
-    seen = designs_of_means._seen(sums, noise)
+    seen = means_of(sums, noise)
     for place, each in enumerate(known):
         moments = each.moments(TESTS)
         if each.rows > 2:
@@ -149,7 +150,7 @@ def test_two_means_are_compared_as_ttest_ind_does() -> None:
     for place in range(400):
         parts = []
         for weight, group in zip((1, -1), groups, strict=True):
-            value, variance, rows, *_ = (each[place] for each in group)
+            value, variance, rows = (each[place] for each in group)
             parts.append(_Part(weight, moments(value, variance, rows), "one release"))
         parts[1] = parts[1]._replace(moments=parts[1].moments._replace(cells=frozenset([1])))
         found = _sum(parts, 0.0)
@@ -395,7 +396,9 @@ def test_bad_arguments_are_refused_with_what_to_write() -> None:
 
 
 def test_designs_are_told_apart() -> None:
+    of_release = zip(*_design(3, 2), strict=True)  # in quarters
+    assert tuple(tuple(x / 4 for x in row) for row in of_release) == DESIGN
     assert OneMean(0.05, "two-sided").largest() == 4
     assert TwoShares(0.05, "two-sided", p=0.9).largest() == pytest.approx(0.9)
     assert OneShare(0.05, "greater", p=0.9).largest() == pytest.approx(0.1)
-    assert len(_means(50, 0.5, 1 / 64, Draws(Loss(), 10)).mean) == 10
+    assert len(OneMean(0.05, "two-sided").group(50, 0.5, Draws(Loss(), 10)).mean) == 10

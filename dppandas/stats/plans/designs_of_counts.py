@@ -14,6 +14,7 @@ from ...privacy.accuracy import binomial_tests
 from ...privacy.accuracy.combined import variance_of
 from ...privacy.accuracy.margins import sum_width
 from ...privacy.mechanisms.noise import DiscreteLaplace
+from ..simulated_tables import Fit, Independence
 from .designs import Design, Seen, in_groups
 from .draws import Draws, Floats, is_beyond
 
@@ -57,7 +58,7 @@ class Truths(Design):
     def group(self, rows: int, share: float, draws: Draws) -> Shares:
         """The counts of a group of rows. A share out of reach is as near as can be."""
         noise = draws.noise(2)
-        part = draws.generator.binomial(rows, min(max(share, 0.0), 1.0), draws.size)
+        part = draws.simulation.generator.binomial(rows, min(max(share, 0.0), 1.0), draws.size)
         return Shares(part + noise[0], rows - part + noise[1])
 
     def _shifted(self, effect: float) -> float:
@@ -211,14 +212,9 @@ class Table(Design):
     def _statistic(self, rows: int, effect: float, draws: Draws) -> Floats:
         shares = self.null * np.maximum(1 + effect * self._direction(), 0)
         noise = draws.noise(shares.size).T
-        counts = draws.generator.multinomial(rows, shares.ravel() / shares.sum(), draws.size)
-        seen = (counts + noise).reshape(draws.size, *shares.shape)
-        whole = np.maximum(seen.sum(axis=tuple(range(1, seen.ndim)), keepdims=True), LEAST)
-        expected = whole * self.null
-        if len(self.margins) == 2:
-            rows, columns = (
-                np.maximum(seen.sum(axis=side, keepdims=True), LEAST) for side in (1, 2)
-            )
-            expected = rows * columns / whole
-        scale = np.maximum(expected, LEAST) + draws.variance()
-        return np.asarray(((seen - expected) ** 2 / scale).reshape(draws.size, -1).sum(axis=1))
+        each = shares.ravel() / shares.sum()
+        counts = draws.simulation.generator.multinomial(rows, each, draws.size)
+        variances = np.full(shares.shape, draws.variance())
+        is_fit = len(self.margins) == 1
+        test = Fit(variances, self.null) if is_fit else Independence(variances)
+        return test.statistic((counts + noise).reshape(draws.size, *shares.shape))

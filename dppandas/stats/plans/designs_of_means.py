@@ -9,24 +9,21 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ...statistics.samples import ADDED_IN_TESTS
+from ..variance_analysis import OneWay
 from .designs import Design, Seen, in_groups
 from .draws import FINE, Draws, Floats, chi2_from, critical, is_beyond
 
-#: How many deviations of its noise a test adds to a variance.
-ADDED = 0.5
 #: What keeps a division by a variance of 0, where there is no noise.
 TINY = 1e-30
 
 
 class Means(NamedTuple):
-    """The means of a group in many releases, between 0 and 1, and the variances of their errors;
-    and what they are made of."""
+    """The means of a group in many releases, between 0 and 1, and the variances of their errors."""
 
     mean: Floats
     variance: Floats
     rows: Floats
-    spread: Floats  # the variance of values, without what is added to it
-    noise: Floats  # the variance of the mean's noise
 
 
 @dataclass(frozen=True)
@@ -54,9 +51,19 @@ class Numbers(Design):
             f"standard deviation of {self.sd:g}; means released with inference=True."
         )
 
+    def sums(self, rows: int, mean: float, draws: Draws) -> Floats:
+        """The three noisy sums of a group of rows, where the population's mean is this: those at
+        the lower bound, between and at the upper one."""
+        generator, spread = draws.simulation.generator, (self.sd / self.width) ** 2
+        noise = draws.noise(3, FINE)
+        at = self.between(mean) + math.sqrt(spread / rows) * generator.standard_normal(draws.size)
+        square = spread / rows * chi2_from(generator.standard_normal(draws.size), rows - 1)
+        square += at**2
+        return np.asarray(rows * np.array([1 - 2 * at + square, 2 * (at - square), square]) + noise)
+
     def group(self, rows: int, mean: float, draws: Draws) -> Means:
-        """The means of a group of rows, where the population's mean is this."""
-        return _means(rows, self.between(mean), (self.sd / self.width) ** 2, draws)
+        """The means of such a group."""
+        return means_of(self.sums(rows, mean, draws), draws.variance(FINE))
 
 
 @dataclass(frozen=True)
@@ -109,8 +116,8 @@ class TwoMeans(Numbers):
 
 @dataclass(frozen=True)
 class SeveralMeans(Numbers):
-    """Whether the means of several groups of one release differ: by F with a pooled variance, whose
-    critical value is that of simulated releases of equal groups."""
+    """Whether the means of several groups of one release differ: by F, whose critical value is that
+    of simulated releases of equal groups."""
 
     groups: int = 3
 
@@ -140,32 +147,15 @@ class SeveralMeans(Numbers):
         return Seen(self._statistic(rows, effect, draws) > np.quantile(null, 1 - self.alpha))
 
     def _statistic(self, rows: int, effect: float, draws: Draws) -> Floats:
-        """The squares between groups, each by the variance that sample and noise leave of its
-        mean."""
         means = (self.mean + effect * self.sd * self._scores()).tolist()
-        found = [self.group(*each, draws) for each in zip(self.sizes(rows), means, strict=True)]
-        at, counted, spread, noise = (
-            np.array([getattr(each, name) for each in found])
-            for name in ("mean", "rows", "spread", "noise")
-        )
-        pooled = (counted * spread).sum(axis=0) / (counted - 1).sum(axis=0)
-        weights = 1 / np.maximum(pooled / counted + noise, TINY)
-        middle = (weights * at).sum(axis=0) / weights.sum(axis=0)
-        return np.asarray((weights * (at - middle) ** 2).sum(axis=0))
+        groups = zip(self.sizes(rows), means, strict=True)
+        sums = np.stack([self.sums(*each, draws) for each in groups], axis=-1)
+        test = OneWay(draws.loss.law(FINE), FINE, equal_var=True)
+        return test.statistic(test.found(sums))
 
 
-def _means(rows: int, mean: float, spread: float, draws: Draws) -> Means:
-    """The means of many samples, from their three noisy sums (`SampleMeanOfThree`)."""
-    generator = draws.generator
-    noise = draws.noise(3, FINE)
-    at = mean + math.sqrt(spread / rows) * generator.standard_normal(draws.size)
-    square = spread / rows * chi2_from(generator.standard_normal(draws.size), rows - 1) + at**2
-    sums = rows * np.array([1 - 2 * at + square, 2 * (at - square), square]) + noise
-    return _seen(sums, draws.variance(FINE))
-
-
-def _seen(sums: Floats, noise: float) -> Means:
-    """What `SampleMeanOfThree.moments` finds in noisy sums."""
+def means_of(sums: Floats, noise: float) -> Means:
+    """What `SampleMeanOfThree.moments` finds in noisy sums, whose noise has this variance."""
     counted = np.maximum(sums.sum(axis=0), 2.0)  # of fewer no variance is known
     low, middle, high = kept = np.maximum(sums, 0)
     whole = np.maximum(kept.sum(axis=0), 1e-9)
@@ -174,8 +164,7 @@ def _seen(sums: Floats, noise: float) -> Means:
     def of(*weights: Floats) -> Floats:
         return np.asarray(noise * sum(weight**2 for weight in weights) / counted**2)
 
-    most = np.minimum(p * (1 - p) + ADDED * np.sqrt(of(1 - p, p)), 0.25)
-    own = s + ADDED * np.sqrt(of(p * p - s, p * p - p - s, (1 - p) ** 2 - s))
-    of_mean = of(-p, 0.5 - p, 1 - p)
-    error = of_mean + np.minimum(own, most) / (counted - 1)
-    return Means(p, np.maximum(error, TINY), counted, s, of_mean)
+    most = np.minimum(p * (1 - p) + ADDED_IN_TESTS * np.sqrt(of(1 - p, p)), 0.25)
+    own = s + ADDED_IN_TESTS * np.sqrt(of(p * p - s, p * p - p - s, (1 - p) ** 2 - s))
+    error = of(-p, 0.5 - p, 1 - p) + np.minimum(own, most) / (counted - 1)
+    return Means(p, np.maximum(error, TINY), counted)

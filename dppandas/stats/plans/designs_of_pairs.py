@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -9,12 +10,21 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..correlation import Pair
 from .designs import Seen
 from .designs_of_means import TINY, Numbers
 from .draws import FINE, Draws, Floats, chi2_from
 
-#: The nodes that a value between 0 and 1 is split over (`Covariance`).
-NODES = np.array([0.0, 0.5, 1.0])
+#: The nodes that both values are split over (`Covariance`), and how the sums of 1, u, v, u², uv and
+#: v² follow from the masses at them.
+NODES = tuple(itertools.product((0.0, 0.5, 1.0), repeat=2))
+DESIGN = tuple(
+    tuple(of(u, v) for u, v in NODES)
+    for of in (
+        lambda u, v: 1.0, lambda u, v: u, lambda u, v: v, lambda u, v: float(u == 1),
+        lambda u, v: u * v, lambda u, v: float(v == 1),
+    )
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -46,32 +56,23 @@ class Pairs(Numbers):
         return Seen(sign * found > np.quantile(sign * null, 1 - self.alpha), wide)
 
     def _statistic(self, rows: int, r: float, draws: Draws) -> tuple[Floats, Floats]:
-        """Student's t of the covariance, with the variance of its noise beside that of the sample;
-        and the correlation."""
-        counted, means, variances, both = self._moments(rows, r, draws)
-        product = variances.prod(axis=0)
-        squares = ((NODES[:, None, None] - np.clip(means, 0, 1)) ** 2).sum(axis=0)
-        noise = draws.variance(FINE) * squares.prod(axis=0) / counted**2
-        sampled = np.maximum(product - both**2, 0) / np.maximum(counted - 2, 1)
-        found = both / np.sqrt(np.maximum(sampled + noise, TINY))
-        root = np.sqrt(np.maximum(product, TINY))
-        return found, np.asarray(np.clip(both / root, -1, 1))
+        """Student's t of `pearsonr`, and the correlation."""
+        test = Pair(draws.loss.law(FINE), DESIGN, 1, FINE)
+        noise = test.noise(draws.simulation, (draws.size,))
+        found = test.figures(self._sums(rows, r, draws) + noise)
+        root = np.sqrt(np.maximum(found.uu * found.vv, TINY))
+        return test.statistic(found), np.clip(found.uv / root, -1, 1)
 
-    def _moments(self, rows: int, r: float, draws: Draws) -> tuple[Floats, ...]:
-        """How many rows, which means, variances and covariance are released of normal columns: by
-        Bartlett's decomposition, with the noise of nine sums."""
-        z = draws.generator.standard_normal((5, draws.size))
-        noise = draws.noise(9, FINE).reshape(3, 3, draws.size)
+    def _sums(self, rows: int, r: float, draws: Draws) -> Floats:
+        """The sums of 1, u, v, u², uv and v² of normal columns, by Bartlett's decomposition."""
+        z = draws.simulation.generator.standard_normal((5, draws.size))
         p, s, freedom = self.between(self.mean), self.sd / self.width, max(rows - 1, 1)
         other = math.sqrt(1 - r * r)
-        at = p + s / math.sqrt(rows) * np.array([z[0], r * z[0] + other * z[1]])
+        u, v = p + s / math.sqrt(rows) * np.array([z[0], r * z[0] + other * z[1]])
         one, two = np.sqrt(chi2_from(z[2], freedom)), np.sqrt(chi2_from(z[3], freedom - 1))
         slope = r * one + other * z[4]
-        squares = s * s * np.array([one**2, slope**2 + (other * two) ** 2]) + rows * at**2
-        product = s * s * one * slope + rows * at[0] * at[1]
-        counted = np.maximum(rows + noise.sum(axis=(0, 1)), 3.0)
-        by_node = np.array([noise.sum(axis=1), noise.sum(axis=0)])
-        means = (rows * at + np.einsum("j,ijk->ik", NODES, by_node)) / counted
-        variances = np.clip((squares + by_node[:, 2]) / counted - means**2, 0, 0.25)
-        both = (product + np.einsum("i,j,ijk->k", NODES, NODES, noise)) / counted
-        return counted, means, variances, both - means.prod(axis=0)
+        squares = one**2, one * slope, slope**2 + (other * two) ** 2
+        means = np.ones(draws.size), u, v, u**2, u * v, v**2
+        around = (0.0, 0.0, 0.0, *(s * s / rows * each for each in squares))
+        pairs = zip(means, around, strict=True)
+        return np.asarray(rows * np.stack([mean + each for mean, each in pairs], axis=-1))

@@ -54,16 +54,13 @@ class Draws:
     size: int = DRAWS
 
     @cached_property
-    def _simulation(self) -> Simulation:
+    def simulation(self) -> Simulation:
+        """Draws from the same seed each time."""
         return Simulation((), "plan")
-
-    @property
-    def generator(self) -> Any:
-        return self._simulation.generator
 
     def noise(self, sums: int, row: int = 1) -> Floats:
         """The noises of some sums, in rows: one line for each."""
-        return self._simulation.noise(self.loss.law(row), (sums, self.size)) / row
+        return self.simulation.noise(self.loss.law(row), (sums, self.size)) / row
 
     def variance(self, row: int = 1) -> float:
         """That of a noise, in rows."""
