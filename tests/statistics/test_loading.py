@@ -13,7 +13,8 @@ from dppandas.statistics import base
 #: What a first count and a first mean have no use for.
 UNUSED = {
     "privacy.accuracy.significance", "privacy.accuracy.three_sums",
-    "privacy.accuracy.weighted_sums", "privacy.mechanisms.conditional", "privacy.mechanisms.partition_selection",
+    "privacy.accuracy.weighted_sums", "privacy.mechanisms.conditional",
+    "privacy.mechanisms.partition_selection",
     "privacy.mechanisms.quantile_cells", "privacy.mechanisms.quantile_plans",
     "privacy.mechanisms.quantiles", "privacy.mechanisms.rank_errors", "privacy.mechanisms.ranks",
     "privacy.mechanisms.smooth", "privacy.mechanisms.thresholds",
