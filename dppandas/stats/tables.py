@@ -88,7 +88,7 @@ class _IntervalOfNumber:
 
 @with_options_named
 @hide_internals
-@previewed
+@previewed(Chi2ContingencyResult)
 def chi2_contingency(
     observed: Any,
     correction: bool = False,
@@ -156,7 +156,7 @@ def chi2_contingency(
 
 @with_options_named
 @hide_internals
-@previewed
+@previewed(FisherExactResult)
 def fisher_exact(
     table: Any,
     alternative: str = "two-sided",
@@ -222,7 +222,7 @@ def fisher_exact(
 
 @with_options_named
 @hide_internals
-@previewed
+@previewed()
 def chisquare(
     f_obs: Any,
     f_exp: Any = None,
