@@ -279,11 +279,10 @@ def _tested(
     }  # fmt: skip
     if found is None or found.variance <= 0 or not math.isfinite(found.variance):
         return TtestResult(
-            statistic=math.nan,
-            pvalue=1.0,
-            noise="Too few rows, as far as noise tells",
+            statistic=math.nan, pvalue=1.0, noise="Too few rows, as far as noise tells",
+            parameter=parameter, _interval=Around(0.0, math.inf, 1.0, alternative, number.span),
             **told,
-        )
+        )  # fmt: skip
     deviation = math.sqrt(found.variance)
     t = (found.value - expected) / deviation
     sampled = math.sqrt(max(found.variance - found.noise, 0.0))

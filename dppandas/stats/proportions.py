@@ -215,8 +215,9 @@ def _tested(
     found = compared(each, null, given, are_apart)
     if found is None:
         return SignificanceResult(
-            statistic=math.nan, pvalue=1.0, noise="Noise hides whether there are any rows", **told
-        )
+            statistic=math.nan, pvalue=1.0, noise="Noise hides whether there are any rows",
+            _interval=Normal(0.0, math.inf, alternative, 1.0 - len(each)), **told,
+        )  # fmt: skip
     sampled = math.sqrt(_variance(each, [found.pooled] * 2, are_apart, with_noise=False))
     own = math.sqrt(_variance(each, [min(max(one.value, 0.0), 1.0) for one in each], are_apart))
     return SignificanceResult(
