@@ -12,7 +12,7 @@ BIN    := $(VENV)/bin
 PIP    := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-browser test-deep test-full test-oldest test-dask test-spark test-mutants test-nightly environments lab bench bench-ledger bench-engines bench-accuracy timing mutants lint docs sbom clean
+.PHONY: help demo check test test-browser test-deep test-full test-oldest test-dask test-spark test-mutants test-nightly environments lab bench bench-ledger bench-engines bench-accuracy bench-inference timing mutants lint docs sbom clean
 
 help:
 	@echo "make demo    run the quickstart notebook on real data: questions, answers, the ledger"
@@ -26,6 +26,7 @@ help:
 	@echo "make bench-ledger  measure a ledger's file, short and long"
 	@echo "make bench-engines  measure files and Dask beside others; makes 3 GB of rows"
 	@echo "make bench-accuracy  measure errors beside OpenDP and diffprivlib"
+	@echo "make bench-inference  measure how often tests of released answers are wrong: ten minutes"
 	@echo "make timing  measure what time tells"
 	@echo "make mutants take each defence away, and see a test notice: 40 minutes"
 	@echo "make lint    ruff and mypy --strict"
@@ -170,6 +171,9 @@ bench-accuracy: $(VENV)/test $(PEER)/ready
 	$(BIN)/python benchmarks/accuracy_regression_others.py
 	$(BIN)/python benchmarks/accuracy_regression_others.py --epsilon 0.1 --fits 100
 	$(BIN)/python benchmarks/accuracy_models_rows.py
+
+bench-inference: $(VENV)/test
+	$(BIN)/python benchmarks/inference.py --json benchmarks/inference.json
 
 lint: $(VENV)/test
 	$(BIN)/ruff check .

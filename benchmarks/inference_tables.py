@@ -176,9 +176,10 @@ EFFECTS = [
 POWER = 0.07
 
 
-def rows(draws: int = DRAWS) -> list[tuple[str, float, float | None]]:
+def rows(share: float = 1.0) -> list[tuple[str, float, float | None]]:
     """What was measured, the figure, and its target: the most for false alarms, the least for
-    power."""
+    power; with a share of the draws."""
+    draws = round(DRAWS * share)
     found: list[tuple[str, float, float | None]] = []
     for setting in NULLS:
         sizes = zip(LEVELS, measured(setting, draws), (MOST_05, MOST_01), strict=True)
@@ -214,7 +215,7 @@ def main() -> None:
         for test in ("chi2", "fit", "two-sided", "greater"):
             grid(test, given.draws)
         return
-    for what, figure, target in rows(given.draws):
+    for what, figure, target in rows(given.draws / DRAWS):
         print(f"{figure:.4f} {'' if target is None else f'{target:.4f}':>7} {what}")
 
 

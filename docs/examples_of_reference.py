@@ -16,7 +16,10 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "api" / "examples"
 #: Where the names of headings are looked for, from the top.
-MODULES = ("dppandas.errors", "dppandas.types", "dppandas", "dppandas.local", "dppandas.models")
+MODULES = (
+    "dppandas.errors", "dppandas.types", "dppandas", "dppandas.local", "dppandas.models",
+    "dppandas.stats",
+)  # fmt: skip
 SET_UP = "set-up"
 SECTION = re.compile(r"^((?:# .*\n)+)((?:(?!# ).*\n)*)", re.MULTILINE)
 

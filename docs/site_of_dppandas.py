@@ -26,7 +26,10 @@ from sphinx.util.docutils import SphinxDirective
 import dppandas
 
 #: Public modules of their own, where this version has them.
-MODULES = ("dppandas.audit", "dppandas.local", "dppandas.models", "dppandas.models.synthetic")
+MODULES = (
+    "dppandas.audit", "dppandas.local", "dppandas.models", "dppandas.models.synthetic",
+    "dppandas.stats",
+)  # fmt: skip
 #: Where names are looked for, from the top.
 PUBLIC = ("dppandas", "dppandas.types", "dppandas.errors", *MODULES)
 #: Pages of classes whose names begin alike.
@@ -41,6 +44,7 @@ docs/how_it_works
 docs/how_do_i
 docs/glossary
 docs/asking
+docs/inference
 docs/ledger
 docs/verbs
 docs/kinds

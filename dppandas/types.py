@@ -55,10 +55,20 @@ from .release.unreleased import (
     UnreleasedLabels,
     UnreleasedMode,
 )
+from .stats.binomial import BinomTestResult
+from .stats.blockwise import BlockTestResult, UnreleasedBlockTest
+from .stats.correlation import PearsonRResult
+from .stats.means import TtestResult
+from .stats.plans.power import Power
+from .stats.results import SignificanceResult
+from .stats.tables import Chi2ContingencyResult, FisherExactResult
 
 __all__ = [
     "AuditResult",
     "Batch",
+    "BinomTestResult",
+    "BlockTestResult",
+    "Chi2ContingencyResult",
     "CoinDesign",
     "Delta",
     "DerivedFloat",
@@ -70,12 +80,15 @@ __all__ = [
     "Epsilon",
     "EstimatedFloat",
     "EstimatedSeries",
+    "FisherExactResult",
     "Ledger",
     "Locator",
     "Loss",
     "Model",
+    "PearsonRResult",
     "PendingRelease",
     "PerUnit",
+    "Power",
     "Preview",
     "PrivacyLoss",
     "PrivateFrame",
@@ -99,13 +112,16 @@ __all__ = [
     "Rho",
     "SensitivityReport",
     "Session",
+    "SignificanceResult",
     "SimulatedSum",
     "Split",
     "TestedValue",
     "TextMethods",
     "TimeMethods",
+    "TtestResult",
     "UnknownGroups",
     "Unreleased",
+    "UnreleasedBlockTest",
     "UnreleasedChoice",
     "UnreleasedExtreme",
     "UnreleasedGroups",

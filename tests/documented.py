@@ -27,6 +27,6 @@ def documented(module: ModuleType) -> list[str]:
 
 def all_documented() -> list[str]:
     """Every name of the reference, in full."""
-    rooms = [dp.errors, dp.types, dp.audit, dp.local, dp.models, dp.models.synthetic]
+    rooms = [dp.errors, dp.types, dp.audit, dp.local, dp.models, dp.models.synthetic, dp.stats]
     names = [name for module in rooms for name in documented(module)]
     return names + [f"dppandas.{n}" for n in dp.__all__ if inspect.isfunction(getattr(dp, n))]

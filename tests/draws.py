@@ -43,6 +43,7 @@ from dppandas.statistics.distances import Distance
 from dppandas.statistics.error_model import ErrorModel
 from dppandas.statistics.moments.covariance_tables import CovarianceTable
 from dppandas.statistics.quantiles import Quantiles, numbers
+from dppandas.statistics.significant_blocks import SignificantBlocks
 from dppandas.statistics.suggested_bounds import CELLS, BoundsHistogram, edges
 
 CONFIDENCE = 0.95
@@ -196,7 +197,15 @@ class Held:
 
 #: Answers of which each number is one integer, whose interval hangs on no other.
 ONE_BY_ONE = (
-    Count | Sum | NormedSum | Distinct | DistinctValues | OccurringKeys | Distance | Contingency
+    Count
+    | Sum
+    | NormedSum
+    | Distinct
+    | DistinctValues
+    | OccurringKeys
+    | Distance
+    | Contingency
+    | SignificantBlocks
 )
 
 

@@ -25,6 +25,17 @@ from dppandas.rows.expressions import EVERY, Column, Compare, Expression, IsMiss
 from dppandas.rows.facts.bounds import Bounds, Grid
 from dppandas.rows.facts.keys import Keys
 from dppandas.rows.facts.steps import StepGrid
+from dppandas.statistics.block_tests import (
+    LABEL,
+    NUMBER,
+    OBJECT,
+    SUCCESSES,
+    TRUTH,
+    TWO,
+    CallerTest,
+    ScipyTest,
+    Shown,
+)
 from dppandas.statistics.distances import Measurer, Valuer
 from dppandas.statistics.scores import Scorer
 
@@ -191,6 +202,23 @@ def some_scores(rng: random.Random) -> stats.Scores:
     rises = rng.random() < 0.5
     score = Scorer((lambda frame, x: sum(counts(frame, x))) if rises else balance)
     return stats.Scores(ALONE, COUNTED, names, ("a", 1, 2.5, 10.0), score, 2 if rises else 1, rises)
+
+
+def some_significant_blocks(rng: random.Random) -> stats.SignificantBlocks:
+    """Blocks of rows or of units, by a test of scipy or by a function that looks at everything."""
+    names, unit = rng.sample(list(PLAIN), 2), rng.choice([(), ("owner",)])
+    group = Shown("group", Column("group"), LABEL, Keys(("a", "b")))
+    number = Shown(names[0], rng.choice(operands(rng)))
+    own = tuple(Shown(name, Column(name), rng.choice([NUMBER, TRUTH, OBJECT])) for name in names)
+    columns, test = rng.choice([
+        (own, CallerTest(lambda frame: len(repr(frame.to_numpy(object).tolist())) % 3 / 2)),
+        ((number, group), ScipyTest("mannwhitneyu", TWO, (("method", "exact"),))),
+        ((number, group), ScipyTest("ks_2samp", TWO)),
+        ((replace(number, form=TRUTH),), ScipyTest("binomtest", SUCCESSES, (("p", 0.1),))),
+    ])  # fmt: skip
+    read = sorted({each for column in columns for each in column.expression.columns()})
+    said = columns, test, rng.choice([1, 2, 5, 100]), rng.choice([0.2, 0.5, 0.9])
+    return stats.SignificantBlocks(ALONE, COUNTED, *said, unit or tuple(read), bool(unit))
 
 
 def far_from_a_tie(frame: pd.DataFrame, names: Sequence[Any]) -> tuple[bool, int]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.stats
 import tightness_truth as t
 import truths
 from by_kind import (
@@ -52,6 +53,7 @@ from hostile import (
     some_ranked_quantiles,
     some_scores,
     some_second_moments,
+    some_significant_blocks,
     some_small_databases,
     some_smooth_quantile,
     some_sum,
@@ -1241,6 +1243,48 @@ RECORDS.append(Operation(
 ))  # fmt: skip
 
 RECORDS.append(Operation(
+    stats.SignificantBlocks,
+    hostile=some_significant_blocks,
+    law=EXACT,
+    asked={
+        "blocks by shares": lambda p: dp.stats.blockwise(
+            scipy.stats.binomtest, p, "yes", p=0.01, blocks=8, alpha=0.3),
+        "blocks by ranks": lambda p: dp.stats.blockwise(
+            scipy.stats.mannwhitneyu, p.query("code < 9"), "number", by="group", groups=["a", "b"],
+            method="exact", blocks=10, alpha=0.35),
+        "blocks by tables": lambda p: dp.stats.blockwise(
+            scipy.stats.fisher_exact, p.assign(high="number > 1"), "high", by="no", blocks=12,
+            alpha=0.4),
+        "blocks by pairs": lambda p: dp.stats.blockwise(
+            scipy.stats.kendalltau, p.assign(half=p["code"] * 0.5), "half", "number", blocks=12,
+            alpha=0.35),
+        "blocks of parts": lambda p: dp.stats.blockwise(
+            scipy.stats.wilcoxon, parts(p), "code", blocks=12, alpha=0.5),
+    },
+    of_units={
+        "blocks of units": lambda p: dp.stats.blockwise(
+            scipy.stats.ttest_1samp, per_unit(p), "n", popmean=100, blocks=9, alpha=0.3),
+    },
+    vouched={
+        "blocks by a function": lambda p: dp.stats.blockwise(
+            lambda frame: rows_with(frame, ("group", "a"), ("yes", True)) % 3 / 2,
+            vouched(p.query("code < 9 or no")), "group", "yes", "when", blocks=6, alpha=0.4),
+    },
+    truth="which units share a block is private",
+    kinds={
+        "frame.blockwise": Row(
+            lambda p, c: dp.stats.blockwise(
+                scipy.stats.ttest_1samp, p, "x", popmean=0, blocks=20, **E).statistic, NUMBERS),
+        "frame.blockwise by groups": Row(
+            lambda p, c: dp.stats.blockwise(
+                scipy.stats.ttest_ind, p, "g", by="x", groups=c.labels[:2], blocks=20, **E
+            ).statistic,
+            LABELS),
+    },
+    tight="a count of blocks, whose p-value is compared with its law",
+))  # fmt: skip
+
+RECORDS.append(Operation(
     MarginalError,
     hostile=some_misfit,
     law=GAPS,
@@ -1365,6 +1409,10 @@ REFUSED_WITHIN = merged("undecided")
 NOT_COMBINED = {name for each in RECORDS if not each.is_noisy for name in each.names()}
 UNDRAWN = {name for each in RECORDS if not each.is_drawn for name in each.names()}
 WARNING = {name for each in RECORDS for name in each.warns}
+
+#: What a caller's function does with rows as they were given, which are not sent anywhere.
+PLAIN = [name for each in RECORDS if each.statistic and each.statistic.plain
+         for name in each.vouched]  # fmt: skip
 
 EVERY = [*OPERATIONS, *SELECTIONS]
 #: By whatever must be given or allowed.

@@ -61,7 +61,8 @@ def test_every_file_is_shown_by_a_page() -> None:
     """A file begins with its set-up, which the reference shows above the entries."""
     api = ROOT / "docs" / "api"
     pages = {page.stem for page in api.glob("*.rst")}
-    modules = {room.__name__.rpartition(".")[2] for room in (dp.local, dp.models, dp.audit)}
+    rooms = dp.local, dp.models, dp.audit, dp.stats
+    modules = {room.__name__.rpartition(".")[2] for room in rooms}
     for file in examples.files():
         assert file.stem in pages | modules, file.name
         headings = [section.names for section in examples.sections(file)]

@@ -352,7 +352,7 @@ def test_functions_are_small() -> None:
 
 PUBLIC = {
     f"{room.__name__}.{name}": getattr(room, name)
-    for room in (dp, dp.errors, dp.types, dp.models, dp.local, dp.audit)
+    for room in (dp, dp.errors, dp.types, dp.models, dp.local, dp.audit, dp.stats)
     for name in room.__all__
 }
 

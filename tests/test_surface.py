@@ -40,7 +40,7 @@ def test_a_user_can_hold_the_top_in_mind() -> None:
 
 
 @pytest.mark.parametrize(
-    "room", [dp.errors, dp.types, dp.models, dp.models.synthetic, dp.local, dp.audit]
+    "room", [dp.errors, dp.types, dp.models, dp.models.synthetic, dp.local, dp.audit, dp.stats]
 )
 def test_rooms_list_what_a_user_calls(room: ModuleType) -> None:
     assert sorted(dir(room)) == sorted(room.__all__)

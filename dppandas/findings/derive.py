@@ -173,7 +173,7 @@ def _form(record: Record, at: int) -> forms.Form | None:
     if isinstance(record._law, NoiseAtLook):  # its risk is divided among looks
         return None
     plain = is_additive(record._law) or isinstance(record._law, CombinedNoise)
-    known_forms = record._statistic.forms(len(record._noisy)) if plain else ()
+    known_forms = record._forms if plain else ()
     form = known_forms[at] if known_forms else None
     if form is None:
         return None
@@ -262,14 +262,14 @@ def sides(a: Any, b: Any, against: tuple[Any, ...]) -> tuple[Any, Any]:
             "dp.difference(rates, 'B', 'A')."
         )
     for label in (b, *against):
-        _check_label(label, values.index)
+        check_label(label, values.index)
     if against:
         return values.loc[b], values.loc[against[0]]
     others = values.drop(b)
     return others, others.map(lambda _: values.loc[b])
 
 
-def _check_label(label: Any, labels: pd.Index) -> None:
+def check_label(label: Any, labels: pd.Index) -> None:
     if not isinstance(label, Hashable):
         raise QueryError(
             "what isn't a released answer has no error. Compute with plain numbers in a "

@@ -198,6 +198,33 @@ class Populations:
 
     # nearly normal numbers
 
+    def moments(self, number: Quantity) -> Moments | None:
+        """Those of a number, a sum or a difference; None if it isn't nearly normal."""
+        if not isinstance(number.parameter, Linear):
+            return None
+        return self._moments(number.parameter)
+
+    def has_moments(self, number: Quantity) -> bool:
+        """Whether it is a sum of numbers that are nearly normal where rows are enough."""
+        found = number.parameter
+        return isinstance(found, Linear) and all(
+            type(self._sample(figure)).moments is not Sample.moments for figure in found.terms
+        )
+
+    def share(self, number: Quantity) -> SampleShare | None:
+        """The share of units that a number is; None if it is none."""
+        found = number.parameter
+        if isinstance(found, Linear) and len(found.terms) == 1 and not found.const:
+            ((figure, weight),) = found.terms.items()
+            sample = self._sample(figure)
+            return sample if isinstance(sample, SampleShare) and weight == 1 else None
+        return self.share_of_counts(number)
+
+    def share_of_counts(self, number: Quantity) -> SampleShare | None:
+        """The share that a quotient of counts of one release is; None if it is none."""
+        found = _share_of(number.form, number.parameter)
+        return found.share if found and found.factor == 1 and not found.is_odds else None
+
     def _moments(self, form: Linear) -> Moments | None:
         """Those of a sum; None if a number in it isn't nearly normal."""
         parts = []
@@ -317,7 +344,8 @@ def _sum(parts: list[_Part], const: float) -> Moments:
     value = const + sum(p.weight * p.moments.value for p in parts)
     known = min((p.moments.rows for p in parts), default=math.inf)
     is_largest = any(p.moments.is_largest for p in parts)
-    return Moments(value, spread, freedom, known, is_largest=is_largest)
+    noise = sum(p.weight**2 * p.moments.noise for p in parts)
+    return Moments(value, spread, freedom, known, is_largest=is_largest, noise=noise)
 
 
 def _are_apart(one: _Part, other: _Part) -> bool:
@@ -366,7 +394,7 @@ def _figures(form: Any) -> Iterator[Figure]:
 # quotients of counts
 
 
-def _share_of(form: Form | None, found: Form) -> _Share | None:
+def _share_of(form: Form | None, found: Form | None) -> _Share | None:
     """A quotient of counts of one release, by its draws and its figures, as a share, or as the odds
     of one."""
     if not (isinstance(form, Quotient) and isinstance(found, Quotient)):

@@ -53,6 +53,13 @@ class Quantity:
     records: frozenset[Any] = frozenset()
     parameter: Form | None = None
 
+    @property
+    def is_count(self) -> bool:
+        """Whether it is a number of rows, or a sum of such."""
+        of = self.parameter
+        is_sum = isinstance(of, forms.Linear) and not of.const and {*of.terms.values()} == {1}
+        return is_sum and self.unit == "rows"
+
     # arithmetic
 
     __add__, __radd__ = _operators("+")

@@ -19,6 +19,7 @@ from ..privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from .forms import Draw, Linear
 
 Floats = npt.NDArray[np.float64]
+Generator = np.random.Generator
 #: Up to this scale noise is drawn from its table; and how many scales that goes to.
 TABLE, FAR = 2**10, 40
 
@@ -39,6 +40,10 @@ class Simulation:
         named = [seed for seed, *_ in parts] if self.is_random else parts
         digest = hashlib.sha256(repr((what, named)).encode()).digest()
         self.generator = np.random.default_rng(int.from_bytes(digest, "big"))
+
+    def uniform(self) -> float:
+        """A number between 0 and 1."""
+        return float(self.generator.random())
 
     def noise(self, law: Any, shape: int | tuple[int, ...]) -> Floats:
         """Independent draws of a law."""

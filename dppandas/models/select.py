@@ -192,15 +192,15 @@ def tried(
         given = CallerFunction(function)._said(nothing, *more)
     except Exception as error:
         raise QueryError(
-            f"{argument} raised {_said(error)} for an empty frame, and must work for any rows. "
-            "Columns of an empty frame hold objects, so convert them before .dt or int(…). The "
-            f"columns: {some_names(names)}."
+            f"{argument} raised {error_in_short(error)} for an empty frame, and must work for any "
+            "rows. Columns of an empty frame hold objects, so convert them before .dt or int(…). "
+            f"The columns: {some_names(names)}."
         ) from None
     if not fits(given):
         raise QueryError(f"{argument} must return {kind}, not a {type(given).__name__}.")
 
 
-def _said(error: Exception) -> str:
+def error_in_short(error: Exception) -> str:
     """An exception of the caller's function, shortened."""
     try:
         text = str(error)

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from .quantile_intervals import RankedQuantiles as RankedQuantiles
     from .quantiles import Quantiles as Quantiles
     from .scores import Scores as Scores
+    from .significant_blocks import SignificantBlocks as SignificantBlocks
     from .smooth import SmoothQuantile as SmoothQuantile
     from .smooth import TrimmedMean as TrimmedMean
     from .suggested_bounds import BoundsHistogram as BoundsHistogram
@@ -73,6 +74,7 @@ _HOMES = {
     "Scores": "scores",
     "SecondMoments": "moments.second_moments",
     "Several": "moments.several",
+    "SignificantBlocks": "significant_blocks",
     "SmoothQuantile": "smooth",
     "Sparse": "counting.unknown_keys",
     "Sum": "moments.sums",

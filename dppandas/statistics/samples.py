@@ -30,8 +30,8 @@ BERNSTEIN, CHERNOFF = "Bernstein", "Chernoff"
 #: 95 %; and by which power of the normal quantile more are needed where less risk is allowed.
 ENOUGH, AT_RISK, POWER = 20, 0.05, 4
 #: The part of the risk that t has: the rest is for what is estimated beside it. And how many
-#: deviations of its noise are added to a variance.
-OF_T, ADDED = 0.9, 2.26
+#: deviations of its noise are added to a variance; for a test, whose power counts, fewer.
+OF_T, ADDED, ADDED_IN_TESTS = 0.9, 2.26, 0.5
 #: The risk that fewer rows than this many were read.
 SURELY = 1e-9
 #: The parts of a risk for the number of rows, the noise of a mean and that of a variance.
@@ -44,6 +44,7 @@ class How(NamedTuple):
     method: str | None = None  # "t", "bernstein", or None for the best known
     size: int | None = None  # how many units the population has
     is_alone: bool = True  # whether one number is asked about, and not several of one population
+    added: float = ADDED  # how many deviations of its noise are added to a variance
 
 
 class Estimate(NamedTuple):
@@ -63,6 +64,7 @@ class Moments(NamedTuple):
     rows: float  # how many there are, times their variance in terms of the bounds
     cells: frozenset[Any] = frozenset()
     is_largest: bool = False  # whether the variance is the largest that the mean allows
+    noise: float = 0.0  # the part of the variance that noise makes
 
 
 @dataclass(frozen=True)
@@ -114,12 +116,16 @@ class SampleShare(Sample):
         if rows <= 1:
             return None
         share = min(max(self.part / self.row / rows, 0.0), 1.0)
-        noise = variance_of(self.law) / (rows * self.row) ** 2
-        terms = self.terms.part * (1 - share) ** 2 + self.terms.rest * share**2
-        spread = min(share * (1 - share) + ADDED * math.sqrt(noise * terms), 0.25)
+        noise = self.noise(share)
+        spread = min(share * (1 - share) + how.added * math.sqrt(noise), 0.25)
         sampled = spread / (rows - 1) * _left(rows, how)
         known = rows * share * (1 - share)
-        return Moments(share, noise * terms + sampled, rows - 1, known, self.cells)
+        return Moments(share, noise + sampled, rows - 1, known, self.cells, noise=noise)
+
+    def noise(self, share: float) -> float:
+        """The variance that noise adds to this share."""
+        terms = self.terms.part * (1 - share) ** 2 + self.terms.rest * share**2
+        return variance_of(self.law) * terms / (self.part + self.rest) ** 2
 
 
 @dataclass(frozen=True)
@@ -138,7 +144,10 @@ class SampleCount(Sample):
 
     def moments(self, how: How) -> Moments | None:
         found, size = self.share.moments(how), how.size or 0
-        return found and found._replace(value=found.value * size, variance=found.variance * size**2)
+        return found and found._replace(
+            value=found.value * size, variance=found.variance * size**2,
+            noise=found.noise * size**2,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -189,19 +198,22 @@ class SampleMean(Sample):
         """An estimate of the variance, in terms of the bounds."""
         return self.share * (1 - self.share)
 
-    def _most_spread(self) -> float:
-        """Above the variance in nearly all draws."""
+    def _most_spread(self, added: float) -> float:
+        """The variance with so many deviations of its noise."""
         p = self.share
-        return min(p * (1 - p) + ADDED * math.sqrt(self._noise((1 - p, p))), 0.25)
+        return min(p * (1 - p) + added * math.sqrt(self._noise((1 - p, p))), 0.25)
 
     def moments(self, how: How) -> Moments | None:
         rows, p = self.rows, self.share
         if rows <= 1 or not self._width:
             return None
-        sampled = self._most_spread() / (rows - 1) * _left(rows, how)
-        found = self._width**2 * (self._noise(self._weights(p)) + sampled)
+        sampled = self._most_spread(how.added) / (rows - 1) * _left(rows, how)
+        noise, square = self._noise(self._weights(p)), self._width**2
         value, known = self.bounds.lower + p * self._width, rows * self._spread()
-        return Moments(value, found, rows - 1, known, self.cells, self.is_largest)
+        return Moments(
+            value, square * (noise + sampled), rows - 1, known, self.cells, self.is_largest,
+            square * noise,
+        )  # fmt: skip
 
     def estimate(self, risk: float, how: How) -> Estimate:
         ends = self.bounds.lower, self.bounds.upper
@@ -254,11 +266,11 @@ def _by_t(number: Sample, risk: float, how: How, ends: Interval) -> Estimate:
 def by_t(found: Moments, risk: float) -> Estimate:
     """A number's interval, by Student's t."""
     wide = student.quantile(OF_T * risk, found.freedom) * math.sqrt(found.variance)
-    way = FEW if found.rows < _enough(risk) else LARGEST if found.is_largest else T
+    way = FEW if found.rows < enough(risk) else LARGEST if found.is_largest else T
     return Estimate(found.value - wide, found.value + wide, way)
 
 
-def _enough(risk: float) -> float:
+def enough(risk: float) -> float:
     """How many rows, times their variance, t needs: its error grows far out in the tails."""
     normal = NormalDist()
     ratio = normal.inv_cdf(risk / 2) / normal.inv_cdf(AT_RISK / 2)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from ..privacy.accuracy.three_sums import ThreeSums
 from ..rows.facts.bounds import Bounds
-from .samples import ADDED, BERNSTEIN, OF_NOISE, OF_ROWS, Estimate, How, Sample, SampleMean
+from .samples import BERNSTEIN, OF_NOISE, OF_ROWS, Estimate, How, Sample, SampleMean
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,10 @@ class SampleMeanOfThree(SampleMean):
         whole = low + middle + high
         return max(low * high - middle**2 / 4, 0) / whole**2 if whole else 0.25
 
-    def _most_spread(self) -> float:
+    def _most_spread(self, added: float) -> float:
         p, s = self.share, self._spread()
         weights = p * p - s, p * p - p - s, (1 - p) ** 2 - s
-        return min(s + ADDED * math.sqrt(self._noise(weights)), super()._most_spread())
+        return min(s + added * math.sqrt(self._noise(weights)), super()._most_spread(added))
 
     def _by_noise(self, risk: float) -> tuple[Any, Any, int, float]:
         sums = _three(self.sums, self.row, self.law)

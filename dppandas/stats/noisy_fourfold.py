@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from ..findings.simulation import Generator
 from .simulated_tables import Independence
 
 Floats = npt.NDArray[np.float64]
@@ -102,7 +103,7 @@ class Fourfold:
         return a * d / (b * c) if b and c else math.inf
 
     def pvalue(
-        self, noise: Callable[[int], Floats], generator: np.random.Generator, size: int,
+        self, noise: Callable[[int], Floats], generator: Generator, size: int,
         alternative: str,
     ) -> float:  # fmt: skip
         """The probability of a table that is at least as far from the null hypothesis.
@@ -132,7 +133,7 @@ class Fourfold:
         own = law.logarithms[int(first[0]) - int(law.values[0])]
         return min(1.0, float(law.probabilities[law.logarithms <= own + NEAR].sum()))
 
-    def _units(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.int64]:
+    def _units(self, generator: Generator, size: int) -> npt.NDArray[np.int64]:
         """Tables of units alone, row by row."""
         whole, rows, columns = self.law.whole, self.law.rows, self.law.columns
         if whole >= MANY:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from typing import Any, ClassVar, NamedTuple
 
@@ -50,14 +50,13 @@ class SignificanceResult:
     source: str
     alternative: str = "two-sided"
     notes: tuple[str, ...] = ()  # what else to know, each a sentence
-    _interval: Callable[[float], tuple[float, float]] | None = field(default=None, repr=False)
+    parameter: str = ""  # what `confidence_interval` is about
+    _interval: Callable[[float], tuple[float, float]] | None = None
 
     #: What ``tuple(result)`` has, as that of scipy.
     _unpacked: ClassVar[tuple[str, ...]] = ("statistic", "pvalue")
     #: What is shown beside them.
     _beside: ClassVar[tuple[str, ...]] = ()
-    #: What an interval is for.
-    _parameter: ClassVar[str] = ""
 
     @hide_internals
     def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
@@ -84,9 +83,9 @@ class SignificanceResult:
 
     def _sentences(self) -> list[str]:
         interval = []
-        if self._interval is not None and self._parameter:
+        if self._interval is not None and self.parameter:
             low, high = self._interval(0.95)
-            interval = [f"95 % interval of {self._parameter}: {_shown(low)} to {_shown(high)}."]
+            interval = [f"95 % interval of {self.parameter}: {_shown(low)} to {_shown(high)}."]
         said = [f"Null hypothesis: {self.null}.", *interval, f"{self.noise} ({self.source})."]
         return [*said, *self.notes]
 
@@ -100,7 +99,7 @@ def releases(records: Iterable[Any]) -> str:
     numbers = sorted({part.number for each in records for part in each.components})
     one = len(numbers) == 1
     said = ", ".join(map(str, numbers[:-1])) + f" and {numbers[-1]}" if not one else str(*numbers)
-    return f"from release{'' if one else 's'} {said}, at no further cost"
+    return f"from release{'' if one else 's'} {said}; the test costs nothing"
 
 
 def one_of_several(name: str, *told: object) -> tuple[str, ...]:
@@ -112,7 +111,7 @@ def one_of_several(name: str, *told: object) -> tuple[str, ...]:
     if made == 1:
         return ()
     return (
-        f"This is test {made} of this session: of several, some find by chance what isn't there. "
-        "All of them together: statsmodels.stats.multitest.multipletests([a.pvalue, b.pvalue], "
+        f"This is test {made} of this session, and of several some find by chance what isn't "
+        "there: correct them by statsmodels.stats.multitest.multipletests(pvalues, "
         'method="holm").',
     )

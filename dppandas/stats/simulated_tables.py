@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..findings.simulation import Generator
+
 Floats = npt.NDArray[np.float64]
 
 #: Statistics that differ by less are equal, and variances below it are none.
@@ -101,7 +103,7 @@ def _shares(sums: Floats) -> Floats:
 
 
 def pvalue(
-    null: Hypothesis, seen: Floats, noise: Callable[[int], Floats], generator: np.random.Generator,
+    null: Hypothesis, seen: Floats, noise: Callable[[int], Floats], generator: Generator,
     size: int, order: Sequence[int] | None = None,
 ) -> float:  # fmt: skip
     """The part of tables, drawn under the null hypothesis, that deviate from it as this one does.

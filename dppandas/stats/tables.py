@@ -21,7 +21,7 @@ from ..statistics.layout import format_number
 from ..statistics.samples import How
 from .counts import Counts, series_of, table_of
 from .counts_asked import question_of, released
-from .inputs import ways_of
+from .inputs import previewed, ways_of
 from .noisy_fourfold import Fourfold
 from .results import SignificanceResult, one_of_several, parse_alternative, releases
 from .simulated_tables import Fit, Hypothesis, Independence, pvalue
@@ -88,6 +88,7 @@ class _IntervalOfNumber:
 
 @with_options_named
 @hide_internals
+@previewed
 def chi2_contingency(
     observed: Any,
     correction: bool = False,
@@ -155,6 +156,7 @@ def chi2_contingency(
 
 @with_options_named
 @hide_internals
+@previewed
 def fisher_exact(
     table: Any,
     alternative: str = "two-sided",
@@ -220,6 +222,7 @@ def fisher_exact(
 
 @with_options_named
 @hide_internals
+@previewed
 def chisquare(
     f_obs: Any,
     f_exp: Any = None,

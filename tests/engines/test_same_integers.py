@@ -124,7 +124,7 @@ def test_tables_in_memory_give_the_integers_of_pandas(table: str) -> None:
             assert integers(name, TABLES[table](), 29, **terms) == wanted
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ops.VOUCHED])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ops.PLAIN])
 def test_kernels_travel_and_say_what_they_read(name: str, kernels: list[Kernel]) -> None:
     """Kernels sent as bytes and back find the same, and so do the partial answers that come back;
     and they read nothing that they don't announce, which every block refuses."""

@@ -327,9 +327,9 @@ def test_computed_counts_are_those_of_the_population(p: Any) -> None:
 
 def test_less_risk_needs_more_rows_for_t() -> None:
     """The more numbers share the risk, the further out t is asked for, where it errs more."""
-    assert samples_of_t._enough(0.05) == 20
-    assert samples_of_t._enough(0.5) == 20
-    assert samples_of_t._enough(0.05 / 20) == pytest.approx(114, abs=2)
+    assert samples_of_t.enough(0.05) == 20
+    assert samples_of_t.enough(0.5) == 20
+    assert samples_of_t.enough(0.05 / 20) == pytest.approx(114, abs=2)
     few = Moments(0.5, 0.01, 100.0, 60.0)
     assert [by_t(few, risk).way for risk in (0.05, 0.001)] == ["t", "t, too few"]
 

@@ -16,6 +16,7 @@ import pandas as pd
 from ...errors import QueryError, RecordError, hide_internals, quoted
 from ...findings.answers import Derived
 from ...findings.comparisons import Comparison
+from ...findings.curves import Curve
 from ...privacy.mechanisms.selection import Selection
 from ...release.accuracy import expected
 from ...release.accuracy.expected import CONFIDENCE
@@ -34,7 +35,7 @@ from ...statistics import Quantiles, Several
 from ...statistics.counting.unknown_keys import Sparse
 from ...statistics.samples import How
 from ...statistics.suggested_bounds import BoundsHistogram
-from . import derived_plots, heatmaps, quantile_plots
+from . import curves, derived_plots, heatmaps, quantile_plots
 from .bars import row_of
 from .base import Panel, PlotTable, placed, said_of, said_of_both, text_of
 from .scales import columns_alike
@@ -59,7 +60,8 @@ def plot(
 
     result : a released answer, a part of it (``head``, a column, sorted), or its `Record`. Answers
         of ``agg`` and ``describe`` have a panel for each record. Or what `derive` computed, with a
-        panel for each column; or the differences of `compare`, with their own options.
+        panel for each column; or the differences of `compare`, with their own options; or a curve
+        of `dppandas.stats`: what clipping or truncation costs.
     ax : matplotlib Axes to draw on, as many as there are panels; else a new figure.
     confidence : of the intervals, which hold simultaneously for all numbers of one record; for
         labels released under a δ, for each label by itself. 0.95 by default.
@@ -87,8 +89,7 @@ def plot(
 
     *Guarantee*: post-processing. Only the record is used: no row is read, and nothing is charged.
 
-    >>> import pandas as pd, dppandas as dp
-    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib, pandas as pd, dppandas as dp; matplotlib.use("Agg")
     >>> df = pd.DataFrame({"g": ["a", "b"] * 99})
     >>> axes = dp.plot(df.dp["g"].value_counts(sort=False, keys=["a", "b"], epsilon=1))
     >>> len(axes.patches), [text.get_text() for text in axes.get_xticklabels()]
@@ -97,9 +98,9 @@ def plot(
     level = expected.parse_confidence(CONFIDENCE if confidence is None else confidence)
     rows, how = expected.parse_rows(expected_rows), parse_how(of, size, method)
     pyplot()
-    if isinstance(result, Comparison):
-        _refuse_options(confidence, how)
-    if isinstance(result, Comparison | Derived):
+    if isinstance(result, Comparison | Curve):
+        _refuse_options("dp.compare" * isinstance(result, Comparison), confidence, how)
+    if isinstance(result, Comparison | Curve | Derived):
         _refuse_rows(rows)
     panels = _all_panels(result, level, rows, how)
     if len(panels) > MOST_PANELS:
@@ -117,17 +118,21 @@ def plot(
     return axes[0] if len(panels) == 1 else np.array(axes, dtype=object)
 
 
-def _refuse_options(confidence: object, how: How | None) -> None:
+def _refuse_options(maker: str, confidence: object, how: How | None) -> None:
     if confidence is not None or how is not None:
         raise QueryError(
             "a comparison is drawn as it was made: give confidence=, of=, size= and method= to "
-            "dp.compare."
+            f"{maker}."
+            if maker
+            else "a curve is drawn as it was made: give confidence= where it is made."
         )
 
 
 def _all_panels(result: Any, confidence: float, rows: float | None, how: How | None) -> list[Panel]:
     if isinstance(result, Comparison):
         return derived_plots.panels_of_comparison(result)
+    if isinstance(result, Curve):
+        return [curves.panel(result)]
     if isinstance(result, Derived):
         return derived_plots.panels(result, confidence, how)
     pieces = _pieces(result)

@@ -26,6 +26,8 @@ Counts = npt.NDArray[np.int64]
 class _ScoresErrors(ErrorModel):
     of: _Scores
 
+    measured_in: ClassVar = ("utility",)
+
     @property
     def noise_steps(self) -> tuple[float, ...]:
         return (1 / self.of._row_score,)

@@ -73,10 +73,10 @@ def share(
     if not fewest:  # of no units nothing follows
         return Ends(0.0, 1.0)
     tried = MOST if size is None else FEWER
-    if not _is_plain(law) or most - fewest >= tried or most > LARGEST:
-        ends = _apart(part, rest, law, risk * (1 - ASIDE), terms, fewest, size)
+    if not is_plain(law) or most - fewest >= tried or most > LARGEST:
+        ends = apart(part, rest, law, risk * (1 - ASIDE), terms, fewest, size)
         return Ends(*ends, is_exact=False)
-    outer = _apart(part, rest, law, risk * ASIDE, terms, fewest, size)
+    outer = apart(part, rest, law, risk * ASIDE, terms, fewest, size)
     pivot = Pivot(part, rest, (fewest, most), law, terms, size, row, risk * (1 - 2 * ASIDE))
     return Ends(*_searched(pivot.excludes, outer, hidden=(most - fewest) / (2 * fewest)))
 
@@ -90,7 +90,7 @@ def units(
     return (fewest, most) if size is None else (min(fewest, size), min(most, size))
 
 
-def _is_plain(law: Any) -> bool:
+def is_plain(law: Any) -> bool:
     return isinstance(law, DiscreteLaplace | DiscreteGaussian)
 
 
@@ -109,7 +109,7 @@ def _searched(excludes: Callable[..., Truths], outer: Range, hidden: float) -> R
     return max(0.0, math.nextafter(ends[0], -1)), min(1.0, math.nextafter(ends[1], 2))
 
 
-def _apart(
+def apart(
     part: int, rest: int, law: Any, risk: float, terms: Terms, fewest: int, size: int | None
 ) -> Range:
     """The sample's share by the noise, and the population's by the sample's, each with half of the
@@ -185,6 +185,26 @@ class Pivot:
             return False
         return self._most(low, high, least, tail) <= self.allowed
 
+    def both(self, p: float, least: float) -> float:
+        """P[|pivot| ≥ least] at a share, for all numbers of units."""
+        tail, more = self._tail(p, 0.0), self._more
+        above, below = tail.moved(more, p, p), tail.moved(more, 1 - p, 1 - p)
+        return max(self._both(n, p, p, least, above, below) for n in self._starts)
+
+    def above(self, p: float, least: float) -> float:
+        """P[pivot ≥ least] at a share, for all numbers of units."""
+        tail = self._tail(p, 0.0).moved(self._more, p, p)
+        return max(
+            self._beyond(n, p, tail, lambda x, n=n: least + n * p - x)  # type: ignore[misc]
+            for n in self._starts
+        )
+
+    @property
+    def _starts(self) -> range:
+        """The fewest units of each block."""
+        first, last = self.units
+        return range(first, last + 1, self._more + 1)
+
     def _roughly(self, low: float, high: float, least: float) -> float:
         """A bound of the same by Chernoff's, which is largest for the most units."""
         weights, units = (1 - low, high), self.units[1]
@@ -224,8 +244,8 @@ class Pivot:
         (first, last), more = self.units, self._more
         above = tail.moved(more, high, low)
         below = tail.moved(more, 1 - low, 1 - high)
-        found, starts = 0.0, range(first, last + 1, more + 1)
-        for start in sorted(starts, key=lambda n: abs(2 * n - first - last)):
+        found = 0.0
+        for start in sorted(self._starts, key=lambda n: abs(2 * n - first - last)):
             found = max(found, self._both(start, low, high, least, above, below))
             if found > self.allowed:
                 break
@@ -247,13 +267,13 @@ class Pivot:
 
     def _beyond(self, units: int, p: float, tail: _Above, needed: Callable[[Any], Floats]) -> float:
         """The probability that noise is at least what it needs to be."""
-        x = _usual(units, p, self.risk)
+        x = usual(units, p, self.risk)
         return float(self._chances(x, units, p) @ tail.at(needed(x)))
 
     def _chances(self, x: Any, units: int, p: float) -> Floats:
         """No less than the probability of each number of the kind."""
         if self.size is None:
-            return _binomial(x, units, p)
+            return binomial(x, units, p)
         of_kind = round(p * self.size)
         left = of_kind - x, self.size - of_kind - units + x
         is_possible = (left[0] >= 0) & (left[1] >= 0)
@@ -261,7 +281,7 @@ class Pivot:
         return _normed(np.where(is_possible, logarithms, -np.inf))
 
 
-def _usual(units: int, p: float, risk: float) -> Any:
+def usual(units: int, p: float, risk: float) -> Any:
     """All numbers of successes but for those that are rare for this risk, by Bernstein's
     inequality, which also holds for draws without replacement."""
     logarithm = -math.log(risk * RARE / 2)
@@ -271,7 +291,7 @@ def _usual(units: int, p: float, risk: float) -> Any:
     return np.arange(max(0, first), min(units, last) + 1)
 
 
-def _binomial(x: Any, units: int, p: float) -> Floats:
+def binomial(x: Any, units: int, p: float) -> Floats:
     """No less than the probability of each number of successes, of those that aren't rare."""
     if p <= 0 or p >= 1:
         return np.asarray(x == (units if p >= 1 else 0), dtype=np.float64)
@@ -332,7 +352,7 @@ class _Above:
         found = self.at(least)
         for j in range(1, more + 1):
             y = np.arange(j + 1)
-            each = self.at(least[:, None] + j * low - y[None, :]) @ _binomial(y, j, high)
+            each = self.at(least[:, None] + j * low - y[None, :]) @ binomial(y, j, high)
             found = np.maximum(found, each)
         return _Above(found, first, self.step)
 
@@ -360,8 +380,8 @@ def _ranks(units: int, share: Fraction, risk: float) -> tuple[int, int]:
     """The largest rank below which, and the least from which on, a binomial number is with at most
     half of the risk each."""
     p = float(share)
-    x = _usual(units, p, risk)
-    chances, allowed = _binomial(x, units, p), risk / 2 * (1 - 2 * RARE) - ADDED
+    x = usual(units, p, risk)
+    chances, allowed = binomial(x, units, p), risk / 2 * (1 - 2 * RARE) - ADDED
     below, above = np.cumsum(chances), np.cumsum(chances[::-1])[::-1]
     low = int(np.count_nonzero(below <= allowed))
     high = len(x) - int(np.count_nonzero(above <= allowed))

@@ -1,4 +1,4 @@
-"""Student's t distribution, which Python's standard library lacks."""
+"""Student's t distribution and Fisher's F, which Python's standard library lacks."""
 
 from __future__ import annotations
 
@@ -22,6 +22,12 @@ def tail(t: float, freedom: float) -> float:
         return math.erfc(t / math.sqrt(2)) / 2
     x, y = freedom / (freedom + t * t), t * t / (freedom + t * t)
     return _incomplete_beta(freedom / 2, 0.5, x, y) / 2
+
+
+def f_tail(f: float, above: float, below: float) -> float:
+    """P[F > f] for an F of Fisher's distribution, with degrees of freedom above and below."""
+    whole = above * f + below
+    return _incomplete_beta(below / 2, above / 2, below / whole, above * f / whole)
 
 
 @lru_cache(maxsize=1024)

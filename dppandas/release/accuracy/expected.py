@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,18 @@ from ...privacy.mechanisms.base import Mechanism
 from ...privacy.mechanisms.selection import Selection
 from ...rows.values.vectors import NUMBERS
 from ...statistics import Statistic
-from ..query import Query
+from ...statistics.error_model import CROWD
+from ...statistics.samples import Estimate, How, Sample, SampleCount
+from ..query import Query, Source
 from . import units
 
 CONFIDENCE = 0.95
 #: Beside every error: how sure it is, and that it counts the noise, not how few rows there are.
 HELD = "95 %, noise only"
+#: Of more rows the law of a share is as good as normal, and takes seconds to compute.
+MOST_EXACTLY = 10**6
+#: Where a number says nothing of a population.
+UNKNOWN = Estimate(math.nan, math.nan, "")
 
 
 def parse_confidence(confidence: object) -> float:
@@ -80,6 +87,28 @@ def in_words(
     if rows is not None:
         return statistic.errors.expected_over(mechanism, CONFIDENCE, rows)
     return statistic.errors.expected_at(mechanism, CONFIDENCE)
+
+
+def over_population(statistic: Statistic, law: Any, source: Source, rows: float) -> str:
+    """The error at 95 % that noise and sample make together, if each number is taken over about
+    this many rows, spread evenly over keys and between bounds; "" for what says nothing of a
+    population, or where only the answer decides it."""
+    even, rulers = statistic.errors.evenly(rows), statistic.layout.rulers
+    if isinstance(law, Selection) or any(rulers) or not even or len(even) > CROWD:
+        return ""
+    found = statistic.samples(even, law, source.schema)
+    each = [None if isinstance(sample, SampleCount) else sample for sample in found]
+    if not any(each):
+        return ""
+    risk, known = (1 - CONFIDENCE) / sum(map(bool, each)), dict[Sample, Estimate]()
+    how, errors = How("t") if rows > MOST_EXACTLY else How(), []
+    for sample, value in zip(each, statistic.estimate(even), strict=True):
+        alike = sample and replace(sample, cells=frozenset())  # cells of as many rows are
+        if alike is not None and alike not in known:
+            known[alike] = alike.estimate(risk, how)
+        low, high, _ = known[alike] if alike is not None else UNKNOWN
+        errors.append(max(high - value, value - low))
+    return statistic.errors.in_words(errors).replace("±", "≈")
 
 
 def answered_error(

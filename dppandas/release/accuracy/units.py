@@ -26,7 +26,7 @@ NEAR = 2.0**-20
 
 
 #: Units that are counted one by one.
-_WHOLE = ("rows", "units", "keys", "values")
+_WHOLE = ("rows", "units", "keys", "values", "blocks")
 
 # --- units ----------------------------------------------------------------------------------------
 

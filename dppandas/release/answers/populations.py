@@ -16,6 +16,7 @@ from ...statistics.layout import format_number
 from ...statistics.samples import FEW, Estimate, How, Sample, SampleCount
 from ..accuracy.expected import CONFIDENCE, for_population
 from ..accuracy.units import unit_of_each
+from .shown import NO_INTERVAL
 
 ROWS, POPULATION = "rows", "population"
 #: The most units of a population.
@@ -56,14 +57,8 @@ def samples_of(record: Any, how: How = BEST) -> Sequence[Sample | None]:
     """What each number of an answer estimates in a population; None for what estimates nothing, or
     nothing in a population of a given size."""
     if isinstance(record._law, Selection):
-        raise RecordError("a selected label has no interval. Call .error() for its gap.")
-    rows = record._query.source.unit.max_rows * record._query.branches
-    if rows != 1:
-        raise QueryError(
-            f"'{record.query}' may have {rows} rows of a unit, and a population is one of units. "
-            "Make a table with one row of each first, by .per_unit() of the private frame, and ask "
-            "about that."
-        )
+        raise RecordError(NO_INTERVAL)
+    check_units(record)
     if any(record._layout.rulers):
         raise QueryError(
             f"'{record.query}' has times, which have no intervals for a population. Ask about "
@@ -86,6 +81,22 @@ def samples_of(record: Any, how: How = BEST) -> Sequence[Sample | None]:
             "out, which makes them wider."
         )
     return sized
+
+
+def check_units(record: Any) -> None:
+    """Refuse answers about several rows of a unit: those weren't drawn independently."""
+    query = record._query
+    check_rows(f"'{record.query}'", query.source.unit.max_rows * query.branches)
+
+
+def check_rows(asked: str, rows: int) -> None:
+    """Refuse several rows of a unit, which aren't independent."""
+    if rows != 1:
+        raise QueryError(
+            f"{asked} may have {rows} rows of a unit, and a population is one of units. Make a "
+            "table with one row of each first, by .per_unit() of the private frame, and ask about "
+            "that."
+        )
 
 
 def estimates(record: Any, confidence: float, how: How) -> list[Estimate | None]:

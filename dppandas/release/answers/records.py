@@ -148,7 +148,7 @@ class Record(ABC):
                 return ends[0]
             return between(*(self._table(list(side)) for side in zip(*ends, strict=True)))
         if isinstance(self._law, Selection):
-            raise RecordError("a selected label has no interval. Call .error() for its gap.")
+            raise RecordError(shown.NO_INTERVAL)
         if self._statistic.errors.no_interval:
             raise RecordError(self._statistic.errors.no_interval)
         lower, upper = self._ends(confidence)
@@ -339,6 +339,11 @@ class Record(ABC):
     @cached_property
     def _layout(self) -> Layout:
         return self._statistic.released_layout(self._noisy)
+
+    @cached_property
+    def _forms(self) -> Sequence[Any]:
+        """What each number is of the noisy integers, found once for all of them."""
+        return self._statistic.forms(len(self._noisy))
 
     def _intervals(self, confidence: float) -> list[tuple[float, float]]:
         found = self._statistic.errors.intervals_at(self._noisy, self._law, confidence)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from io import StringIO
 from types import SimpleNamespace
@@ -36,6 +37,8 @@ _ATTR = "dppandas.release"
 _PARTS = "dppandas.releases"
 #: The attribute of an Index, which has no `attrs`.
 _OF_INDEX = "_dppandas_release"
+#: What shapes an answer that is more than its numbers, by the type of its statistic.
+SHAPES: dict[type, Callable[[Record], Any]] = {}
 
 
 class _Released:
@@ -231,6 +234,8 @@ for _kind in (ReleasedInt, ReleasedFloat, ReleasedTime, ReleasedDuration, *dict(
 
 def released_value(record: Record) -> Any:
     """The released value, with its record."""
+    if (shaped := SHAPES.get(type(record._statistic))) is not None:
+        return shaped(record)
     value = record._released
     if isinstance(value, pd.Series | pd.DataFrame):
         return _marked(record._layout.groups.shown(value.copy()), record)
@@ -322,7 +327,8 @@ def record_of_one(result: Any) -> Record:
 
 def shown_in(result: Any) -> ShownFigures:
     """The record of a result, with the place of each number that it shows; of a record all."""
-    if isinstance(result, _Released | TestedValue):
+    is_one = isinstance(getattr(result, "_record", None), Record)
+    if isinstance(result, _Released | TestedValue) or is_one:
         return ShownFigures(result._record, np.zeros((1, 1)), None, None)
     if isinstance(result, Record | RecordBundle):
         return _whole(result)

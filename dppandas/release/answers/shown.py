@@ -19,6 +19,16 @@ EMPTY = "may be empty"
 LONGEST = 60
 #: Of the `repr` of a record.
 MOST_LINES = 10
+#: What an error says of a label, and what is told of one that won by its rows or its sum
+#: (docs/inference.md).
+NO_INTERVAL = (
+    "a selected label has no interval. Call .error() for its gap; its record says which interval "
+    "of its number would hold."
+)
+WINNER = (
+    "an interval of the winner's number holds on these rows if that number has a release of its "
+    "own, and in the population if it is one of those of all labels, which hold simultaneously"
+)
 
 
 def mark(is_dominated: bool | None, is_maybe_empty: bool | None) -> str:
@@ -88,7 +98,14 @@ def _facts(record: Any) -> list[str]:
         f"source {record.source} ({record.lineage}), protecting {record.unit}",
         f"{record.mechanism}, scale {_scale(record)}, {_told(record)}",
         *([record._law.holds] if isinstance(record._law, CombinedNoise) else []),
+        *([WINNER] if _is_winner(record) else []),
     ]
+
+
+def _is_winner(record: Any) -> bool:
+    """Whether it selected a label by a number that could be released: a caller's score can't."""
+    scores = "utility" in record._statistic.errors.measured_in
+    return isinstance(record._law, Selection) and not scores
 
 
 def _scale(record: Any) -> str:

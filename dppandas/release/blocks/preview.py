@@ -49,6 +49,7 @@ class Preview:
         self._rows = rows  # about how many rows each number is taken over
         self._is_blank = False  # whether it made an answer up
         self._entries: list[Entry] = []
+        self._populations: list[str] = []  # of each release, the error for a population
         self._bought: Counter[str] = Counter()  # draws of each query that the block would pay for
         self._account: _Account | None = None
         self._outside: dict[str, object] | None = None  # the context around its block
@@ -98,6 +99,7 @@ class Preview:
         status = "replayed" if is_free else "new"
         error = expected.in_words(query.statistic, mechanism, self._rows)
         self._entries.append(draft._replace(loss=loss, status=status, error=error))
+        self._populations.append(self._for_population(query, mechanism))
         account.after = account.after.plus((place, loss) for place, _ in draft.charges)
         if before is not None:
             return record(before)
@@ -106,6 +108,13 @@ class Preview:
         entry = draft._replace(loss=loss, status=PREVIEW)
         draw = query.asked.draw or self._next(ledger, draft.key)
         return record(StoredRelease(entry, dummy, draw))
+
+    def _for_population(self, query: Query, mechanism: Mechanism) -> str:
+        """What noise and sample make together, where units have one row each."""
+        if self._rows is None or query.source.unit.max_rows * query.branches != 1:
+            return ""
+        of = query.statistic, mechanism, query.source
+        return expected.over_population(*of, self._rows)
 
     def _next(self, ledger: Ledger, key: str) -> int:
         """The number of a fresh release among the draws of its query."""
@@ -155,11 +164,16 @@ class Preview:
     def to_frame(self) -> pd.DataFrame:
         """One row for each release: an ordinary DataFrame, with columns of `Ledger.to_frame`.
 
-        ``status`` is "new" for a release that would be charged, and "replayed" for one that was
-        answered before, which costs nothing.
+        ``error`` is what noise makes. With expected_rows, ``population`` is what noise and sample
+        make together, for the population that the rows are a sample of; "" where an answer says
+        nothing of one. ``status`` is "new" for a release that would be charged, and "replayed" for
+        one that was answered before, which costs nothing.
         """
         columns = ["source", "lineage", "query", *self._counted(), "mechanism", "scale", "error"]
         table = statement.table(self._entries, self._counted())[[*columns, "status"]]
+        if self._rows is not None:
+            of_both = pd.Series(self._populations, table.index, dtype=object)
+            table.insert(len(columns), "population", of_both)
         return table.set_axis(pd.RangeIndex(1, len(table) + 1, name="release"))
 
     def _counted(self) -> tuple[str, ...]:
@@ -262,7 +276,10 @@ def preview(*, expected_rows: float | None = None) -> Preview:
         knowledge. Then the plan shows an error for all that has one: to first order for means and
         variances; for deviations, shares of keys, covariances and correlations, which depend on the
         answer, that of rows spread evenly over keys and between bounds. Without it such an error
-        is "≈ 296.6/n", or missing. It changes no loss.
+        is "≈ 296.6/n", or missing. And a column ``population`` shows the error that noise and
+        sample make together, as `intervals` with ``of="population"`` states it: of values spread
+        evenly between their bounds, and of shares of ½. It is empty for what says nothing of a
+        population, for quantiles, and for units of several rows. It changes no loss.
 
     A preview is for code of this thread (or async task); other threads release as ever. The outer
     of two nested previews lists nothing of the inner one. If questions are made from answers, two
@@ -287,6 +304,8 @@ def preview(*, expected_rows: float | None = None) -> Preview:
     ...     mean = people["age"].mean(bounds=(0, 99), epsilon=1)
     >>> plan.to_frame()["error"].tolist()
     ['≈ 0.9886 at n = 300']
+    >>> plan.to_frame()["population"].tolist()
+    ['≈ 5.801']
     >>> dp.reset()
     """
     return Preview(rows=expected.parse_rows(expected_rows))

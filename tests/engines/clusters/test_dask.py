@@ -77,7 +77,7 @@ def test_threads_give_the_integers_of_pandas(name: str) -> None:
 
 
 @pytest.mark.sized
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ops.VOUCHED])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ops.PLAIN])
 def test_processes_give_the_integers_of_pandas(name: str, client: Any) -> None:
     for terms in asked_with(name):
         wanted = integers(name, made(), 50, **terms)
@@ -85,7 +85,7 @@ def test_processes_give_the_integers_of_pandas(name: str, client: Any) -> None:
             assert integers(name, frame(partitions), 29, **terms) == wanted, (partitions, terms)
 
 
-@pytest.mark.parametrize("name", ops.VOUCHED)
+@pytest.mark.parametrize("name", ops.PLAIN)
 def test_functions_of_the_caller_stay_in_this_process(name: str, client: Any) -> None:
     dp.session(epsilon=10, delta="1e-3")
     p = dp.protect(frame(2), name="rows")

@@ -125,7 +125,7 @@ def test_all_kernels_find_the_integers_of_pandas(
     there: Any = dp.protect(spark.read.parquet(path), name="all", **terms)._table.engine
     there.key, there.block = KEY, 29
     asked, works, wanted = [], [], []
-    for name in [name for name in NAMES if name not in ops.VOUCHED]:
+    for name in [name for name in NAMES if name not in ops.PLAIN]:
         if terms not in asked_with(name):
             continue
         for engine, kernel, found in kernels_of(name, bool(terms)):
@@ -363,7 +363,7 @@ def test_what_a_kernel_raises_stays_on_the_worker(rows: Any) -> None:
 
 def test_functions_of_the_caller_are_refused(rows: Any) -> None:
     dp.session(epsilon=10, delta="1e-3")
-    for name in ops.VOUCHED:
+    for name in ops.PLAIN:
         p = dp.protect(rows, name="rows")
         refusal(lambda p=p, n=name: ops.released(n, p), "isn't sent to the workers", QueryError)
     assert ops.statuses() == []

@@ -77,7 +77,7 @@ FEW = [
     "count of a sample", "nunique", "nunique by group", "group nunique of values", "k-means",
     "per unit", "per unit sum",
 ]  # fmt: skip
-ASKED = [name for name in NAMES if name not in ops.VOUCHED]
+ASKED = [name for name in NAMES if name not in ops.PLAIN]
 
 
 @pytest.mark.sized
@@ -110,7 +110,7 @@ def test_the_key_travels_only_where_rows_are_hashed(name: str) -> None:
 @pytest.mark.usefixtures("cluster")
 def test_functions_of_the_caller_stay_here() -> None:
     dp.session(epsilon=10, delta="1e-3")
-    for name in ops.VOUCHED:
+    for name in ops.PLAIN:
         p = dp.protect(made(), name="rows")
         refusal(lambda p=p, n=name: ops.released(n, p), "isn't sent to the workers", QueryError)
     assert ops.statuses() == []

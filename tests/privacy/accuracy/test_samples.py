@@ -204,5 +204,14 @@ def test_students_t_is_that_of_scipy(freedom: float, risk: float) -> None:
     assert student.tail(-found, freedom) == pytest.approx(1 - risk / 2, rel=1e-6)
 
 
+@pytest.mark.parametrize("above", [1, 2, 7.5, 400])
+@pytest.mark.parametrize("below", [1, 3.7, 300, 1e6])
+@pytest.mark.parametrize("risk", [0.9, 0.05, 1e-9])
+def test_fishers_f_is_that_of_scipy(above: float, below: float, risk: float) -> None:
+    f = stats.f.isf(risk, above, below)
+    assert student.f_tail(f, above, below) == pytest.approx(risk, rel=1e-7)
+    assert student.f_tail(0, above, below) == 1
+
+
 def test_t_without_freedom_is_infinite() -> None:
     assert student.quantile(0.05, 0) == student.quantile(0.0, 5) == math.inf

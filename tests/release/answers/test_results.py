@@ -1,6 +1,7 @@
 """Released values: what carries a record and what doesn't, and what the errors mean."""
 
 import copy
+import html
 import io
 import json
 import math
@@ -174,6 +175,26 @@ def test_a_selected_label_tells_its_gap() -> None:
     mode = rows().dp["group"].mode(keys=KEYS, epsilon=1)
     assert dp.record(mode).query == "mode of group (3 keys)"
     refusal(lambda: dp.record(mode + "x"), error=RecordError)
+
+
+def test_a_winner_tells_which_interval_of_its_number_holds() -> None:
+    """Where that number could be released: a caller's score can't, and a count wasn't chosen."""
+    df = rows()
+    won = [
+        df.dp[["yes", "no"]].idxmax(epsilon=1),
+        df.dp["group"].value_counts(keys=KEYS).idxmax(epsilon=1),
+        df.dp["group"].mode(keys=KEYS, epsilon=1),
+        df.dp.groupby("group", keys=KEYS)["code"].sum(bounds=(0, 9)).idxmax(epsilon=1),
+    ]
+    for label in won:
+        assert "the winner's number holds" in str(dp.record(label))
+        assert "the winner's number holds" in html.unescape(dp.record(label)._repr_html_())
+    scored = dp.select(
+        df.dp, candidates=[1, 2], score=lambda frame, each: len(frame) * each, sensitivity=2,
+        epsilon=1,
+    )  # fmt: skip
+    for other in (scored, df.dp.count(epsilon=1)):
+        assert "winner" not in str(dp.record(other))
 
 
 @pytest.mark.parametrize("confidence", [0, 1, -1, 2, math.nan, True, "0.95", None])

@@ -1,0 +1,170 @@
+"""Plans for tests of means, which are released with the sums of a variance."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from ...statistics.samples import ADDED_IN_TESTS
+from ..variance_analysis import OneWay
+from .designs import Design, Seen, in_groups
+from .draws import FINE, Draws, Floats, chi2_from, critical, is_beyond
+
+#: What keeps a division by a variance of 0, where there is no noise.
+TINY = 1e-30
+
+
+class Means(NamedTuple):
+    """The means of a group in many releases, between 0 and 1, and the variances of their errors."""
+
+    mean: Floats
+    variance: Floats
+    rows: Floats
+
+
+@dataclass(frozen=True)
+class Numbers(Design):
+    """Numbers between bounds, with a mean and a deviation that are guessed."""
+
+    lower: float = -4.0
+    upper: float = 4.0
+    sd: float = 1.0
+    mean: float = 0.0
+
+    effect_is: ClassVar[str] = "an effect is a difference of means in standard deviations"
+
+    @property
+    def width(self) -> float:
+        return self.upper - self.lower
+
+    def between(self, mean: float) -> float:
+        """A mean's place between the bounds."""
+        return (mean - self.lower) / self.width
+
+    def assumed(self) -> str:
+        return (
+            f"Values between {self.lower:g} and {self.upper:g}, with a mean of {self.mean:g} and a "
+            f"standard deviation of {self.sd:g}; means released with inference=True."
+        )
+
+    def sums(self, rows: int, mean: float, draws: Draws) -> Floats:
+        """The three noisy sums of a group of rows, where the population's mean is this: those at
+        the lower bound, between and at the upper one."""
+        generator, spread = draws.simulation.generator, (self.sd / self.width) ** 2
+        noise = draws.noise(3, FINE)
+        at = self.between(mean) + math.sqrt(spread / rows) * generator.standard_normal(draws.size)
+        square = spread / rows * chi2_from(generator.standard_normal(draws.size), rows - 1)
+        square += at**2
+        return np.asarray(rows * np.array([1 - 2 * at + square, 2 * (at - square), square]) + noise)
+
+    def group(self, rows: int, mean: float, draws: Draws) -> Means:
+        """The means of such a group."""
+        return means_of(self.sums(rows, mean, draws), draws.variance(FINE))
+
+
+@dataclass(frozen=True)
+class OneMean(Numbers):
+    """Whether a mean is another than one that is given."""
+
+    test: ClassVar[str] = "ttest_1samp"
+    effect_is: ClassVar[str] = "an effect is (mean - popmean)/sd"
+
+    def largest(self) -> float:
+        return min(self.upper - self.mean, self.mean - self.lower) / self.sd
+
+    def seen(self, rows: int, effect: float, draws: Draws) -> Seen:
+        found = self.group(rows, self.mean + effect * self.sd, draws)
+        error, freedom = np.sqrt(found.variance), found.rows - 1
+        quantile = partial(critical, freedom=freedom)
+        distance = (found.mean - self.between(self.mean)) / error
+        wide = quantile(self.alpha) * error * self.width
+        return Seen(is_beyond(distance, self.alternative, quantile, self.alpha), wide)
+
+
+@dataclass(frozen=True)
+class TwoMeans(Numbers):
+    """Whether the means of two groups of one release differ, by Welch's test."""
+
+    ratio: float = 1.0
+
+    test: ClassVar[str] = "ttest_ind"
+    effect_is: ClassVar[str] = "an effect is (first mean - second mean)/sd"
+
+    def sizes(self, rows: int) -> tuple[int, ...]:
+        return in_groups(rows, self.ratio)
+
+    def largest(self) -> float:
+        return 2 * min(self.upper - self.mean, self.mean - self.lower) / self.sd
+
+    def seen(self, rows: int, effect: float, draws: Draws) -> Seen:
+        half = effect * self.sd / 2
+        sizes, means = self.sizes(rows), (self.mean + half, self.mean - half)
+        one, other = (self.group(*each, draws) for each in zip(sizes, means, strict=True))
+        variance = one.variance + other.variance
+        with np.errstate(divide="ignore", invalid="ignore"):  # Welch and Satterthwaite
+            parts = (each.variance**2 / (each.rows - 1) for each in (one, other))
+            freedom = np.nan_to_num(variance**2 / sum(parts), nan=1.0)
+        quantile = partial(critical, freedom=freedom)
+        distance = (one.mean - other.mean) / np.sqrt(variance)
+        wide = quantile(self.alpha) * np.sqrt(variance) * self.width
+        return Seen(is_beyond(distance, self.alternative, quantile, self.alpha), wide)
+
+
+@dataclass(frozen=True)
+class SeveralMeans(Numbers):
+    """Whether the means of several groups of one release differ: by F, whose critical value is that
+    of simulated releases of equal groups."""
+
+    groups: int = 3
+
+    test: ClassVar[str] = "f_oneway"
+    effect_is: ClassVar[str] = "an effect is the deviation of the groups' means in those of values"
+    has_sides: ClassVar[bool] = False
+
+    @property
+    def fewest(self) -> int:
+        return 2 * self.groups
+
+    def sizes(self, rows: int) -> tuple[int, ...]:
+        each, more = divmod(rows, self.groups)
+        return (each + 1,) * more + (each,) * (self.groups - more)
+
+    def _scores(self) -> Floats:
+        """The groups' means for an effect of 1: as far from each other as from the next."""
+        found = np.linspace(-1, 1, self.groups)
+        return np.asarray(found / found.std())
+
+    def largest(self) -> float:
+        room = min(self.upper - self.mean, self.mean - self.lower) / self.sd
+        return float(room / self._scores().max())
+
+    def seen(self, rows: int, effect: float, draws: Draws) -> Seen:
+        null = self._statistic(rows, 0.0, Draws(draws.loss, draws.size))
+        return Seen(self._statistic(rows, effect, draws) > np.quantile(null, 1 - self.alpha))
+
+    def _statistic(self, rows: int, effect: float, draws: Draws) -> Floats:
+        means = (self.mean + effect * self.sd * self._scores()).tolist()
+        groups = zip(self.sizes(rows), means, strict=True)
+        sums = np.stack([self.sums(*each, draws) for each in groups], axis=-1)
+        test = OneWay(draws.loss.law(FINE), FINE, equal_var=True)
+        return test.statistic(test.found(sums))
+
+
+def means_of(sums: Floats, noise: float) -> Means:
+    """What `SampleMeanOfThree.moments` finds in noisy sums, whose noise has this variance."""
+    counted = np.maximum(sums.sum(axis=0), 2.0)  # of fewer no variance is known
+    low, middle, high = kept = np.maximum(sums, 0)
+    whole = np.maximum(kept.sum(axis=0), 1e-9)
+    p, s = (middle / 2 + high) / whole, np.maximum(low * high - middle**2 / 4, 0) / whole**2
+
+    def of(*weights: Floats) -> Floats:
+        return np.asarray(noise * sum(weight**2 for weight in weights) / counted**2)
+
+    most = np.minimum(p * (1 - p) + ADDED_IN_TESTS * np.sqrt(of(1 - p, p)), 0.25)
+    own = s + ADDED_IN_TESTS * np.sqrt(of(p * p - s, p * p - p - s, (1 - p) ** 2 - s))
+    error = of(-p, 0.5 - p, 1 - p) + np.minimum(own, most) / (counted - 1)
+    return Means(p, np.maximum(error, TINY), counted)
