@@ -35,7 +35,7 @@ SMALL, HIDES, TINY = 5, 0.5, 1e-300
 #: docs/proofs/tests_of_tables.md.
 FALSE_ALARMS = {
     "chi2_contingency": ("3 to 6", "1 to 7"),
-    "fisher_exact": ("2 to 5", "2 to 9"),
+    "fisher_exact": ("1 to 7", "3 to 8"),
     "chisquare": ("4 to 6", "4 to 6"),
 }
 
