@@ -54,6 +54,42 @@ def sizes(found: dict[str, list[Line]]) -> list[list[str]]:
     ]  # fmt: skip
 
 
+#: The names of tests in what `inference_tables.py` measures.
+OF_TABLES = {
+    "chi2": "chi2_contingency", "fit": "chisquare", "two-sided": "fisher_exact",
+    "greater": "fisher_exact",
+}  # fmt: skip
+RATES = re.compile(r"([\d.]+) / ([\d.]+) \(scipy on the released: ([\d.]+)")
+
+
+def rates(found: dict[str, list[Line]]) -> dict[str, list[tuple[float, float, float]]]:
+    """For tests of groups, correlations and small tables, how often each setting was significant at
+    .05, at .01, and at .05 without the noise."""
+    made: dict[str, list[tuple[float, float, float]]] = {}
+    for row in found["inference_groups"]:
+        if (seen := RATES.match(row["figure"])) and row["what"].endswith(": size"):
+            large, small, plain = map(float, seen.groups())
+            made.setdefault(row["what"].split(",")[0], []).append((large, small, plain))
+    rows = [row for row in found["inference_tables"] if ": power" not in row["what"]]
+    for each in zip(*[iter(rows)] * 3, strict=True):
+        name = OF_TABLES[each[0]["what"].split()[0]]
+        large, small, plain = (row["figure"] for row in each)
+        made.setdefault(name, []).append((large, small, plain))
+    return made
+
+
+def ranges(found: dict[str, list[Line]]) -> list[list[str]]:
+    return [
+        [f"`{name}`", f"{len(each)}", *(between(side) for side in zip(*each, strict=True))]
+        for name, each in rates(found).items()
+    ]
+
+
+def between(shares: tuple[float, ...]) -> str:
+    """The least and the largest of some rates."""
+    return f"{percent(min(shares))[:-2]} to {percent(max(shares))}"
+
+
 def powers(found: dict[str, list[Line]]) -> list[list[str]]:
     return [
         [f"`{line['ours']}`", sample(line), percent(line["rows"][0]), percent(line["noise"][0])]
@@ -72,6 +108,7 @@ def winners(found: dict[str, list[Line]]) -> list[list[str]]:
 TABLES: dict[tuple[str, ...], Callable[[dict[str, list[Line]]], list[list[str]]]] = {
     ("question", "rows", "ε", "scipy, statsmodels", "`dp.stats`"): alarms,
     ("test", "rows", "ε", "of the rows", "with noise", "draws"): sizes,
+    ("test", "settings", "at 5 %", "at 1 %", "scipy, at 5 %"): ranges,
     ("test", "rows", "of the rows", "with noise"): powers,
     ("winner", "interval", "about", "holds"): winners,
 }

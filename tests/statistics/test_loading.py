@@ -12,8 +12,9 @@ from dppandas.statistics import base
 
 #: What a first count and a first mean have no use for.
 UNUSED = {
-    "privacy.accuracy.three_sums", "privacy.accuracy.weighted_sums",
-    "privacy.mechanisms.conditional", "privacy.mechanisms.partition_selection",
+    "privacy.accuracy.significance", "privacy.accuracy.three_sums",
+    "privacy.accuracy.weighted_sums", "privacy.mechanisms.conditional",
+    "privacy.mechanisms.partition_selection",
     "privacy.mechanisms.quantile_cells", "privacy.mechanisms.quantile_plans",
     "privacy.mechanisms.quantiles", "privacy.mechanisms.rank_errors", "privacy.mechanisms.ranks",
     "privacy.mechanisms.smooth", "privacy.mechanisms.thresholds",
@@ -25,7 +26,8 @@ UNUSED = {
     "statistics.moments.covariance_tables", "statistics.moments.fieller",
     "statistics.moments.norms", "statistics.moments.second_moments",
     "statistics.moments.variances", "statistics.quantile_windows", "statistics.quantiles",
-    "statistics.scores", "statistics.smooth", "statistics.suggested_bounds",
+    "statistics.block_tests", "statistics.scores", "statistics.significant_blocks",
+    "statistics.smooth", "statistics.suggested_bounds",
     "statistics.weighted_quantiles",
 }  # fmt: skip
 

@@ -20,6 +20,7 @@ import scipy.stats
 from hostile import ALONE, COUNTED, KINDS, table
 from notes import noted
 
+import dppandas as dp
 from dppandas import statistics as stats
 from dppandas.engines.pandas import PandasEngine
 from dppandas.rows.expressions import Column
@@ -115,23 +116,44 @@ def contents(seen: Seen) -> Counter[str]:
 
 @pytest.mark.parametrize("unit", [None, "owner"])
 def test_one_unit_more_changes_one_block_on_all_small_tables(unit: str | None) -> None:
-    """All tables of up to four rows of three kinds, two of which are alike: one more row changes
-    the content of one block, and the rows of no other, nor their order."""
+    """All tables of up to three rows of three kinds, two of which are alike: one more row, at
+    either end, changes the content of one block, and the rows of no other, nor their order."""
     kinds = [(0.0, "a"), (0.0, "a"), (1.0, "a"), (0.0, "b")]
     terms = None if unit is None else Unit("owner", 3)
+
+    def found(rows: Any, first: int) -> Counter[str]:
+        frame = pd.DataFrame([*rows], columns=["x", "g"], dtype=object)
+        frame["owner"] = range(first, first + len(frame))
+        return contents(blocks_of(frame, {"x": "number", "g": "object"}, 3, terms))
+
     for size in range(4):
         for rows in itertools.product(kinds, repeat=size):
+            before = found(rows, 0)
             for more in kinds:
-                tables = [
-                    pd.DataFrame(each, columns=["x", "g"], dtype=object).assign(
-                        owner=range(len(each))
-                    )
-                    for each in ([*rows], [*rows, more])
-                ]
-                before, after = (
-                    contents(blocks_of(each, {"x": "number", "g": "object"}, 3, terms))
-                    for each in tables
-                )
+                for after in (found([*rows, more], 0), found([more, *rows], -1)):
+                    assert sum((before - after).values()) <= 1, (rows, more)
+                    assert sum((after - before).values()) == 1, (rows, more)
+
+
+def test_equal_cells_that_a_test_can_tell_apart_are_numbered_apart() -> None:
+    """1 and True have one hash, and their texts differ: one row more, wherever it is, moves no
+    other. On all tables of up to six rows."""
+    column = Column("x")
+    text = dp.private(pd.DataFrame({"x": [1]}, dtype=object))["x"].astype(str)._expression
+
+    def found(rows: Any) -> Counter[str]:
+        seen: Seen = []
+        shown = (Shown("x", text, "object"),)
+        test = CallerTest(lambda frame: seen.append(frame) or 1.0)
+        made = stats.SignificantBlocks(ALONE, COUNTED, shown, test, 4, 0.5, (column.name,))
+        number(made, pd.DataFrame({"x": pd.Series([*rows], dtype=object)}))
+        return contents(seen)
+
+    for size in range(6):
+        for rows in itertools.product([1, True], repeat=size):
+            before = found(rows)
+            for more, place in itertools.product([1, True], {0, size // 2, size}):
+                after = found([*rows[:place], more, *rows[place:]])
                 assert sum((before - after).values()) <= 1, (rows, more)
                 assert sum((after - before).values()) == 1, (rows, more)
 

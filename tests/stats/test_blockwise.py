@@ -25,11 +25,6 @@ from dppandas.statistics.block_tests import BESIDE
 from dppandas.stats import blockwise
 from dppandas.stats.blockwise import BlockTestResult
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-sys.path.append(str(BENCHMARKS))
-
-import inference_blocks as bench  # noqa: E402
-
 mannwhitneyu, ttest_ind = scipy.stats.mannwhitneyu, scipy.stats.ttest_ind
 Ask = Callable[..., Any]
 
@@ -172,6 +167,21 @@ def test_noise_has_scale_one_over_epsilon_whatever_rows_a_unit_has() -> None:
     assert dp.record(found)._law.scale == 2
 
 
+def test_a_unit_counts_in_one_block_however_many_rows_it_has() -> None:
+    """Of 17 rows together a test finds what six of them would not: dealt one by one to 60 blocks,
+    six in a block have a probability of 2e-5."""
+    frame = pd.DataFrame({"yes": True, "who": 7, "x": np.arange(17.0)}, index=range(17))
+    for name, columns in (("binomtest", ["yes"]), ("wilcoxon", ["x"])):
+        options: Any = {"p": 0.01} if name == "binomtest" else {}
+        p = dp.protect(frame, name, unit="who", max_rows=17)
+        (count, query) = exact_count(
+            lambda p=p, n=name, c=columns, o=options: blockwise(
+                getattr(scipy.stats, n), p, *c, blocks=60, alpha=0.05, epsilon=1, **o)
+        )  # fmt: skip
+        assert count == 1
+        assert query.sensitivity == 1
+
+
 def test_in_a_session_that_counts_rho() -> None:
     anew(rho=10, delta=1e-6)
     found = blockwise(mannwhitneyu, protected(), "minutes", by="arm", blocks=40, rho=0.5)
@@ -217,7 +227,9 @@ def test_a_function_of_ones_own_is_paid_for_each_time() -> None:
 def test_answers_can_be_refined_and_combined() -> None:
     p = protected(visits(shift=0.4))
     ask = functools.partial(blockwise, mannwhitneyu, p, "minutes", by="arm", blocks=40, alpha=0.2)
+    ask = functools.partial(ask, method="exact", exact=True)
     one, other = ask(epsilon=1), ask(epsilon=0.5)
+    assert one.exact
     both = dp.combine(one, other)
     better = dp.record(one).refine(epsilon=1)
     for found in (both, better):
@@ -569,6 +581,9 @@ def test_a_test_that_is_not_exact_rejects_far_too_often_as_the_page_says() -> No
 @pytest.mark.nightly
 def test_the_figures_of_the_benchmark() -> None:
     """What is seeded there can't fail by chance."""
+    sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
+    import inference_blocks as bench
+
     found = {what: (figure, target) for what, figure, target in bench.rows(0.25)}
     for what, (figure, target) in found.items():
         with noted(what, figure):
