@@ -427,7 +427,11 @@ def result_of(record: Record) -> BlockTestResult:
         ),
         source=_source(record),
         alternative=said if said in ALTERNATIVES else "two-sided",
-        notes=(*_notes(statistic, is_combined), *one_of_several("blockwise", record.number)),
+        notes=(
+            *_notes(statistic, is_combined),
+            *_of_units(record, statistic),
+            *one_of_several("blockwise", record.number),
+        ),
         blocks=blocks,
         alpha=level,
         _record=record,
@@ -476,6 +480,19 @@ def _notes(statistic: Any, is_combined: bool) -> list[str]:
             "It holds if the releases and their losses were fixed before an answer was seen."
         )
     return found
+
+
+def _of_units(record: Record, statistic: Any) -> list[str]:
+    """What a test of scipy isn't told."""
+    query = record._query
+    if query.source.unit.max_rows * query.branches == 1 or not isinstance(
+        statistic.test, ScipyTest
+    ):
+        return []
+    return [
+        "Units may have several rows, which the test takes for independent: rows of one unit that "
+        "are alike make it find what isn't there. Make one row of each, by .per_unit().agg(…)."
+    ]
 
 
 results.SHAPES[SignificantBlocks] = result_of

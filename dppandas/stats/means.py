@@ -318,7 +318,7 @@ def _p_value(t: float, freedom: float, alternative: str) -> float:
 
 def _notes(found: Moments) -> list[str]:
     notes = []
-    if found.rows < FEW:
+    if found.rows < FEW and found.noise < found.variance / 2:
         notes.append(
             "Rows are few for bounds as wide as these: if values are skewed, up to 9 % of such "
             "tests find at 5 % what isn't there (docs/inference.md)."
