@@ -360,7 +360,9 @@ class Watched(pickle.Unpickler):
         return super().find_class(module, name)
 
 
-RELEASED = [*ops.EVERY, *ops.OF_UNITS, *ops.UNKNOWN, *ops.GAUSSIAN, *ops.EXPERIMENTAL]
+RELEASED = [
+    *ops.EVERY, *ops.OF_UNITS, *ops.UNKNOWN, *ops.GAUSSIAN, *ops.EXPERIMENTAL, *ops.TESTED,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", RELEASED)
