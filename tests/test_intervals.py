@@ -67,6 +67,9 @@ PASSED_ON = {
     "findings.answers.DerivedNumber": "of Findings, as test_derive.py draws them",
     "findings.answers.DerivedTable": "of Findings, as test_derive.py draws them",
     "release.answers.record_bundle.RecordBundle": "of its records",
+    "stats.correlation.Pair": "of the population, as test_pearsonr.py draws them",
+    "stats.counts.Counts": "of counts, in words",
+    "stats.plans.solving.Plan": "of what isn't released yet",
     "release.answers.results._Released": "of its record",
     "statistics.error_model.ErrorModel": "the least and the most of intervals",
 }

@@ -350,7 +350,8 @@ def _sum(parts: list[_Part], const: float) -> Moments:
 
 def _are_apart(one: _Part, other: _Part) -> bool:
     """Whether no unit is in both: they are of different cells of one release."""
-    return one.record is other.record and not one.moments.cells & other.moments.cells
+    cells = one.moments.cells, other.moments.cells
+    return one.record is other.record and all(cells) and not cells[0] & cells[1]
 
 
 def _weaker(*ways: str) -> str:

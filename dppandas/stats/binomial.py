@@ -61,9 +61,8 @@ def binomtest(
 ) -> BinomTestResult:  # fmt: skip
     """The exact binomial test of whether a proportion is ``p``, as that of scipy.
 
-    k : a released share of units, as ``p["bought"].mean()`` of True and False; with ``n`` a
-        released count. Or a private column of True and False and ``epsilon=``, whose mean is
-        released.
+    k : a released share of units, as ``p["bought"].mean()`` of True and False; with ``n`` a count.
+        Or a private column of True and False and ``epsilon=``, whose mean is released.
     n : None: the number of units is private, and the p-value holds whatever it is. For a count: a
         number of units that there are at most, which you vouch for; then only
         ``alternative="greater"`` can be tested. With ``public_size=True`` just so many there are.
@@ -89,8 +88,8 @@ def binomtest(
     (docs/proofs/significance.md).
 
     >>> import pandas as pd, dppandas as dp
-    >>> df = pd.DataFrame({"heads": [True, True, False] * 200})
-    >>> heads = dp.protect(df, name="coins")["heads"].mean(epsilon=1)
+    >>> coins = dp.protect(pd.DataFrame({"heads": [True, True, False] * 200}), name="coins")
+    >>> heads = coins["heads"].mean(epsilon=1)
     >>> found = dp.stats.binomtest(heads, p=0.5)
     >>> found.pvalue < 0.001, found.exact
     (True, True)
@@ -116,7 +115,7 @@ def binomtest(
     else:
         asked, exact = _of_count(number, size, public_size, alternative)
         successes, trials = asked.counted, float(size)
-        of_size = f"of {'' if public_size else 'at most '}{size:,} units"
+        of_size = f"of {'at most ' * (not public_size)}{size:,} units"
     share = successes / trials if trials > 0 else math.nan
     return BinomTestResult(
         test="binomtest", statistic=share, pvalue=asked(p), exact=exact, k=successes, n=trials,

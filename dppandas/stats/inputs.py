@@ -62,6 +62,11 @@ class Foreseen:
     def samples(self) -> list[Any]:
         """What each number will say of a population."""
         table, statistic = self.made._table, self.made._statistic
+        if any(statistic.layout.rulers):
+            raise QueryError(
+                f"'{self.made._what}' has times, and a test is about numbers: ask about durations "
+                "in hours, say."
+            )
         check_rows(f"'{self.made._what}'", table.source.unit.max_rows * table.branches)
         unit = DiscreteLaplace(Fraction(1))
         return list(statistic.samples([1] * statistic.size, unit, table.source.schema))

@@ -130,7 +130,8 @@ class Fourfold:
             return float(law.at_least(first)[0])
         if alternative == "less":
             return float(law.at_most(first)[0])
-        own = law.logarithms[int(first[0]) - int(law.values[0])]
+        place = int(first[0]) - int(law.values[0])
+        own = law.logarithms[place] if 0 <= place < len(law.values) else -math.inf
         return min(1.0, float(law.probabilities[law.logarithms <= own + NEAR].sum()))
 
     def _units(self, generator: Generator, size: int) -> npt.NDArray[np.int64]:

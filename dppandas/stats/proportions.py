@@ -83,7 +83,9 @@ class Proportion:
         one, two = self.number.records, other.number.records
         if one != two or len(one) != 1:
             return False
-        return bool(self.of and other.of) and not self.share.cells & other.share.cells
+        if self.of is None or other.of is None:
+            return False
+        return _are_other(self.of.cells, other.of.cells)
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,9 @@ class Normal:
     def __call__(self, confidence: float) -> tuple[float, float]:
         risk = 1 - confidence
         wide = -NORMAL.inv_cdf(risk / 2 if self.alternative == "two-sided" else risk)
-        low = max(self.value - wide * self.deviation, self.least)
-        high = min(self.value + wide * self.deviation, 1.0)
+        value = min(max(self.value, self.least), 1.0)
+        low = max(value - wide * self.deviation, self.least)
+        high = min(value + wide * self.deviation, 1.0)
         if self.alternative == "less":
             return -math.inf, high
         return (low, math.inf) if self.alternative == "greater" else (low, high)
@@ -159,7 +162,8 @@ def proportions_ztest(
         private rows and ``epsilon=``: a column of True and False, or ``p.groupby("arm")["bought"]``
         with two groups, whose ``mean()`` is released.
     nobs : released numbers of rows, beside counts; in the shape of ``count``.
-    value : the proportion under the null hypothesis; of two their difference, 0 by default.
+    value : the proportion under the null hypothesis; of two their difference, 0 by default. Then
+        proportions are pooled; two that differ under the null hypothesis are not.
     alternative : "two-sided", "smaller" or "larger"; "less" and "greater" say the same.
     prop_var : a proportion to compute the variance of the sample from, in place of the estimate.
 
@@ -223,10 +227,15 @@ def _tested(
     return SignificanceResult(
         statistic=found.z, pvalue=p_value(found.z, alternative),
         noise=error_with_noise(found.deviation, sampled),
-        notes=(*_notes(each, found.pooled), *one_of_several("z", found.z, null, alternative)),
+        notes=(*_notes(each, found.pooled, null), *one_of_several("z", found.z, null, alternative)),
         parameter="the proportion" if len(each) == 1 else "the first less the second",
         _interval=Normal(found.difference, own, alternative, 1.0 - len(each)), **told,
     )  # fmt: skip
+
+
+def _are_other(one: frozenset[int], two: frozenset[int]) -> bool:
+    """Whether cells are known, and others."""
+    return bool(one and two) and not one & two
 
 
 class Compared(NamedTuple):
@@ -246,7 +255,10 @@ def compared(
         return None
     pooled = sum(one.part for one in each) / sum(one.whole for one in each)
     pooled = min(max(pooled, 0.0), 1.0) if given is None else given
-    deviation = math.sqrt(_variance(each, [pooled] * 2, are_apart))
+    shares = [pooled] * 2
+    if len(each) == 2 and null and given is None:  # which differ under the null hypothesis
+        shares = [min(max(one.value, 0.0), 1.0) for one in each]
+    deviation = math.sqrt(_variance(each, shares, are_apart))
     if not deviation:
         return None
     difference = each[0].value - (each[1].value if len(each) == 2 else 0.0)
@@ -274,13 +286,16 @@ def p_value(z: float, alternative: str) -> float:
     return above if (z > 0) == (alternative == "greater") else 1 - above
 
 
-def _notes(each: Sequence[Proportion], pooled: float) -> list[str]:
-    expected = min(one.whole * min(pooled, 1 - pooled) for one in each)
-    if expected >= 5:
+def _notes(each: Sequence[Proportion], pooled: float, null: float) -> list[str]:
+    shares, most = ([pooled], 5) if len(each) == 2 else ([pooled, null], 20)
+    expected = min(one.whole * min(p, 1 - p) for one in each for p in shares)
+    if expected >= most:
         return []
+    exact = "; binomtest is exact" if len(each) == 1 else ""
     return [
-        f"About {max(expected, 0):.2g} successes or failures are expected in a group. Below 5 the "
-        "normal distribution is rough: up to 2 % of such tests find at 1 % what isn't there."
+        f"About {max(expected, 0):.2g} successes or failures are expected in a group. Below {most} "
+        "the normal distribution is rough, and such tests find what isn't there more often than "
+        f"they say{exact}."
     ]
 
 
@@ -327,8 +342,8 @@ def share_of(number: Quantity, test: str) -> Proportion:
 
 
 def _of_share(found: SampleShare, number: Quantity) -> Proportion:
-    part, whole = found.part / found.row, (found.part + found.rest) / found.row
-    return Proportion(part, whole, number, found)
+    part, rest = float(found.part / found.row), float(found.rest / found.row)
+    return Proportion(part, part + rest, number, found)
 
 
 def _spread(*counts: Linear) -> float:

@@ -25,10 +25,10 @@ class ConfidenceInterval(NamedTuple):
 
 def parse_alternative(alternative: object) -> str:
     """Which values a test is to find."""
-    named = {"smaller": "less", "larger": "greater"}.get(str(alternative), alternative)
+    named = {"smaller": "less", "larger": "greater"}.get(str(alternative), str(alternative))
     if named not in ALTERNATIVES:
         raise QueryError('alternative= must be "two-sided", "less" or "greater".')
-    return str(named)
+    return named
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -26,7 +26,7 @@ from ..release.unreleased import Unreleased
 from ..statistics.moments.several import Moments
 from ..statistics.samples import SampleMean, SampleShare
 from ..statistics.samples_of_spreads import SampleMeanOfThree
-from .inputs import answer_of, is_private, previewed, release_of, ways_of
+from .inputs import Foreseen, answer_of, is_private, previewed, release_of, ways_of
 from .resampling import NIL, parse_resamples, part_beyond, resolution
 from .results import SignificanceResult, one_of_several, releases
 
@@ -130,6 +130,7 @@ def _check_private(samples: Sequence[Any]) -> None:
             f"means together, so that no unit is in two of them; or answers: {ASK}."
         )
     columns, groups = _asked(one) if isinstance(one, Unreleased) else _grouped(one)
+    Foreseen(one if isinstance(one, Unreleased) else _means_of(one)).samples  # noqa: B018
     if columns != 1 or groups < 2:
         raise QueryError(
             f"f_oneway compares one column in two groups or more, and here are {columns} columns "
@@ -276,10 +277,10 @@ class OneWay:
         """What three sums tell, which are in rows and along the first axis: those at the lower
         bound, between and at the upper one."""
         rows = np.maximum(sums.sum(axis=0), 2.0)
-        low, middle, high = np.maximum(sums, 0.0)
-        whole = np.maximum(low + middle + high, TINY)
-        p = (high + middle / 2) / whole
-        share = np.maximum(low * high - middle**2 / 4, 0.0) / whole**2
+        _, middle, high = sums  # which noise may have made negative: a cut at 0 moves means
+        mean = (high + middle / 2) / rows
+        p = np.clip(mean, 0.0, 1.0)
+        share = np.clip(high / rows - mean**2, 0.0, 0.25)
         each = variance_of(self.law) / (self.row * rows) ** 2
         of_mean = each * (p**2 + (0.5 - p) ** 2 + (1 - p) ** 2)
         weights = p**2 - share, p**2 - p - share, (1 - p) ** 2 - share

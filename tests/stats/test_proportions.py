@@ -57,7 +57,7 @@ def test_without_noise_z_is_as_in_statsmodels(nil: None, p: Any, alternative: st
     frame = shop()
     rates = p.groupby("arm")["bought"].mean(epsilon=64)
     table = frame.groupby("arm")["bought"].agg(["sum", "count"]).loc[["B", "A"]]
-    for value, varies in ((None, False), (0.02, False), (None, 0.3)):
+    for value, varies in ((None, False), (0.02, 0.25), (None, 0.3)):
         found = dp.stats.proportions_ztest(
             rates.loc[["B", "A"]], value=value, alternative=alternative, prop_var=varies
         )
@@ -70,6 +70,25 @@ def test_without_noise_z_is_as_in_statsmodels(nil: None, p: Any, alternative: st
     told = frame["bought"][frame["arm"] == "C"]
     expected = proportion.proportions_ztest(told.sum(), len(told), 0.25, alternative)
     assert tuple(one) == pytest.approx(expected, abs=1e-9)
+
+
+def test_proportions_that_differ_under_the_null_are_not_pooled(nil: None, p: Any) -> None:
+    rates = p.groupby("arm")["bought"].mean(epsilon=64)
+    table = shop().groupby("arm")["bought"].agg(["mean", "count"]).loc[["B", "A"]]
+    variance = (table["mean"] * (1 - table["mean"]) / table["count"]).sum()
+    found = dp.stats.proportions_ztest(rates.loc[["B", "A"]], value=0.3)
+    difference = table["mean"].iloc[0] - table["mean"].iloc[1]
+    assert found.statistic == pytest.approx((difference - 0.3) / math.sqrt(variance), abs=1e-6)
+
+
+def test_shares_that_were_derived_from_one_release_have_the_same_units(p: Any) -> None:
+    counts = p["arm"].value_counts(epsilon=4)
+    shares = dp.derive(lambda c: c / c.sum(), counts).loc[["A", "B"]]
+    normal = p["arm"].value_counts(normalize=True, epsilon=4).loc[["A", "B"]]
+    derived = dp.stats.proportions_ztest(dp.derive(lambda c: (c / c.sum()).loc[["A", "B"]], counts))
+    wide = np.ptp(dp.stats.proportions_ztest(normal).confidence_interval())
+    assert np.ptp(derived.confidence_interval()) == pytest.approx(wide, rel=0.1)
+    assert len(shares) == 2
 
 
 def test_counts_and_their_numbers_of_rows_say_the_same(nil: None, p: Any) -> None:
@@ -166,7 +185,7 @@ def test_few_successes_are_said() -> None:
     anew(epsilon=10**4)
     rare = pd.DataFrame({"ill": [True] * 2 + [False] * 400})
     ill = dp.protect(rare, name="rare")["ill"].mean(epsilon=60)
-    assert "Below 5" in repr(dp.stats.proportions_ztest(ill, value=0.01))
+    assert "binomtest is exact" in repr(dp.stats.proportions_ztest(ill, value=0.01))
 
 
 # --- proportion_confint ---------------------------------------------------------------------------

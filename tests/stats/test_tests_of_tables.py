@@ -560,3 +560,15 @@ def test_power_is_near_that_of_a_test_of_the_rows(bench: Any) -> None:
         own, _ = bench.measured(setting, 5000)
         raw, _ = bench.of_scipy(setting, 5000, noisy=False)
         assert own > raw - 0.07 - 0.045, setting
+
+
+def test_fishers_exact_tail_of_what_is_impossible_but_for_rounding_is_nil(exact: None) -> None:
+    """Beyond the numbers that are looked at, which is below 1e-100."""
+    for cells in ([[4000, 0], [0, 4000]], [[0, 4000], [4000, 0]]):
+        table = pd.DataFrame({
+            "a": np.repeat([0, 0, 1, 1], np.ravel(cells)),
+            "b": np.repeat([0, 1, 0, 1], np.ravel(cells)),
+        })  # fmt: skip
+        anew(epsilon=64)
+        p = dp.protect(table, name="apart", domain={"a": [0, 1], "b": [0, 1]})
+        assert dp.stats.fisher_exact(p.crosstab("a", "b", epsilon=60)).pvalue < 1e-50
