@@ -21,7 +21,7 @@ from ..frames.groupby import PrivateGroupBy, UnknownGroups
 from ..privacy.accounting.losses import ReleaseOptions, with_options_named
 from ..privacy.accuracy.combined import NoiseAtLook, variance_of
 from ..privacy.accuracy.student import f_tail
-from ..release.answers.populations import check_rows, samples_of
+from ..release.answers.populations import samples_of
 from ..release.unreleased import Unreleased
 from ..statistics.moments.several import Moments
 from ..statistics.samples import SampleMean, SampleShare
@@ -130,13 +130,14 @@ def _check_private(samples: Sequence[Any]) -> None:
             f"means together, so that no unit is in two of them; or answers: {ASK}."
         )
     columns, groups = _asked(one) if isinstance(one, Unreleased) else _grouped(one)
-    Foreseen(one if isinstance(one, Unreleased) else _means_of(one)).samples  # noqa: B018
     if columns != 1 or groups < 2:
         raise QueryError(
             f"f_oneway compares one column in two groups or more, and here are {columns} columns "
             f"and {groups} groups. Select: p.groupby(…)[column]."
         )
-    check_rows("these groups", one._table.source.unit.max_rows * one._table.branches)
+    made = one if isinstance(one, Unreleased) else _means_of(one)
+    if not Foreseen(made).samples:  # refuses times, and several rows of a unit
+        raise QueryError(f"f_oneway takes means by group: {ASK}.")
 
 
 def _grouped(groups: PrivateGroupBy) -> tuple[int, int]:
