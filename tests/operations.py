@@ -144,6 +144,7 @@ class Operation:
     vouched: Mapping[str, Ask] = field(default_factory=dict)  #: takes functions of the caller
     selected: Mapping[str, Callable[[Any, Any], Any]] = field(default_factory=dict)  #: with its ε
     together: Mapping[str, Ask] = field(default_factory=dict)  #: several releases, with their ε
+    tested: Mapping[str, Ask] = field(default_factory=dict)  #: answers with the result of a test
 
     #: What pandas says on clipped values of the tables of `draws.py`, of some that are asked.
     truth: Mapping[str, Callable[[pd.DataFrame], list[float]]] | str = ""
@@ -156,7 +157,7 @@ class Operation:
         """Of all that is asked."""
         by_field = (
             self.asked, self.selected, self.of_units, self.found, self.gaussian, self.experimental,
-            self.vouched, self.together,
+            self.vouched, self.together, self.tested,
         )  # fmt: skip
         return [name for entries in by_field for name in entries]
 
@@ -1246,24 +1247,20 @@ RECORDS.append(Operation(
     stats.SignificantBlocks,
     hostile=some_significant_blocks,
     law=EXACT,
-    asked={
+    tested={
         "blocks by shares": lambda p: dp.stats.blockwise(
             scipy.stats.binomtest, p, "yes", p=0.01, blocks=8, alpha=0.3),
         "blocks by ranks": lambda p: dp.stats.blockwise(
             scipy.stats.mannwhitneyu, p.query("code < 9"), "number", by="group", groups=["a", "b"],
             method="exact", blocks=10, alpha=0.35),
         "blocks by tables": lambda p: dp.stats.blockwise(
-            scipy.stats.fisher_exact, p.assign(high="number > 1"), "high", by="no", blocks=12,
-            alpha=0.4),
+            scipy.stats.fisher_exact, p.assign(high="number > 1"), "high", by="no",
+            groups=[True, False], blocks=12, alpha=0.4),
         "blocks by pairs": lambda p: dp.stats.blockwise(
             scipy.stats.kendalltau, p.assign(half=p["code"] * 0.5), "half", "number", blocks=12,
             alpha=0.35),
         "blocks of parts": lambda p: dp.stats.blockwise(
             scipy.stats.wilcoxon, parts(p), "code", blocks=12, alpha=0.5),
-    },
-    of_units={
-        "blocks of units": lambda p: dp.stats.blockwise(
-            scipy.stats.ttest_1samp, per_unit(p), "n", popmean=100, blocks=9, alpha=0.3),
     },
     vouched={
         "blocks by a function": lambda p: dp.stats.blockwise(
@@ -1399,7 +1396,7 @@ def merged(name: str) -> dict[str, Any]:
 
 OPERATIONS, OF_UNITS, SELECTIONS = merged("asked"), merged("of_units"), merged("selected")
 UNKNOWN, GAUSSIAN, EXPERIMENTAL = merged("found"), merged("gaussian"), merged("experimental")
-VOUCHED, TOGETHER = merged("vouched"), merged("together")
+VOUCHED, TOGETHER, TESTED = merged("vouched"), merged("together"), merged("tested")
 PANDAS, KINDS, TIGHT = merged("truth"), merged("kinds"), merged("tight")
 HOSTILE: dict[Any, Any] = {each.statistic: each.hostile for each in RECORDS if each.statistic}
 #: Statistics of which nothing but a label is ever released.
@@ -1416,7 +1413,7 @@ PLAIN = [name for each in RECORDS if each.statistic and each.statistic.plain
 
 EVERY = [*OPERATIONS, *SELECTIONS]
 #: By whatever must be given or allowed.
-ALL_ASKED = [*EVERY, *OF_UNITS, *UNKNOWN, *GAUSSIAN, *EXPERIMENTAL, *VOUCHED]
+ALL_ASKED = [*EVERY, *OF_UNITS, *UNKNOWN, *GAUSSIAN, *EXPERIMENTAL, *VOUCHED, *TESTED]
 
 
 def released(name: str, private: Any, epsilon: object = 1) -> Any:
@@ -1426,7 +1423,8 @@ def released(name: str, private: Any, epsilon: object = 1) -> Any:
     more: dict[str, Any] = {"delta": DELTA} if name.startswith("proposed") else {}
     if name in GAUSSIAN:
         more = {"delta": DELTA, "mechanism": "gaussian"}
-    ask = {**OPERATIONS, **OF_UNITS, **UNKNOWN, **GAUSSIAN, **EXPERIMENTAL, **VOUCHED}[name]
+    more_asked = {**GAUSSIAN, **EXPERIMENTAL, **VOUCHED, **TESTED}
+    ask = {**OPERATIONS, **OF_UNITS, **UNKNOWN, **more_asked}[name]
     return ask(private).release(epsilon=epsilon, **more)
 
 

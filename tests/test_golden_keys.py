@@ -13,7 +13,16 @@ from typing import Any
 
 import pytest
 from ledgers import anew
-from operations import EVERY, EXPERIMENTAL, GAUSSIAN, OF_UNITS, SCHEMA, UNKNOWN, released
+from operations import (
+    EVERY,
+    EXPERIMENTAL,
+    GAUSSIAN,
+    OF_UNITS,
+    SCHEMA,
+    TESTED,
+    UNKNOWN,
+    released,
+)
 
 import dppandas as dp
 from dppandas.errors import QueryError
@@ -23,7 +32,7 @@ SESSIONS: dict[str, dict[str, Any]] = {
     "epsilon": {"epsilon": 100, "delta": "0.001"},
     "rho": {"rho": 100, "delta": "0.001"},
 }
-NAMES = [*EVERY, *OF_UNITS, *UNKNOWN, *GAUSSIAN, *EXPERIMENTAL]
+NAMES = [*EVERY, *OF_UNITS, *UNKNOWN, *GAUSSIAN, *EXPERIMENTAL, *TESTED]
 
 
 def keys(name: str, session: str) -> list[str]:

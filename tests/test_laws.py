@@ -52,6 +52,7 @@ from dppandas.rows.expressions import Column
 from dppandas.rows.facts.bounds import Bounds, Grid
 from dppandas.rows.facts.units import Unit
 from dppandas.statistics import Cells, DistinctValues, Layout, Sum, every, quantiles
+from dppandas.statistics.block_tests import Shown
 from dppandas.statistics.counting.counts import SHARE_STEP
 from dppandas.statistics.weighted_quantiles import WeighedValues
 
@@ -218,7 +219,7 @@ def test_the_charge_is_committed_when_rows_are_first_read(monkeypatch: pytest.Mo
     assert [e.status for e in dp.ledger()._entries()] == ["released"]
 
 
-@pytest.mark.parametrize("name", ops.EVERY)
+@pytest.mark.parametrize("name", [*ops.EVERY, *ops.TESTED])
 def test_a_failing_read_stays_charged_and_quotes_no_data(name: str, monkeypatch: Any) -> None:
     def quoting(self: Any, chunk: Any, keep: Any) -> Any:
         raise ValueError(f"can't read {chunk.column('group').objects().tolist()}")
@@ -228,6 +229,7 @@ def test_a_failing_read_stays_charged_and_quotes_no_data(name: str, monkeypatch:
     monkeypatch.setattr(quantiles.Pass, "points", quoting)
     monkeypatch.setattr(WeighedValues, "kernel", quoting)
     monkeypatch.setattr(DistinctValues, "_of", quoting)
+    monkeypatch.setattr(Shown, "read", lambda self, chunk: quoting(self, chunk, None))
     dp.session(epsilon=1)
     df = people().assign(group=CANARY)
     with pytest.raises(dp.errors.ReleaseFailed, match=r"charge of ε = 0\.5 stays") as caught:
@@ -262,12 +264,12 @@ def test_what_stops_after_a_charge_stays_charged(error: Any, where: str, monkeyp
 # --- 3: integers between the rows and the noise ---------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ops.OPERATIONS)
+@pytest.mark.parametrize("name", [*ops.OPERATIONS, *ops.TESTED])
 @pytest.mark.parametrize("unit", [Unit(), Unit("owner", 3)])
 def test_order_and_blocks_never_change_the_integers(name: str, unit: Unit) -> None:
     df = people(300)
     df.loc[[3, 77, 200], "number"] = [math.inf, -math.inf, 5e-324]
-    unreleased = ops.OPERATIONS[name](df.dp)
+    unreleased = (ops.OPERATIONS | ops.TESTED)[name](df.dp)
     first = ops.integers(unreleased, PandasEngine(df, unit, b"k" * 16))
     assert all(type(value) is int for value in ops.flat(first))
     for block in (1, 7, 64, 10**6):  # few rows a block also means many threads
@@ -275,7 +277,7 @@ def test_order_and_blocks_never_change_the_integers(name: str, unit: Unit) -> No
         assert ops.integers(unreleased, engine) == first
 
 
-@pytest.mark.parametrize("name", ops.EVERY)
+@pytest.mark.parametrize("name", [*ops.EVERY, *ops.TESTED])
 def test_mechanisms_are_handed_integers_and_exact_scales(name: str, monkeypatch: Any) -> None:
     handed: list[tuple[Any, Any]] = []
     for kind in (DiscreteLaplace, PermuteAndFlip, ExponentialQuantiles, LadderQuantiles):
@@ -576,7 +578,7 @@ def _told(name: str, private: Any) -> Any:
         try:
             result = ops.released(name, private)
             outcome = _outline(result, name not in ops.OPERATIONS)
-            if name in ops.OPERATIONS:
+            if name in (*ops.OPERATIONS, *ops.TESTED):
                 record = dp.record(result)
                 facts = (record.scale, record.mechanism, record.query, record.expected)
                 known = record._statistic.errors.error(1) is not None  # else the answer decides it
@@ -620,8 +622,8 @@ OF_LINEAGES = [
 @pytest.mark.sized
 @pytest.mark.parametrize(("pair", "lineage"), OF_LINEAGES)
 def test_answers_of_neighbours_differ_in_values_only(pair: str, lineage: str, exact: None) -> None:
-    step = size(quick=4, deep=3)
-    only_values_differ(pair, lineage, ops.EVERY[list(NEIGHBOURS).index(pair) % step :: step])
+    step, every_one = size(quick=4, deep=3), [*ops.EVERY, *ops.TESTED]
+    only_values_differ(pair, lineage, every_one[list(NEIGHBOURS).index(pair) % step :: step])
 
 
 @pytest.mark.nightly
@@ -630,7 +632,7 @@ def test_answers_of_neighbours_differ_in_values_only(pair: str, lineage: str, ex
 def test_all_answers_of_neighbours_differ_in_values_only(
     pair: str, lineage: str, exact: None
 ) -> None:
-    only_values_differ(pair, lineage, ops.EVERY)
+    only_values_differ(pair, lineage, [*ops.EVERY, *ops.TESTED])
 
 
 def only_values_differ(pair: str, lineage: str, names: Sequence[str]) -> None:
@@ -677,7 +679,7 @@ SIZES: dict[str, pd.DataFrame] = {
 }
 
 
-@pytest.mark.parametrize("name", [*ops.OPERATIONS, *ops.OF_UNITS, *ops.SELECTIONS])
+@pytest.mark.parametrize("name", [*ops.OPERATIONS, *ops.OF_UNITS, *ops.SELECTIONS, *ops.TESTED])
 def test_sizes_and_observed_keys_never_show(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the noisy integers held fixed an answer is the same, whatever the data are."""
     monkeypatch.setattr(DiscreteLaplace, "release", lambda self, exact: [41] * len(exact))
@@ -726,13 +728,13 @@ def _reachable(start: Any) -> list[Any]:
     return list(seen.values())
 
 
-@pytest.mark.parametrize("name", ops.EVERY)
+@pytest.mark.parametrize("name", [*ops.EVERY, *ops.TESTED])
 def test_results_and_records_hold_no_rows(name: str) -> None:
     df = people().assign(number=SECRET, group=CANARY, when=CANARY)
     p = dp.protect(df, name="people", unit="owner", max_rows=2, kinds=SCHEMA)
     result = ops.released(name, p)
     held = [result]
-    if isinstance(result, results._Released) or name in ops.OPERATIONS:
+    if isinstance(result, results._Released) or name in (*ops.OPERATIONS, *ops.TESTED):
         held.append(dp.record(result))
     for each in held:
         assert not any(mark in pickle.dumps(each) for mark in MARKS)

@@ -212,7 +212,7 @@ ASKED: list[tuple[list[str], str | None, int]] = [
     *((list(ops.OF_UNITS), "owner", rows) for rows in (1, 3)),
     *(
         (list(names), unit, rows)
-        for names in (ops.UNKNOWN, ops.GAUSSIAN, ops.EXPERIMENTAL, ops.VOUCHED)
+        for names in (ops.UNKNOWN, ops.GAUSSIAN, ops.EXPERIMENTAL, ops.VOUCHED, ops.TESTED)
         for unit, rows in ((None, 1), ("owner", 3))
     ),
 ]

@@ -50,7 +50,7 @@ _KEPT: tuple[type, ...] = (
 #: The modules with subclasses that are defined after this module was imported.
 _LATER = (
     "columns.periods", "frames.groupby", "models.synthetic.fit_scores", "release.combining.looks",
-    "release.combining.refinable",
+    "release.combining.refinable", "stats.blockwise",
 )  # fmt: skip
 #: The functions that restore instances from a pickle, by canonical name of the class.
 _makers: dict[str, Callable[..., Any]] = {}

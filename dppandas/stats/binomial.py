@@ -15,11 +15,11 @@ from ..findings.quantities import Quantity
 from ..findings.simulation import Simulation
 from ..privacy.accounting.losses import ReleaseOptions, with_options_named
 from ..privacy.accuracy import binomial_tests
-from ..privacy.accuracy.combined import is_additive
+from ..privacy.accuracy.combined import is_additive, variance_of
 from ..release.answers.populations import check_units
 from ..statistics.samples import SampleShare
-from .inputs import answer_of, is_private, number_of, one_of, previewed, records_of, ways_of
-from .proportions import Shares, mean_of, share_of
+from .inputs import answer_of, is_private, number_of, one_of, previewed, records_of, refuse, ways_of
+from .proportions import Shares, mean_of, refuse_more, share_of
 from .results import (
     ConfidenceInterval,
     SignificanceResult,
@@ -54,7 +54,7 @@ class BinomTestResult(SignificanceResult):
 
 @with_options_named
 @hide_internals
-@previewed
+@previewed(BinomTestResult)
 def binomtest(
     k: Any, n: int | None = None, p: float = 0.5, alternative: str = "two-sided", *,
     public_size: bool = False, epsilon: object = None, **more: Unpack[ReleaseOptions],
@@ -97,6 +97,8 @@ def binomtest(
     """
     alternative = parse_alternative(alternative)
     p = number_of(p, "p", 0, 1)
+    if not is_private(k) and not is_answer(k):
+        refuse(k, "binomtest")
     size = _size(n, public_size, alternative)
     limits = Shares("binomtest", most=1)
     if size is not None and is_private(k):
@@ -164,6 +166,7 @@ def _of_count(
     if not is_additive(law):
         raise QueryError("binomtest with n= takes the count of one release.")
     counted = float(form.seen)
+    refuse_more(counted, size, math.sqrt(variance_of(law)), "binomtest")
     if not public_size:
         return OfCount(counted, size, law, alternative, is_known=False), True
     simulation = Simulation([record], f"binomtest {size} {alternative}")

@@ -21,6 +21,7 @@ from ..privacy.accuracy.combined import CombinedNoise
 from ..privacy.accuracy.significance import is_hopeless, pvalue
 from ..release.answers import results
 from ..release.answers.records import Record
+from ..release.pickles import register
 from ..release.private import Table
 from ..release.request import Request
 from ..release.unreleased import Unreleased
@@ -218,7 +219,9 @@ class Asked:
             rows = self.table.source.unit.max_rows * self.table.branches
             scipy_tests.check_exact(name, given, rows)
         what = self._what(f"{name} in {self.blocks} blocks", shown)
-        what = what.beside(*((option, repr(value)) for option, value in options))
+        what = replace(what, verb=what.verb._replace(of=f"{what.verb.name} of")).beside(
+            *((option, repr(value)) for option, value in options)
+        )
         return self._request(self.table, shown, test, what)
 
     def _handed(self, name: str) -> str:
@@ -427,7 +430,11 @@ def result_of(record: Record) -> BlockTestResult:
         ),
         source=_source(record),
         alternative=said if said in ALTERNATIVES else "two-sided",
-        notes=(*_notes(statistic, is_combined), *one_of_several("blockwise", record.number)),
+        notes=(
+            *_notes(statistic, is_combined),
+            *_of_units(record, statistic),
+            *one_of_several("blockwise", record.ledger, record.number),
+        ),
         blocks=blocks,
         alpha=level,
         _record=record,
@@ -478,4 +485,23 @@ def _notes(statistic: Any, is_combined: bool) -> list[str]:
     return found
 
 
+def _of_units(record: Record, statistic: Any) -> list[str]:
+    """What a test of scipy isn't told."""
+    query = record._query
+    if query.source.unit.max_rows * query.branches == 1 or not isinstance(
+        statistic.test, ScipyTest
+    ):
+        return []
+    return [
+        "Units may have several rows, which the test takes for independent: rows of one unit that "
+        "are alike make it find what isn't there. Make one row of each, by .per_unit().agg(…)."
+    ]
+
+
+def _restored(said: Mapping[str, Any]) -> BlockTestResult:
+    """A result from a pickle: what its record says."""
+    return result_of(said["_record"])
+
+
 results.SHAPES[SignificantBlocks] = result_of
+register(BlockTestResult, _restored)

@@ -60,7 +60,7 @@ class PearsonRResult(SignificanceResult):
 
 @with_options_named
 @hide_internals
-@previewed
+@previewed(PearsonRResult)
 def pearsonr(
     x: Any,
     y: Any = None,

@@ -10,16 +10,19 @@ from fractions import Fraction
 from numbers import Real
 from typing import Any, NoReturn, ParamSpec, TypeVar, cast
 
+import numpy as np
 import pandas as pd
 
 from ..columns.columns import PrivateColumn
 from ..errors import QueryError, RecordError, quoted
+from ..findings.answers import Derived
 from ..findings.derive import is_answer, quantities_in
 from ..findings.quantities import Quantity
 from ..frames.frame import PrivateFrame
 from ..frames.groupby import PrivateGroupBy
 from ..privacy.mechanisms.noise import DiscreteLaplace
 from ..release.answers.populations import check_rows
+from ..release.answers.results import shown_in
 from ..release.blocks import preview
 from ..release.blocks.split import split
 from ..release.unreleased import Unreleased
@@ -68,26 +71,37 @@ class NotAnswered(Exception):
     """A preview has listed a release, and there is no answer to test."""
 
 
-def _stop_in_preview() -> None:
-    if preview.running() is not None:
+def _stop_in_preview(answer: Any) -> None:
+    records = [] if isinstance(answer, Derived) else [shown_in(answer).record]
+    if any(getattr(record, "preview", False) for record in records):
         raise NotAnswered
 
 
-def previewed(test: Callable[P, R]) -> Callable[P, R]:
+def previewed(
+    kind: type[SignificanceResult] = SignificanceResult,
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """In a `dppandas.preview` the release of a test is listed, and its result has no numbers."""
 
-    @functools.wraps(test)
-    def run(*args: P.args, **options: P.kwargs) -> R:
-        try:
-            return test(*args, **options)
-        except NotAnswered:
-            nothing = SignificanceResult(
-                test.__name__, math.nan, math.nan, exact=False, null="tested after the release",
-                noise="Nothing is known yet", source="from a preview",
-            )  # fmt: skip
-            return cast(R, nothing)
+    def decorated(test: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(test)
+        def run(*args: P.args, **options: P.kwargs) -> R:
+            try:
+                return test(*args, **options)
+            except NotAnswered:
+                nothing = kind(
+                    test.__name__, math.nan, math.nan, exact=False, null="not tested yet",
+                    noise="A preview has no answer", source="nothing was released",
+                    _interval=_nothing_known,
+                )  # fmt: skip
+                return cast(R, nothing)
 
-    return run
+        return run
+
+    return decorated
+
+
+def _nothing_known(confidence: float) -> tuple[float, float]:
+    return math.nan, math.nan
 
 
 def answer_of(
@@ -104,10 +118,11 @@ def answer_of(
         if check is not None:
             check(Foreseen(made))
         answer = made.release(**ways)
-        _stop_in_preview()
+        _stop_in_preview(answer)
         return answer
     if not is_answer(given):
         refuse(given, test)
+    _stop_in_preview(given)
     if ways:
         raise QueryError(
             f"{test} of released answers costs nothing: leave {', '.join(f'{n}=' for n in ways)} "
@@ -153,13 +168,21 @@ def both_of(
         return one, other
 
     answers = preview.all_or_none(program)
-    _stop_in_preview()
+    for each in answers:
+        _stop_in_preview(each)
     return answers
 
 
 def refuse(given: Any, test: str) -> NoReturn:
     """Refuse plain numbers: nobody knows their noise, and a test that counts none finds what isn't
     there."""
+    if isinstance(given, np.number):
+        raise RecordError(
+            f"{test} takes released answers, and this {type(given).__name__} has no record: a "
+            "number that is taken out of a Series loses it. Keep its label by a list, as "
+            f"answer.loc[['B']]; or name two labels where two are compared, {test}(answer, 'B', "
+            "'A')."
+        )
     if isinstance(given, pd.Series | pd.DataFrame):
         quantities_in(given) if given.attrs else None  # says what became of its record
     raise RecordError(

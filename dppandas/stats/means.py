@@ -10,12 +10,12 @@ from typing import Any, ClassVar, NoReturn, Unpack
 import pandas as pd
 
 from ..errors import QueryError, hide_internals
-from ..findings.derive import check_label, quantities_in, sides
+from ..findings.derive import check_label, is_answer, quantities_in, sides
 from ..findings.populations import Populations
 from ..findings.quantities import Quantity
 from ..privacy.accounting.losses import ReleaseOptions, with_options_named
 from ..privacy.accuracy import student
-from ..statistics.samples import ADDED_IN_TESTS, AT_RISK, How, Moments, Sample, enough
+from ..statistics.samples import ADDED_IN_TESTS, AT_RISK, How, Moments, SampleMean, SampleShare
 from .inputs import (
     Foreseen,
     answer_of,
@@ -27,10 +27,18 @@ from .inputs import (
     records_of,
     ways_of,
 )
-from .results import SignificanceResult, one_of_several, parse_alternative, releases
+from .results import (
+    SignificanceResult,
+    error_with_noise,
+    one_of_several,
+    parse_alternative,
+    releases,
+)
 
 #: How a test looks at means: half a deviation of the noise is added to a variance.
 TESTS = How(is_alone=False, added=ADDED_IN_TESTS)
+#: With fewer rows, times their variance in terms of the bounds, skewed values are found too often.
+FEW = 10
 
 
 @dataclass(frozen=True)
@@ -41,16 +49,17 @@ class Around:
     deviation: float
     freedom: float
     alternative: str
+    span: tuple[float, float] = (-math.inf, math.inf)  # what it can be, by its bounds
 
     def __call__(self, confidence: float) -> tuple[float, float]:
-        risk = 1 - confidence
+        risk, (least, most) = 1 - confidence, self.span
         if self.alternative == "two-sided":
             wide = student.quantile(risk, self.freedom) * self.deviation
-            return self.value - wide, self.value + wide
+            return max(self.value - wide, least), min(self.value + wide, most)
         wide = _one_sided(risk, self.freedom) * self.deviation
         if self.alternative == "greater":
-            return self.value - wide, math.inf
-        return -math.inf, self.value + wide
+            return max(self.value - wide, least), math.inf
+        return -math.inf, min(self.value + wide, most)
 
 
 def _one_sided(risk: float, freedom: float) -> float:
@@ -72,7 +81,7 @@ class TtestResult(SignificanceResult):
 
 @with_options_named
 @hide_internals
-@previewed
+@previewed(TtestResult)
 def ttest_1samp(
     a: Any, popmean: float, *, alternative: str = "two-sided", epsilon: object = None,
     **more: Unpack[ReleaseOptions],
@@ -118,7 +127,7 @@ def ttest_1samp(
 
 @with_options_named
 @hide_internals
-@previewed
+@previewed(TtestResult)
 def ttest_ind(
     a: Any, b: Any = None, *labels: Hashable, equal_var: bool = False,
     alternative: str = "two-sided", epsilon: object = None, **more: Unpack[ReleaseOptions],
@@ -166,7 +175,10 @@ def ttest_ind(
     first, second = two_of(a, b, labels, "ttest_ind", ways_of(epsilon, more), _mean)
     number = first - second
     null = "both populations have the same mean, of values clipped to the bounds"
-    return _tested("ttest_ind", number, 0.0, alternative, null, "the difference")
+    what = "the first less the second"
+    if labels:
+        what = f"{b} less {labels[0]}"
+    return _tested("ttest_ind", number, 0.0, alternative, null, what)
 
 
 def _mean(private: Any) -> Any:
@@ -207,20 +219,30 @@ class TwoLabels:
             )
         for label in self.labels:
             check_label(label, index)
+            if not isinstance(index.get_loc(label), int):
+                raise QueryError(
+                    f"{label!r} is the label of several groups. Name one: {index[0]!r}."
+                )
+        refuse_same(self.test, self.labels)
         return _check_moments(foreseen, self.test)
 
 
 def _check_moments(foreseen: Foreseen, test: str) -> None:
     samples = foreseen.samples
-    if not samples or any(x is None or type(x).moments is Sample.moments for x in samples):
+    if not samples or not all(isinstance(each, SampleMean | SampleShare) for each in samples):
         _refuse_other(test)
+
+
+def refuse_same(test: str, labels: tuple[Any, ...]) -> None:
+    if len(labels) == 2 and labels[0] == labels[1]:
+        raise QueryError(f"{test} compares two numbers, and both labels are {labels[0]!r}.")
 
 
 def two_of(
     a: Any, b: Any, labels: tuple[Hashable, ...], test: str, ways: dict[str, Any], ask: Any
 ) -> tuple[Quantity, Quantity]:
     """The two numbers that are compared."""
-    is_label = b is not None and not is_private(b)
+    is_label = b is not None and not is_private(b) and not is_answer(b)
     named = (b, *labels) if is_label else labels
     a, b = both_of(a, b, test, ways, ask, TwoLabels(test, named, is_private(b)))
     if b is None and not labels:
@@ -232,6 +254,7 @@ def two_of(
             )
         one, other = found.tolist()
     else:
+        refuse_same(test, named if is_label else ())
         one, other = sides(a, b, labels)
     one, other = (
         each.iloc[0] if isinstance(each, pd.Series) and len(each) == 1 else each
@@ -256,16 +279,18 @@ def _tested(
     }  # fmt: skip
     if found is None or found.variance <= 0 or not math.isfinite(found.variance):
         return TtestResult(
-            statistic=math.nan, pvalue=1.0, noise="Nothing can be told from so few rows", **told
-        )
+            statistic=math.nan, pvalue=1.0, noise="Too few rows, as far as noise tells",
+            parameter=parameter, _interval=Around(0.0, math.inf, 1.0, alternative, number.span),
+            **told,
+        )  # fmt: skip
     deviation = math.sqrt(found.variance)
     t = (found.value - expected) / deviation
     sampled = math.sqrt(max(found.variance - found.noise, 0.0))
     return TtestResult(
         statistic=t, pvalue=_p_value(t, found.freedom, alternative), df=found.freedom,
-        noise=f"Noise makes the standard error {deviation:.3g} in place of {sampled:.3g}",
+        noise=error_with_noise(deviation, sampled),
         notes=(*_notes(found), *one_of_several(test, number.value, expected, alternative)),
-        _interval=Around(found.value, deviation, found.freedom, alternative),
+        _interval=Around(found.value, deviation, found.freedom, alternative, number.span),
         estimate=number.value, standard_error=deviation, parameter=parameter, **told,
     )  # fmt: skip
 
@@ -293,7 +318,7 @@ def _p_value(t: float, freedom: float, alternative: str) -> float:
 
 def _notes(found: Moments) -> list[str]:
     notes = []
-    if found.rows < enough(AT_RISK):
+    if found.rows < FEW and found.noise < found.variance / 2:
         notes.append(
             "Rows are few for bounds as wide as these: if values are skewed, up to 9 % of such "
             "tests find at 5 % what isn't there (docs/inference.md)."

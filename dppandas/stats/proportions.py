@@ -23,6 +23,7 @@ from ..release.answers.populations import check_units
 from ..statistics.samples import SampleShare
 from .inputs import (
     Foreseen,
+    NotAnswered,
     answer_of,
     is_private,
     number_of,
@@ -32,7 +33,13 @@ from .inputs import (
     ways_of,
 )
 from .means import TESTS
-from .results import SignificanceResult, one_of_several, parse_alternative, releases
+from .results import (
+    SignificanceResult,
+    error_with_noise,
+    one_of_several,
+    parse_alternative,
+    releases,
+)
 
 NORMAL = NormalDist()
 
@@ -86,11 +93,13 @@ class Normal:
     value: float
     deviation: float
     alternative: str
+    least: float = 0.0  # that it can be; the most is 1
 
     def __call__(self, confidence: float) -> tuple[float, float]:
         risk = 1 - confidence
         wide = -NORMAL.inv_cdf(risk / 2 if self.alternative == "two-sided" else risk)
-        low, high = self.value - wide * self.deviation, self.value + wide * self.deviation
+        low = max(self.value - wide * self.deviation, self.least)
+        high = min(self.value + wide * self.deviation, 1.0)
         if self.alternative == "less":
             return -math.inf, high
         return (low, math.inf) if self.alternative == "greater" else (low, high)
@@ -125,8 +134,9 @@ class Shares:
 def refuse_other(test: str) -> NoReturn:
     raise QueryError(
         f"{test} takes shares of units: the mean of a column of True and False, as "
-        "p['bought'].mean(), or of a condition, as (p['age'] > 40).mean(); normalized counts; or "
-        "counts with their numbers of rows in nobs=."
+        "p['bought'].mean(), or of a condition, as (p['age'] > 40).mean() or, of 0 and 1, "
+        "(p['bought'] == 1).mean(); normalized counts; or counts with their numbers of rows in "
+        "nobs=."
     )
 
 
@@ -137,7 +147,7 @@ def mean_of(private: Any) -> Any:
 
 @with_options_named
 @hide_internals
-@previewed
+@previewed()
 def proportions_ztest(
     count: Any, nobs: Any = None, value: float | None = None, alternative: str = "two-sided",
     prop_var: float | bool = False, *, epsilon: object = None, **more: Unpack[ReleaseOptions],
@@ -176,8 +186,11 @@ def proportions_ztest(
     >>> z > 10, pvalue < 0.001
     (True, True)
     """
-    words = {"smaller": "less", "larger": "greater"}
-    alternative = parse_alternative(words.get(alternative, alternative))
+    alternative = parse_alternative(alternative)
+    if isinstance(value, str):
+        raise QueryError(
+            "labels are chosen by a list here: proportions_ztest(rates.loc[['B', 'A']])."
+        )
     null = None if value is None else number_of(value, "value", -1, 1)
     given = None if prop_var is False else number_of(prop_var, "prop_var", 0, 1)
     limits = Shares("proportions_ztest", most=2, needs_value=null is None)
@@ -202,16 +215,17 @@ def _tested(
     found = compared(each, null, given, are_apart)
     if found is None:
         return SignificanceResult(
-            statistic=math.nan, pvalue=1.0, noise="Nothing can be told from so few rows", **told
-        )
+            statistic=math.nan, pvalue=1.0, noise="Noise hides whether there are any rows",
+            _interval=Normal(0.0, math.inf, alternative, 1.0 - len(each)), **told,
+        )  # fmt: skip
     sampled = math.sqrt(_variance(each, [found.pooled] * 2, are_apart, with_noise=False))
     own = math.sqrt(_variance(each, [min(max(one.value, 0.0), 1.0) for one in each], are_apart))
     return SignificanceResult(
         statistic=found.z, pvalue=p_value(found.z, alternative),
-        noise=f"Noise makes the standard error {found.deviation:.3g} in place of {sampled:.3g}",
+        noise=error_with_noise(found.deviation, sampled),
         notes=(*_notes(each, found.pooled), *one_of_several("z", found.z, null, alternative)),
-        parameter="the proportion" if len(each) == 1 else "the difference",
-        _interval=Normal(found.difference, own, alternative), **told,
+        parameter="the proportion" if len(each) == 1 else "the first less the second",
+        _interval=Normal(found.difference, own, alternative, 1.0 - len(each)), **told,
     )  # fmt: skip
 
 
@@ -317,6 +331,23 @@ def _of_share(found: SampleShare, number: Quantity) -> Proportion:
     return Proportion(part, whole, number, found)
 
 
+def _spread(*counts: Linear) -> float:
+    """A deviation of the noise of their difference, or more."""
+    return sum(
+        abs(float(weight)) * math.sqrt(variance_of(draw.law))
+        for each in counts for draw, weight in each.terms.items()
+    )  # fmt: skip
+
+
+def refuse_more(count: float, nobs: float, deviation: float, test: str) -> None:
+    """Refuse more successes than trials, as far as noise can't explain them: they are swapped."""
+    if count - nobs > 1 + 20 * deviation:
+        raise QueryError(
+            f"about {count:,.0f} successes in {nobs:,.0f} trials: {test} takes the number of "
+            "successes first, and then that of all."
+        )
+
+
 def _of_counts(count: Quantity, nobs: Quantity, test: str) -> Proportion:
     for each in (count, nobs):
         for record in each.records:
@@ -326,6 +357,7 @@ def _of_counts(count: Quantity, nobs: Quantity, test: str) -> Proportion:
         count.is_count and nobs.is_count
     ):
         raise QueryError(f"{test} takes counts of rows in count and nobs, as p.count() is.")
+    refuse_more(float(one.seen), float(other.seen), _spread(one, other), test)
     found = Populations(1 - CONFIDENCE, TESTS).share_of_counts(number)
     if found is not None:
         return _of_share(found, number)
@@ -365,11 +397,18 @@ def proportion_confint(
     if method not in ("exact", "normal"):
         raise QueryError(f'method={quoted(method)} must be "exact" or "normal".')
     limits = Shares("proportion_confint")
+    try:
+        return _confint(count, nobs, alpha, method, limits, ways_of(epsilon, more))
+    except NotAnswered:
+        return math.nan, math.nan
+
+
+def _confint(
+    count: Any, nobs: Any, alpha: float, method: str, limits: Shares, ways: dict[str, Any]
+) -> tuple[Any, Any]:
     if is_private(count) and nobs is None:
-        ways = ways_of(epsilon, more)
-        count = answer_of(count, limits.test, ways, mean_of, limits)
-        epsilon, more = None, {}
-    each = _proportions(count, nobs, limits, ways_of(epsilon, more))
+        count, ways = answer_of(count, limits.test, ways, mean_of, limits), {}
+    each = _proportions(count, nobs, limits, ways)
     ends = [_ends(one, alpha, method) for one in each]
     if not isinstance(count, pd.Series):
         return ends[0] if len(ends) == 1 else tuple(zip(*ends, strict=True))  # type: ignore[return-value]

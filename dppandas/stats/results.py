@@ -25,9 +25,10 @@ class ConfidenceInterval(NamedTuple):
 
 def parse_alternative(alternative: object) -> str:
     """Which values a test is to find."""
-    if alternative not in ALTERNATIVES:
+    named = {"smaller": "less", "larger": "greater"}.get(str(alternative), alternative)
+    if named not in ALTERNATIVES:
         raise QueryError('alternative= must be "two-sided", "less" or "greater".')
-    return str(alternative)
+    return str(named)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -86,7 +87,10 @@ class SignificanceResult:
         if self._interval is not None and self.parameter:
             low, high = self._interval(0.95)
             interval = [f"95 % interval of {self.parameter}: {_shown(low)} to {_shown(high)}."]
-        said = [f"Null hypothesis: {self.null}.", *interval, f"{self.noise} ({self.source})."]
+        one_sided = self.alternative != "two-sided"
+        tail = f' Alternative: "{self.alternative}".' if one_sided else ""
+        null = f"Null hypothesis: {self.null}.{tail}"
+        said = [null, *interval, f"{self.noise} ({self.source})."]
         return [*said, *self.notes]
 
 
@@ -94,12 +98,20 @@ def _shown(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) and math.isfinite(value) else str(value)
 
 
+def error_with_noise(deviation: float, sampled: float) -> str:
+    """What noise makes of a standard error, in words."""
+    if f"{deviation:.3g}" == f"{sampled:.3g}":
+        return f"The standard error is {deviation:.3g}, to which noise adds hardly anything"
+    said = f"Noise makes the standard error {deviation:.3g} in place of {sampled:.3g}"
+    return said + (": it hides nearly all" if deviation > 3 * sampled else "")
+
+
 def releases(records: Iterable[Any]) -> str:
     """Which releases a test rests on, in words."""
     numbers = sorted({part.number for each in records for part in each.components})
     one = len(numbers) == 1
     said = ", ".join(map(str, numbers[:-1])) + f" and {numbers[-1]}" if not one else str(*numbers)
-    return f"from release{'' if one else 's'} {said}; the test costs nothing"
+    return f"from release{'' if one else 's'} {said}"
 
 
 def one_of_several(name: str, *told: object) -> tuple[str, ...]:
@@ -111,7 +123,6 @@ def one_of_several(name: str, *told: object) -> tuple[str, ...]:
     if made == 1:
         return ()
     return (
-        f"This is test {made} of this session, and of several some find by chance what isn't "
-        "there: correct them by statsmodels.stats.multitest.multipletests(pvalues, "
-        'method="holm").',
+        f"This is test {made} of this session: statsmodels.stats.multitest.multipletests corrects "
+        "the p-values of several.",
     )

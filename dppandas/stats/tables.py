@@ -23,6 +23,7 @@ from .counts import Counts, series_of, table_of
 from .counts_asked import question_of, released
 from .inputs import previewed, ways_of
 from .noisy_fourfold import Fourfold
+from .resampling import resolution
 from .results import SignificanceResult, one_of_several, parse_alternative, releases
 from .simulated_tables import Fit, Hypothesis, Independence, pvalue
 
@@ -35,7 +36,7 @@ SMALL, HIDES, TINY = 5, 0.5, 1e-300
 #: docs/proofs/tests_of_tables.md.
 FALSE_ALARMS = {
     "chi2_contingency": ("3 to 6", "1 to 7"),
-    "fisher_exact": ("2 to 5", "2 to 9"),
+    "fisher_exact": ("1 to 7", "3 to 8"),
     "chisquare": ("4 to 6", "4 to 6"),
 }
 
@@ -88,7 +89,7 @@ class _IntervalOfNumber:
 
 @with_options_named
 @hide_internals
-@previewed
+@previewed(Chi2ContingencyResult)
 def chi2_contingency(
     observed: Any,
     correction: bool = False,
@@ -143,12 +144,16 @@ def chi2_contingency(
     counts = table_of(released(asked, name, ways_of(epsilon, more), 2), name)
     null = Independence(counts.variances)
     expected = null.expected(counts.seen)
+    pvalue = _simulated(null, counts, name, size)
     rows, columns = counts.shape
     return Chi2ContingencyResult(
-        name, float(null.statistic(counts.seen)), _simulated(null, counts, name, size), False,
+        name, float(null.statistic(counts.seen)), pvalue, False,
         null="rows and columns are independent; units are drawn at random, each in one cell",
         noise=_noise_of(counts, size), source=releases(counts.records),
-        notes=(*_notes(null, counts, name), *one_of_several(name, counts.key)),
+        notes=(
+            *_notes(null, counts, name), *resolution(pvalue, size),
+            *one_of_several(name, counts.key),
+        ),
         dof=(rows - 1) * (columns - 1),
         expected_freq=pd.DataFrame(expected, index=counts.index, columns=counts.columns),
     )  # fmt: skip
@@ -156,7 +161,7 @@ def chi2_contingency(
 
 @with_options_named
 @hide_internals
-@previewed
+@previewed(FisherExactResult)
 def fisher_exact(
     table: Any,
     alternative: str = "two-sided",
@@ -222,7 +227,7 @@ def fisher_exact(
 
 @with_options_named
 @hide_internals
-@previewed
+@previewed()
 def chisquare(
     f_obs: Any,
     f_exp: Any = None,
@@ -276,12 +281,16 @@ def chisquare(
         known = _parse_expected(f_exp, counts.index)
     shares = known.to_numpy()[known.index.get_indexer(counts.index)]
     null = Fit(counts.variances, shares / shares.sum())
+    pvalue = _simulated(null, counts, name, size)
     said = "all labels have the same share" if f_exp is None else "labels have the shares of f_exp"
     return SignificanceResult(
-        name, float(null.statistic(counts.seen)), _simulated(null, counts, name, size), False,
+        name, float(null.statistic(counts.seen)), pvalue, False,
         null=f"{said}; units are drawn at random, each in one cell",
         noise=_noise_of(counts, size), source=releases(counts.records),
-        notes=(*_notes(null, counts, name), *one_of_several(name, counts.key, *shares.tolist())),
+        notes=(
+            *_notes(null, counts, name), *resolution(pvalue, size),
+            *one_of_several(name, counts.key, *shares.tolist()),
+        ),
     )  # fmt: skip
 
 

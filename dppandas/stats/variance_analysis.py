@@ -42,7 +42,7 @@ ASK = "p.groupby(…)[column].mean(inference=True, epsilon=…)"
 
 @with_options_named
 @hide_internals
-@previewed
+@previewed()
 def f_oneway(
     *samples: Any,
     equal_var: bool = True,

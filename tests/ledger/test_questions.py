@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from ledgers import DRAFT, agreed, anew, limit
 from notes import noted
-from operations import OF_UNITS, OPERATIONS, SCHEMA, UNKNOWN, released
+from operations import OF_UNITS, OPERATIONS, SCHEMA, TESTED, UNKNOWN, released
 
 import dppandas as dp
 from dppandas.ledger import words
@@ -104,7 +104,7 @@ def test_columns_may_be_called_whatever_they_are_called() -> None:
 SENTENCES = {"unique", "unique codes", "unique elements", "kept and dropped"}
 
 
-@pytest.mark.parametrize("name", sorted({*OPERATIONS, *UNKNOWN, *OF_UNITS} - SENTENCES))
+@pytest.mark.parametrize("name", sorted({*OPERATIONS, *UNKNOWN, *OF_UNITS, *TESTED} - SENTENCES))
 def test_every_query_of_an_operation_is_understood(name: str) -> None:
     """So that no title shows the names of functions or numbers of keys."""
     dp.session(epsilon=10_000, delta=0.01)
@@ -140,7 +140,7 @@ def test_every_verb_that_is_asked_is_read_in_its_own_words() -> None:
         dp.protect(SCHEMA.drop(columns="owner"), name="all"),
         dp.protect(SCHEMA.copy(), name="units", unit="owner", max_rows=3),
     )
-    for name in sorted({*OPERATIONS, *UNKNOWN, *OF_UNITS}):
+    for name in sorted({*OPERATIONS, *UNKNOWN, *OF_UNITS, *TESTED}):
         with noted(name), dp.preview():
             asked = dp.record(released(name, of_units if name in OF_UNITS else people, 1))
             assert asked.components

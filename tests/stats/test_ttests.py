@@ -100,7 +100,7 @@ def test_a_result_is_taken_apart_as_scipys_and_says_what_noise_added(p: Any) -> 
     assert "(approximate)" in said
     assert "Null hypothesis: both populations have the same mean" in said
     assert "Noise makes the standard error" in said
-    assert "from release 1; the test costs nothing" in said
+    assert "from release 1" in said
     assert "of this session" not in said
     assert dp.ledger().spent == spent
     assert dp.stats.ttest_ind(means, "B", "A").pvalue == pvalue  # and it is the same test
@@ -142,8 +142,13 @@ def test_a_preview_lists_the_releases_of_tests(p: Any) -> None:
         found = dp.stats.ttest_ind(p.groupby("arm")["x"], "B", "A", epsilon=1)
         dp.stats.ttest_ind(p["x"], p["y"], epsilon=1)
         dp.stats.binomtest(p["t"], epsilon=1)
-    assert float(plan.total) == 3
+        m = p.groupby("arm")["x"].mean(epsilon=1, inference=True)
+        again = dp.stats.ttest_ind(m, "B", "A")
+        assert all(math.isnan(x) for x in dp.stats.proportion_confint(p["t"], epsilon=1))
+    assert float(plan.total) == 3  # equal questions are asked once
     assert math.isnan(found.pvalue)
+    assert math.isnan(again.df)
+    assert math.isnan(found.confidence_interval().low)
     assert "preview" in repr(found)
     assert float(dp.ledger().spent) == 0
 
@@ -183,6 +188,14 @@ def test_a_mean_without_its_variance_has_the_largest(p: Any) -> None:
     assert any("inference=True" in note for note in plain.notes)
 
 
+def test_intervals_lie_within_the_bounds(p: Any) -> None:
+    means = p.groupby("arm")["x"].mean(epsilon="0.001", inference=True)
+    low, high = dp.stats.ttest_ind(means, "B", "A").confidence_interval()
+    assert -10.0001 < low < high < 10.0001
+    low, high = dp.stats.ttest_1samp(means.loc[["A"]], 5).confidence_interval()
+    assert 0 <= low < high <= 10
+
+
 def test_hardly_any_rows_show_nothing() -> None:
     anew(epsilon=10**4)
     frame = people().query("x < -1")
@@ -213,6 +226,12 @@ def test_what_has_no_record_or_no_mean_is_refused(p: Any) -> None:
         (lambda: dp.stats.ttest_1samp(rows, 5), "per_unit", QueryError),
         (lambda: dp.stats.ttest_ind(p.groupby("arm")["x"], "B", "C", epsilon=1), "'C'", QueryError),
         (lambda: dp.stats.ttest_ind(p.groupby("g")["x"], epsilon=1), "two numbers", QueryError),
+        (lambda: dp.stats.ttest_ind(p.groupby("g").size(), 1, 2, epsilon=1), "means", QueryError),
+        (lambda: dp.stats.ttest_ind(p.groupby(["arm", "g"])["x"], "A", "B", epsilon=1),
+         "several groups", QueryError),
+        (lambda: dp.stats.ttest_ind(p.groupby("arm")["x"], "B", "B", epsilon=1), "'B'", QueryError),
+        (lambda: dp.stats.ttest_ind(means, "B", "B"), "both", QueryError),
+        (lambda: dp.stats.ttest_ind(means["B"], means["A"]), "loc", RecordError),
         (lambda: dp.stats.ttest_ind(p["x"], epsilon=1), "two numbers", QueryError),
         (lambda: dp.stats.ttest_1samp(p.groupby("g")["x"], 5, epsilon=1), "one number", QueryError),
         (lambda: dp.stats.ttest_1samp(owned["x"], 5, epsilon=1), "per_unit", QueryError),

@@ -94,8 +94,8 @@ def check_rows(asked: str, rows: int) -> None:
     if rows != 1:
         raise QueryError(
             f"{asked} may have {rows} rows of a unit, and a population is one of units. Make a "
-            "table with one row of each first, by .per_unit() of the private frame, and ask about "
-            "that."
+            "table with one row of each first, by .per_unit().agg(…) of the private frame, and ask "
+            "about that."
         )
 
 

@@ -71,7 +71,7 @@ class Power:
         first += f" (solved for {self.solved}; α = {self.alpha:g}{tail})"
         if not math.isnan(self.within):
             level = f"{100 * (1 - self.alpha):.10g} %"
-            said.append(f"Its {level} interval is about ± {format_number(self.within)} wide.")
+            said.append(f"Its {level} interval is about ± {format_number(self.within)}.")
         return [first, *said, f"Assumed: {self.assumed} One row a unit."]
 
 

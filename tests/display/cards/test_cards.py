@@ -205,7 +205,7 @@ def test_too_few_rows_for_t_are_said(exact: None) -> None:
     assert text(few.groupby("arm")["age"].mean(epsilon=1)).count(", too few rows\n") == 3
 
 
-@pytest.mark.parametrize("name", [*ops.EVERY, *ops.UNKNOWN])
+@pytest.mark.parametrize("name", [*ops.EVERY, *ops.UNKNOWN, *ops.TESTED])
 @pytest.mark.filterwarnings("ignore:the smallest or largest")
 def test_no_card_fails_for_what_it_says_of_a_population(name: str, exact: None) -> None:
     dp.session(epsilon=1000, delta="0.01")
@@ -292,7 +292,7 @@ def test_labels_are_escaped(exact: None) -> None:
 # --- where there is a card, and where not ---------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [*ops.EVERY, *ops.OF_UNITS, *ops.UNKNOWN])
+@pytest.mark.parametrize("name", [*ops.EVERY, *ops.OF_UNITS, *ops.UNKNOWN, *ops.TESTED])
 @pytest.mark.filterwarnings("ignore:the smallest or largest")
 def test_every_series_and_frame_has_a_card(name: str, exact: None) -> None:
     dp.session(epsilon=1000, delta="0.01")

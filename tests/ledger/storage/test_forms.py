@@ -178,12 +178,12 @@ def test_an_interrupt_is_kept_as_what_became_of_the_answer(
 
 
 def test_a_stated_error_is_read_as_it_was_kept() -> None:
-    from operations import EVERY, SCHEMA, UNKNOWN, released
+    from operations import EVERY, SCHEMA, TESTED, UNKNOWN, released
 
     anew(epsilon=10_000, delta="0.001")
     frame = dp.protect(SCHEMA.copy(), name="all", unit="owner", max_rows=3)
     found = 0
-    for name in (*EVERY, *UNKNOWN):
+    for name in (*EVERY, *UNKNOWN, *TESTED):
         with noted(name):
             answer = released(name, frame)
             entry = dp.ledger()._charges(1)[0]

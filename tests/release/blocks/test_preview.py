@@ -13,7 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ledgers import anew, elsewhere
-from operations import GROUPS, OF_UNITS, OPERATIONS, SELECTIONS, UNKNOWN, released, sixty
+from operations import (
+    GROUPS,
+    OF_UNITS,
+    OPERATIONS,
+    SELECTIONS,
+    TESTED,
+    UNKNOWN,
+    released,
+    sixty,
+)
 from refusals import raising, refusal
 
 import dppandas as dp
@@ -25,7 +34,7 @@ from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from dppandas.privacy.sampling import samplers
 from dppandas.release.blocks import preview
 
-EVERY = [*OPERATIONS, *OF_UNITS, *SELECTIONS, *UNKNOWN]
+EVERY = [*OPERATIONS, *OF_UNITS, *SELECTIONS, *UNKNOWN, *TESTED]
 
 
 def people(**terms: Any) -> Any:
