@@ -18,6 +18,7 @@ the draws and leaves out planned power, for a first look.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import math
 import sys
@@ -36,11 +37,10 @@ import pandas as pd  # noqa: E402
 #: What else is measured, and which share of its draws is enough here. Each has `rows`: what it is,
 #: the figure, and its target.
 MORE = {
-    "inference_groups": 0.4, "inference_tables": 0.5, "inference_blocks": 1.0,
-    "inference_plan": 0.25,
+    "inference_groups": 0.2, "inference_tables": 0.5, "inference_blocks": 1.0,
 }  # fmt: skip
-#: What takes long however few draws it has.
-LONG = "inference_plan"
+#: What takes long however few draws it has, and has processes of its own.
+LONG, OF_LONG = "inference_plan", 0.125
 QUICK = 1 / 20
 #: So many deviations above a level an exact test has once in a million.
 FAR = 4.75
@@ -55,7 +55,6 @@ def measured(share: float) -> dict[str, list[Line]]:
     waiting = {
         name: workers.started(f"{name}.rows", [(share * of_these,)])[0]
         for name, of_these in MORE.items()
-        if share == 1 or name != LONG
     }
     lines = answers.measured(share)
     found = {
@@ -64,9 +63,11 @@ def measured(share: float) -> dict[str, list[Line]]:
         "winners": winners.measured(share),
     }
     columns = ("what", "figure", "target")
-    for name, rows in waiting.items():
-        found[name] = [dict(zip(columns, row, strict=True)) for row in rows.result()]
-    return found
+    rows = {name: each.result() for name, each in waiting.items()}
+    if share == 1:
+        rows[LONG] = importlib.import_module(LONG).rows(OF_LONG)
+    made = {n: [dict(zip(columns, r, strict=True)) for r in each] for n, each in rows.items()}
+    return found | made
 
 
 def missed(found: dict[str, list[Line]]) -> list[str]:
@@ -110,7 +111,7 @@ def tables(found: dict[str, list[Line]]) -> dict[str, pd.DataFrame]:
         made[TITLES[name]] = pd.DataFrame(lines)
     columns = ["winner", "interval", "about", "holds"]
     made[TITLES["winners"]] = pd.DataFrame(found["winners"])[columns]
-    for name in [each for each in MORE if each in found]:
+    for name in [each for each in (*MORE, LONG) if each in found]:
         made[name.removeprefix("inference_")] = pd.DataFrame(found[name])
     return made
 

@@ -81,11 +81,10 @@ def binomtest(
     added is uniform, and no unbiased test of one side has more power (Awan and Slavković, NeurIPS
     2018). That number belongs to the release: an answer has one p-value.
 
-    Raises `QueryError` for rows of units with several, and for answers of other kinds; and
-    `RecordError` for numbers without a record.
+    Raises `QueryError` for several rows of a unit and for answers of other kinds; `RecordError` for
+    numbers without a record.
 
-    *Guarantee*: of answers post-processing; of a private column that of its mean
-    (docs/proofs/significance.md).
+    *Guarantee*: post-processing; of a column that of its mean (docs/proofs/significance.md).
 
     >>> import pandas as pd, dppandas as dp
     >>> coins = dp.protect(pd.DataFrame({"heads": [True, True, False] * 200}), name="coins")
