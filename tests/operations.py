@@ -8,11 +8,12 @@ in `by_kind.py`, and what tightness is measured on in `tightness_truth.py`.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.stats
 import tightness_truth as t
 import truths
 from by_kind import (
@@ -110,6 +111,12 @@ from dppandas.release.query import need_of
 from dppandas.release.unreleased import Unreleased
 
 Ask = Callable[[Any], Any]
+
+
+def of_scipy(name: str) -> Any:
+    """A test of scipy, which environments for clusters don't have."""
+    return getattr(import_module("scipy.stats"), name)
+
 
 #: Why no loss is solved for, by an error that is asked for.
 BY_ANSWER, DURATION = "only the answer decides its error", "its error is a duration"
@@ -1249,18 +1256,18 @@ RECORDS.append(Operation(
     law=EXACT,
     tested={
         "blocks by shares": lambda p: dp.stats.blockwise(
-            scipy.stats.binomtest, p, "yes", p=0.01, blocks=8, alpha=0.3),
+            of_scipy("binomtest"), p, "yes", p=0.01, blocks=8, alpha=0.3),
         "blocks by ranks": lambda p: dp.stats.blockwise(
-            scipy.stats.mannwhitneyu, p.query("code < 9"), "number", by="group", groups=["a", "b"],
+            of_scipy("mannwhitneyu"), p.query("code < 9"), "number", by="group", groups=["a", "b"],
             method="exact", blocks=10, alpha=0.35),
         "blocks by tables": lambda p: dp.stats.blockwise(
-            scipy.stats.fisher_exact, p.assign(high="number > 1"), "high", by="no",
+            of_scipy("fisher_exact"), p.assign(high="number > 1"), "high", by="no",
             groups=[True, False], blocks=12, alpha=0.4),
         "blocks by pairs": lambda p: dp.stats.blockwise(
-            scipy.stats.kendalltau, p.assign(half=p["code"] * 0.5), "half", "number", blocks=12,
+            of_scipy("kendalltau"), p.assign(half=p["code"] * 0.5), "half", "number", blocks=12,
             alpha=0.35),
         "blocks of parts": lambda p: dp.stats.blockwise(
-            scipy.stats.wilcoxon, parts(p), "code", blocks=12, alpha=0.5),
+            of_scipy("wilcoxon"), parts(p), "code", blocks=12, alpha=0.5),
     },
     vouched={
         "blocks by a function": lambda p: dp.stats.blockwise(
@@ -1271,10 +1278,10 @@ RECORDS.append(Operation(
     kinds={
         "frame.blockwise": Row(
             lambda p, c: dp.stats.blockwise(
-                scipy.stats.ttest_1samp, p, "x", popmean=0, blocks=20, **E).statistic, NUMBERS),
+                of_scipy("ttest_1samp"), p, "x", popmean=0, blocks=20, **E).statistic, NUMBERS),
         "frame.blockwise by groups": Row(
             lambda p, c: dp.stats.blockwise(
-                scipy.stats.ttest_ind, p, "g", by="x", groups=c.labels[:2], blocks=20, **E
+                of_scipy("ttest_ind"), p, "g", by="x", groups=c.labels[:2], blocks=20, **E
             ).statistic,
             LABELS),
     },
@@ -1396,7 +1403,8 @@ def merged(name: str) -> dict[str, Any]:
 
 OPERATIONS, OF_UNITS, SELECTIONS = merged("asked"), merged("of_units"), merged("selected")
 UNKNOWN, GAUSSIAN, EXPERIMENTAL = merged("found"), merged("gaussian"), merged("experimental")
-VOUCHED, TOGETHER, TESTED = merged("vouched"), merged("together"), merged("tested")
+VOUCHED, TOGETHER = merged("vouched"), merged("together")
+TESTED = merged("tested") if find_spec("scipy") else {}
 PANDAS, KINDS, TIGHT = merged("truth"), merged("kinds"), merged("tight")
 HOSTILE: dict[Any, Any] = {each.statistic: each.hostile for each in RECORDS if each.statistic}
 #: Statistics of which nothing but a label is ever released.

@@ -133,17 +133,14 @@ class SignificantBlocks(Statistic):
         ]
 
     def _blocks(self, rows: Rows) -> Iterator[list[npt.NDArray[Any]]]:
-        """What a test sees of each block that has rows, in an order of rows that follows from what
-        they hold."""
+        """What a test sees of each block that has rows."""
         numbers = np.zeros(len(rows.hashes), np.uint64) if self.is_by_unit else rows.numbered()
         mixed = hashing.several(rows.hashes, 1)[:, 0] + numbers
         number, branches, width = rows.values.shape
         flat = rows.values.reshape(number * branches, width)
         block = np.repeat((hashing.mixed(mixed) % np.uint64(self.blocks)).astype(np.intp), branches)
-        hashes = np.repeat(rows.hashes, branches)
         there = np.flatnonzero(~np.isnan(flat).any(axis=1))
-        keys = [*rows.order_of(flat[there]), hashes[there], block[there]]
-        there = there[np.lexsort(keys)]
+        there = there[np.argsort(block[there], kind="stable")]
         edges = np.searchsorted(block[there], np.arange(self.blocks + 1))
         for first, last in pairwise(edges.tolist()):
             if last > first:
@@ -171,30 +168,22 @@ class Rows:
 
     def numbered(self) -> npt.NDArray[np.uint64]:
         """A number for each row among those from which nobody can tell it: 0, 1, and so on. With
-        one row more or less of these, the others keep their numbers, so their blocks."""
-        found = np.zeros(len(self.hashes), dtype=np.uint64)
-        seen = self.values.reshape(len(found), math.prod(self.values.shape[1:])).view(np.int64)
-        _, inverse, counts = np.unique(self.hashes, return_inverse=True, return_counts=True)
-        several = np.flatnonzero(counts[inverse.reshape(-1)] > 1)
-        if not len(several):
-            return found
-        columns = [self.hashes.view(np.int64)[several], *seen[several].T]
-        order = np.lexsort(columns)
-        table = np.stack(columns, axis=1)[order]
-        starts = np.flatnonzero(np.r_[True, (table[1:] != table[:-1]).any(axis=1)])
-        sizes = np.diff(np.r_[starts, len(table)])
-        found[several[order]] = np.arange(len(table)) - np.repeat(starts, sizes)
-        return found
+        one row more or less of these, the others keep their numbers, so their blocks. These stand
+        together, in rows that are in order."""
+        number = len(self.hashes)
+        values = self.values.reshape(number, math.prod(self.values.shape[1:]))
+        seen = np.column_stack([self.hashes.view(np.int64), values.view(np.int64)])
+        is_first = np.ones(number, dtype=bool)
+        is_first[1:] = (seen[1:] != seen[:-1]).any(axis=1)
+        starts = np.flatnonzero(is_first)
+        sizes = np.diff(np.append(starts, number))
+        return (np.arange(number) - np.repeat(starts, sizes)).astype(np.uint64)
 
-    def order_of(self, flat: Floats) -> Iterator[npt.NDArray[Any]]:
-        """What orders rows by what a test sees of them, whatever order they came in."""
-        for values, cells in zip(flat.T, self.cells, strict=True):
-            if not cells:
-                yield values
-                continue
-            ranks = np.empty(len(cells), dtype=np.intp)
-            ranks[sorted(range(len(cells)), key=lambda i: order(cells[i]))] = np.arange(len(cells))
-            yield ranks[values.astype(np.intp)]
+    def in_order(self) -> Rows:
+        """These rows in an order that follows from what they hold, however they came."""
+        values = self.values.reshape(len(self.hashes), math.prod(self.values.shape[1:]))
+        by = np.lexsort([*values.T, self.hashes])
+        return Rows(self.hashes[by], self.values[by], self.cells)
 
 
 class RowsAccumulator:
@@ -212,20 +201,26 @@ class RowsAccumulator:
         self._parts += other._parts
 
     def result(self) -> Rows:
-        """All rows. A cell has one number, whichever chunks it is in."""
+        """All rows, in order. A cell has one number, whichever chunks it is in."""
         if not self._parts:
             return Rows(np.empty(0, dtype=np.uint64), np.empty((0, 1, 0)), [])
         width = len(self._parts[0].cells)
-        values = np.concatenate([part.values for part in self._parts])
-        places: list[dict[Cell, int]] = [{} for _ in range(width)]
-        row = 0
-        for part in self._parts:
-            some = values[row : row + len(part.hashes)]
-            row += len(part.hashes)
-            for j, cells in enumerate(part.cells):
-                if cells:
-                    known = [places[j].setdefault(cell, len(places[j])) for cell in cells]
-                    there = ~np.isnan(some[..., j])
-                    some[there, j] = np.array(known)[some[there, j].astype(np.intp)]
+        cells = [
+            sorted({cell for part in self._parts for cell in part.cells[j]}, key=order)
+            for j in range(width)
+        ]
+        places = [{cell: place for place, cell in enumerate(each)} for each in cells]
+        found = [self._placed(part, places) for part in self._parts]
         hashes = np.concatenate([part.hashes for part in self._parts])
-        return Rows(hashes, values, [list(each) for each in places])
+        return Rows(hashes, np.concatenate(found), cells).in_order()
+
+    @staticmethod
+    def _placed(part: Rows, places: Sequence[dict[Cell, int]]) -> Floats:
+        """The values of a part, with the places that its cells have among all."""
+        values = part.values.copy()
+        for j, cells in enumerate(part.cells):
+            if cells:
+                there = ~np.isnan(values[..., j])
+                known = np.array([places[j][cell] for cell in cells], dtype=np.float64)
+                values[there, j] = known[values[there, j].astype(np.intp)]
+        return values

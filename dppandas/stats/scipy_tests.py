@@ -1,7 +1,7 @@
 """The tests of scipy that run on blocks of protected rows: a written list, known by identity.
 
-Each is handed arrays of the columns that a call names, and nothing else, and was read for whether
-it looks at anything but these.
+Each is handed arrays of the columns that a call names, and nothing else. It remembers nothing that
+would show in the next block: a test calls each again, in another order.
 """
 
 from __future__ import annotations
@@ -70,14 +70,16 @@ _NO_TIES = Exactness({"method": "exact"}, "no two values are equal")
 _BY_METHOD = Exactness({"method": "exact"})
 _NORMAL = Exactness({}, "values are normal")
 
-#: By name. In a null hypothesis {} is what the test is asked of.
+#: By name. In a null hypothesis {} is what the test is asked of. Barnard's and Boschloo's tests are
+#: exact by their books; but scipy searches for the largest tail, and misses some: of two groups of
+#: four it says .047 where tables have .070.
 KNOWN: dict[str, Known] = {
     "alexandergovern": Known("the groups have one mean of {}", (GROUPS,)),
     "ansari": Known("{} is spread alike in both groups", (TWO,)),
-    "barnard_exact": Known("{} is as frequent in both groups", (FOURFOLD,), _ALWAYS),
+    "barnard_exact": Known("{} is as frequent in both groups", (FOURFOLD,)),
     "bartlett": Known("the groups have one variance of {}", (GROUPS,)),
     "binomtest": Known("the share of {} is as stated", (SUCCESSES,), _ALWAYS),
-    "boschloo_exact": Known("{} is as frequent in both groups", (FOURFOLD,), _ALWAYS),
+    "boschloo_exact": Known("{} is as frequent in both groups", (FOURFOLD,)),
     "brunnermunzel": Known("of two values of {}, one of each group, either is as often larger",
                            (TWO,)),
     "chi2_contingency": Known("{} doesn't depend on the group", (TABLE,)),
