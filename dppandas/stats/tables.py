@@ -377,6 +377,15 @@ def _noise_of(counts: Counts, size: int) -> str:
 
 def _notes(null: Hypothesis, counts: Counts, name: str) -> tuple[str, ...]:
     """Where a test finds little, or holds less often than it says."""
+    several = (
+        ()
+        if len(counts.records) == 1
+        else ("That no unit is in two of these releases is your statement.",)
+    )
+    return (*several, *_rough(null, counts, name))
+
+
+def _rough(null: Hypothesis, counts: Counts, name: str) -> tuple[str, ...]:
     expected = null.expected(counts.seen)
     of_noise = counts.variances / np.maximum(expected + counts.variances, TINY)
     few, hidden = FALSE_ALARMS[name]

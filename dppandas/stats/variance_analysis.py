@@ -27,6 +27,7 @@ from ..statistics.moments.several import Moments
 from ..statistics.samples import SampleMean, SampleShare
 from ..statistics.samples_of_spreads import SampleMeanOfThree
 from .inputs import Foreseen, answer_of, is_private, previewed, release_of, ways_of
+from .means import FEW
 from .resampling import NIL, parse_resamples, part_beyond, resolution
 from .results import SignificanceResult, one_of_several, releases
 
@@ -107,6 +108,7 @@ def _analysed(figures: Sequence[Figure], equal_var: bool, number: int) -> Signif
         _noise(share, number), releases([record]),
         notes=(
             *_hidden(seen),
+            *_unequal(seen, equal_var),
             *(resolution(pvalue, number) if share > NIL else ()),
             *one_of_several("f_oneway", release_of(record), what),
         ),
@@ -159,6 +161,8 @@ def _asked(answer: Unreleased) -> tuple[int, int]:
     return len(statistic.operands), len(statistic.cells)
 
 
+#: How much larger the largest variance of a group may be before that is said.
+UNEQUAL = 3
 #: Why shares aren't compared here.
 _OF_TRUTHS = (
     "f_oneway compares means of numbers. For shares of True there is dp.stats.chi2_contingency of "
@@ -243,10 +247,26 @@ def _hidden(seen: Found) -> tuple[str, ...]:
     if not hidden:
         return ()
     return (
-        f"Too few rows: noise hides how values vary in {hidden} of {seen.variance.size} groups, so "
-        "that only large differences can be found. More rows, a larger epsilon or narrower bounds "
-        "show more.",
+        f"Too few rows: noise hides how values vary in {hidden} of {seen.variance.size} groups. "
+        "More rows, a larger epsilon or narrower bounds show more.",
     )
+
+
+def _unequal(seen: Found, equal_var: bool) -> list[str]:
+    """Sentences where groups aren't as the test takes them."""
+    notes = []
+    noise = 2 * np.sqrt(seen.of_variance)
+    if equal_var and (seen.variance - noise).max() > UNEQUAL * (seen.variance + noise).min():
+        notes.append(
+            f"Variances of groups differ by more than a factor of {UNEQUAL}, and this test takes "
+            "them to be equal: equal_var=False doesn't."
+        )
+    if float((seen.rows * seen.variance).min()) < FEW:
+        notes.append(
+            "Rows are few for bounds as wide as these: if values are skewed, more such tests find "
+            "what isn't there than they say."
+        )
+    return notes
 
 
 # the test

@@ -323,3 +323,17 @@ def test_rare_ones_are_no_difference() -> None:
         p = dp.protect(frame, name=f"rare {run}", domain={"g": [0, 1, 2], "x": (0, 1)})
         found += f_oneway(p.groupby("g")["x"], epsilon=1, n_resamples=999).pvalue <= 0.05
     assert found <= 11
+
+
+def test_groups_that_vary_differently_are_said_to(exact: None) -> None:
+    anew(epsilon=10**4)
+    rng = np.random.default_rng(2)
+    x = rng.normal(32, 1, 3000) * np.where(np.arange(3000) % 3, 1, 0) + 10
+    wide = rng.normal(0, 8, 3000) * (np.arange(3000) % 3 == 2)
+    frame = pd.DataFrame({"g": np.array(GROUPS)[np.arange(3000) % 3], "x": x, "y": x + wide})
+    frame.loc[frame["g"] == "a", ["x", "y"]] += rng.normal(0, 1, (1000, 2))
+    p = dp.protect(frame, name="unequal", domain=DOMAIN)
+    alike, unlike = (p.groupby("g")[name].mean(epsilon=8, inference=True) for name in "xy")
+    assert "equal_var=False" not in repr(f_oneway(alike))
+    assert "equal_var=False" in repr(f_oneway(unlike))
+    assert "equal_var=False" not in repr(f_oneway(unlike, equal_var=False))

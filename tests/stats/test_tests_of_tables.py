@@ -572,3 +572,12 @@ def test_fishers_exact_tail_of_what_is_impossible_but_for_rounding_is_nil(exact:
         anew(epsilon=64)
         p = dp.protect(table, name="apart", domain={"a": [0, 1], "b": [0, 1]})
         assert dp.stats.fisher_exact(p.crosstab("a", "b", epsilon=60)).pvalue < 1e-50
+
+
+def test_that_rows_of_several_releases_are_of_other_units_is_the_callers_statement() -> None:
+    anew(epsilon=100)
+    frame = pd.DataFrame({"a": np.arange(400) % 2, "b": np.arange(400) % 3})
+    p = dp.protect(frame, name="parts", domain={"a": [0, 1], "b": [0, 1, 2]})
+    each = [p.query(f"a == {a}")["b"].value_counts(epsilon=1) for a in (0, 1)]
+    assert "your statement" in repr(dp.stats.chi2_contingency(each))
+    assert "your statement" not in repr(dp.stats.chi2_contingency(p.crosstab("a", "b", epsilon=1)))

@@ -94,11 +94,11 @@ def of_known_size(counted: float, size: int, law: Any, share: float, alternative
     (x, weights), beyond = _binomial(size, share), Beyond(law)
     if alternative != "two-sided":
         greater = float(weights @ beyond.with_uniform(counted - x))
-        return greater if alternative == "greater" else 1 - greater
+        return min(max(greater if alternative == "greater" else 1 - greater, 0.0), 1.0)
     far = abs(counted - size * share)
     above = float(weights @ beyond.with_uniform(size * share + far - x))
     below = 1 - float(weights @ beyond.with_uniform(size * share - far - x))
-    return min(above + below, 1.0)
+    return min(max(above + below, 0.0), 1.0)
 
 
 def _binomial(size: int, share: float) -> tuple[Any, Floats]:
