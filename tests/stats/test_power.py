@@ -374,7 +374,7 @@ def test_bad_arguments_are_refused_with_what_to_write() -> None:
         ("epsilon", "ttest_ind", {**usual, "epsilon": -1}, "greater than 0"),
         ("alpha", "ttest_ind", {**usual, "alpha": 1}, "above 0 and below 0.5"),
         ("low power", "ttest_ind", {"n": 100, "epsilon": 1, "power": 0.04}, "above 0.05"),
-        ("side", "ttest_ind", {**usual, "alternative": "larger"}, "must be"),
+        ("side", "ttest_ind", {**usual, "alternative": "up"}, "must be"),
         ("no sides", "chisquare", {**usual, "alternative": "less"}, "has no sides"),
         ("other guess", "ttest_ind", {**usual, "p": 0.3}, "takes no p="),
         ("sd", "ttest_ind", {**usual, "bounds": (0, 1), "sd": 0.7}, "is more than values"),
