@@ -174,9 +174,19 @@ def public_names(kind: str) -> list[str]:
         return [f"dppandas.{name}" for name in sorted(names)]
     module = "dppandas.errors" if kind == "errors" else "dppandas.types"
     names = sorted(importlib.import_module(module).__all__)
+    if kind == "results":
+        return [f"{module}.{name}" for name in names if is_result(name)]
     if kind == "classes":
-        names = [name for name in names if not name.startswith(tuple(ALIKE.values()))]
+        alike = tuple(ALIKE.values())
+        names = [name for name in names if not name.startswith(alike) and not is_result(name)]
     return [f"{module}.{name}" for name in names if name.startswith(ALIKE.get(kind, ""))]
+
+
+def is_result(name: str) -> bool:
+    """Whether a class is what `dppandas.stats` returns."""
+    return str(getattr(dppandas.types, name).__module__).startswith("dppandas.stats.") and (
+        not name.startswith("Unreleased")
+    )
 
 
 def methods(kind: object) -> list[str]:
@@ -215,8 +225,8 @@ def of_module(name: str) -> str:
 
 
 class Public(SphinxDirective):
-    """``.. public:: functions`` (``errors``, ``answers``, ``questions``, other ``classes``,
-    ``modules``, the name of a class)."""
+    """``.. public:: functions`` (``errors``, ``answers``, ``questions``, ``results``, other
+    ``classes``, ``modules``, the name of a class)."""
 
     required_arguments = 1
 
