@@ -521,6 +521,9 @@ DRAWN = {name for each in ops.RECORDS if each.experimental for name in each.kind
 #: Of lists nothing is made by these, one by one neither.
 UNORDERED = {"column.< a column", "column.astype str"}
 
+#: Of lists one by one they find the equal ones, and pandas has nothing to compare that with.
+BY_EQUAL_LISTS = {"frame.blockwise by groups"}
+
 
 def by_cell(name: str, kind: str) -> Any:
     """What is said of cells of a kind of which nothing can be made as a column: one by one, a list
@@ -556,6 +559,8 @@ def test_of_an_unknown_kind_each_cell_means_what_it_means(
                 told = answer(row, case, dtype=object, x="unknown", y="unknown")
             except dp.DPError:  # for its plain values, whatever the column is
                 assert kind not in row.answered
+                continue
+            if kind == "list" and name in BY_EQUAL_LISTS:
                 continue
             known = answer(row, case) if kind in row.answered else by_cell(name, kind)
             assert alike(told, known), (told, known)
