@@ -49,11 +49,11 @@ class Block:
         self._announced([name])
         return self.table.column(name).take(self.where)
 
-    def hashed(self, names: Sequence[Any], salt: bytes) -> hashing.Hashes:
+    def hashed(self, names: Sequence[Any], salt: bytes, equal: bool = True) -> hashing.Hashes:
         if self.need is not None and not self.need.keyed:
             raise InternalError("a kernel hashes rows and didn't announce it.")
         columns = ((name, self.column(name)) for name in names)
-        return hashing.of_rows(columns, self.rows, self.table.key + salt, equal=True)
+        return hashing.of_rows(columns, self.rows, self.table.key + salt, equal)
 
     @property
     def hashes(self) -> hashing.Hashes:

@@ -114,8 +114,9 @@ class Source:
 def need_of(statistic: Statistic, where: Expression | None) -> Need:
     """What is read for a statistic of the rows that pass a filter."""
     read = statistic.columns() if where is None else statistic.columns() | where.columns()
-    keyed = statistic.keyed or any(map(samples, (where, *statistic.expressions())))
-    return Need(read, statistic.whole_units, keyed, statistic.plain)
+    is_limited = bool(statistic.cells.limited)
+    keyed = is_limited or statistic.keyed or any(map(samples, (where, *statistic.expressions())))
+    return Need(read, is_limited or statistic.whole_units, keyed, statistic.plain)
 
 
 #: How lists are read. Counted up when the limits of cells change.
@@ -210,8 +211,11 @@ class Query:
         """A key that queries of the same rows share, however these are written. "" if rows can't be
         known to be the same."""
         read = frozenset() if self.where is None else self.where.columns()
-        kept = Need(read, keyed=bool(samples(self.where)))
-        return self._of_source(kept, self.where, self.branches)
+        cells = self.statistic.cells
+        kept = Need(read, keyed=bool(cells.limited or samples(self.where)))
+        # which rows a limit keeps follows from its cells
+        limits = (cells,) if cells.limited else ()
+        return self._of_source(kept, self.where, self.branches, *limits)
 
     def _named(self, asked: LossRequest | None) -> str:
         what = self.where, self.branches, self.statistic, asked, self.select

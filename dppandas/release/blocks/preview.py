@@ -19,7 +19,7 @@ from ...ledger.storage.store import Entry, StoredRelease
 from ...privacy.accounting.composition import ParallelComposition
 from ...privacy.accounting.losses import NO_DELTA, NO_EPSILON, NO_RHO, Epsilon, Loss
 from ...privacy.mechanisms.base import Mechanism
-from .. import context
+from .. import context, limited
 from ..accuracy import expected
 from ..answers.records import PREVIEW, Record
 from ..query import Query
@@ -98,6 +98,7 @@ class Preview:
         self._bought[draft.key] += not is_free
         status = "replayed" if is_free else "new"
         error = expected.in_words(query.statistic, mechanism, self._rows)
+        error = limited.beside(error, query, self._rows)
         self._entries.append(draft._replace(loss=loss, status=status, error=error))
         self._populations.append(self._for_population(query, mechanism))
         account.after = account.after.plus((place, loss) for place, _ in draft.charges)

@@ -66,6 +66,22 @@ def check_comparable(part: Record, key: str) -> None:
         )
 
 
+def limits_differ(parts: Sequence[Record]) -> bool:
+    """Whether some count rows that a limit by key leaves, and others those of other limits or by
+    other keys, or all rows."""
+    cells = [part._statistic.cells for part in parts]
+    return any(each.limited for each in cells) and any(each != cells[0] for each in cells)
+
+
+def different_limits(a: Record, b: Record) -> str:
+    """Why two releases of different limits aren't of the same rows."""
+    return (
+        f"'{a.query}' and '{b.query}' count different rows, because max_rows_per_key= or max_keys= "
+        "keep other rows of a unit for other keys. Ask both by the same keys with the same limits, "
+        "or without limits."
+    )
+
+
 def _difference(a: Record, b: Record) -> str:
     """Why two releases of one source may be of different rows; "" if they are of the same."""
     if a.version != b.version:
@@ -85,6 +101,8 @@ def _difference(a: Record, b: Record) -> str:
             f"'{a.query}' protects {a.unit}, and '{b.query}' {b.unit}, so they may have used "
             "different rows. Ask both of the source as it is protected now."
         )
+    if limits_differ([a, b]):
+        return different_limits(a, b)
     if a._query.rows != b._query.rows:
         return (
             f"'{a.query}' and '{b.query}' are of different rows. Ask both after the same methods "
