@@ -253,7 +253,7 @@ RECORDS.append(Operation(
         "value_counts of few in a query": lambda p: p.query("number > -2")[
             ["group", "code"]].value_counts(keys=BOTH, **FEW),
         "pivot table of few": lambda p: p.pivot_table(
-            index="yes", columns="code", aggfunc="size", keys={**BOTH, **BY_GROUP}, **FEW),
+            index="group", columns="code", aggfunc="size", keys=BOTH, **FEW),
     },
     of_units={
         "value_counts per unit": lambda p: (
