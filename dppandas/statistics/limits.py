@@ -96,7 +96,7 @@ class LimitedCells(Cells):
         units = np.tile(first.units, len(branches))
         there = np.flatnonzero((codes < len(self)) & (units >= 0))
         cells, units = codes[there], units[there]
-        kept = self._of_few_keys(first, units, cells, there % first.rows if first.rows else there)
+        kept = self._of_few_keys(first, units, cells, there)
         there, units, cells = there[kept], units[kept], cells[kept]
         kept = self._few_of_each(first, units * len(self) + cells, there)
         left = np.zeros(len(codes), dtype=bool)
@@ -110,7 +110,7 @@ class LimitedCells(Cells):
             raise InternalError("rows are limited by keys where there are none.")
         return codes
 
-    def _of_few_keys(self, chunk: Any, units: Places, cells: Places, rows: Places) -> Any:
+    def _of_few_keys(self, chunk: Any, units: Places, cells: Places, there: Places) -> Any:
         """Which rows lie in the cells of their unit that count: those of smallest hash."""
         most = self.limit.keys
         pairs, place = np.unique(units * len(self) + cells, return_inverse=True)
@@ -118,7 +118,7 @@ class LimitedCells(Cells):
         if most is None or not _is_more(owners, most):
             return slice(None)
         names = self.columns if self.unit is None else [self.unit]
-        hashes = hashing.with_number(chunk.hashed(names, b"keys")[rows], cells)
+        hashes = hashing.with_number(chunk.hashed(names, b"keys")[there % chunk.rows], cells)
         # A unit has one name, and each pair so one hash. Whatever it is, the least of all depends
         # on no order.
         of_pairs = np.full(len(pairs), np.iinfo(np.uint64).max, dtype=np.uint64)
@@ -127,14 +127,14 @@ class LimitedCells(Cells):
 
     def _few_of_each(self, chunk: Any, pairs: Places, there: Places) -> Any:
         """Which rows count in the cell of their unit: those of smallest hash of the source's row.
-        Of one source row those of its first branches come first."""
+        What one row becomes is in the order of its branches, as the places are."""
         most = self.limit.rows
         if most is None or not _is_more(pairs, most):
             return slice(None)
-        branches, rows = np.divmod(there, chunk.rows)
+        rows = there % chunk.rows
         # equality first, as in truncation
         equal, identical = (chunk.hashed(self.columns, b"", same)[rows] for same in (True, False))
-        return first_of_each(pairs, most, [branches, identical, equal])
+        return first_of_each(pairs, most, [identical, equal])
 
 
 def _is_more(groups: Places, most: int) -> bool:
@@ -146,7 +146,7 @@ def first_of_each(
     groups: Places, most: int, orders: Sequence[npt.NDArray[Any]]
 ) -> npt.NDArray[np.bool_]:
     """Which of a group's elements are among its first ones: by the last of some orders, then by the
-    one before it."""
+    one before it, and at last by their places."""
     order = np.lexsort((*orders, groups))
     ordered = groups[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
