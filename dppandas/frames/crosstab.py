@@ -116,16 +116,14 @@ class CrosstabMethods(
             cells, layout, width=len(joined[1]), share=share, margins=margins
         )
         named = [operand(n, by) for n, by in zip([*sides[0], *sides[1]], cells.by, strict=True)]
-        verb = verb_of("crosstab")
         options: list[tuple[str, Any]] = [("cells", cells.described)]
         if share:
             options += [("share", "yes"), ("normalize", share)]
         if margins:
             options.append(("margins", "yes"))
-        split = len(sides[0])
-        what = Question(
-            verb, tuple(named[:split]), tuple(named[split:]), options=tuple(options), is_brief=True
-        )
+        split, said = len(sides[0]), tuple(options)
+        keyed = tuple(named[:split]), tuple(named[split:])
+        what = Question(verb_of("crosstab"), *keyed, options=said, is_brief=True)
         return self._question(statistic, what)
 
 

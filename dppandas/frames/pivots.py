@@ -129,35 +129,15 @@ class PivotMethods(CrosstabMethods[Counted]):
         >>> asked.release(epsilon=1).round(-2).loc["f"].tolist()  # not old, and old
         [5000, 0]
         """
-        if not isinstance(margins, bool):
-            raise QueryError(f"margins={quoted(margins)} must be True or False.")
-        frame, sides = _with_sides(self, index, columns, values)
-        if frame is not self:
-            options = {
-                "margins_name": margins_name, "keys": keys, "bounds": bounds,
-                "max_rows_per_key": max_rows_per_key, "max_keys": max_keys,
-            }  # fmt: skip
-            return frame.pivot_table(values, *sides, aggfunc, margins=margins, **options)
         limit = KeyLimit.parse(max_rows_per_key, max_keys)
-        if limit is not None and margins:
-            raise QueryError(
-                "margins=True: a margin is over other keys, in which max_rows_per_key= and "
-                "max_keys= would keep other rows. Leave margins= out, or count by crosstab(…, "
-                "margins=True, max_rows_per_key=1), whose margins are sums of its cells."
-            )
+        margin = _margin(margins, margins_name, limit)
+        frame, sides = _with_sides(self, index, columns, values)
         if not any(sides):
             raise QueryError("pivot_table needs index= or columns=. Name at least one column.")
-        _, joined = self._crossed(*sides, keys)
-        found = [k.column(i) for k in joined for i in range(k.width)]
-        names = [*sides[0], *sides[1]]
-        labels = {n: list(dict.fromkeys(of)) for n, of in zip(names, found, strict=True)}
-        margin = margins_name if margins else None
-        if margin is not None:
-            for side, own in zip(filter(None, sides), joined, strict=True):
-                with_margin(own.index(side), margin)  # refuses a name that is a key
+        labels = _labels_in(frame, sides, keys, margin)
         tables = [
-            Table(self, sides, keys, labels, asked, bounds, margin, limit)
-            for asked in _wanted(self, values, sides, aggfunc)
+            Table(frame, sides, keys, labels, asked, bounds, margin, limit)
+            for asked in _wanted(frame, values, sides, aggfunc)
         ]
         releases = _releases(tables)
         if bounds is not None and all(table.asked.how in COUNTED for table in tables):
@@ -173,6 +153,30 @@ class Asked(NamedTuple):
     value: Any
     how: str
     heads: tuple[Any, ...]
+
+
+def _margin(margins: object, name: object, limit: KeyLimit | None) -> object:
+    """The name of the margins that a call asks for; None for none."""
+    if not isinstance(margins, bool):
+        raise QueryError(f"margins={quoted(margins)} must be True or False.")
+    if margins and limit is not None:
+        raise QueryError(
+            "margins=True: a margin is over other keys, in which max_rows_per_key= and max_keys= "
+            "would keep other rows. Leave margins= out, or count by crosstab(…, margins=True, "
+            "max_rows_per_key=1), whose margins are sums of its cells."
+        )
+    return name if margins else None
+
+
+def _labels_in(frame: Any, sides: Sides, keys: object, margin: object) -> dict[Any, list[Any]]:
+    """The keys of each column of the sides, in its cells."""
+    _, joined = frame._crossed(*sides, keys)
+    if margin is not None:
+        for side, own in zip(filter(None, sides), joined, strict=True):
+            with_margin(own.index(side), margin)  # refuses a name that is a key
+    found = [k.column(i) for k in joined for i in range(k.width)]
+    pairs = zip([*sides[0], *sides[1]], found, strict=True)
+    return {name: list(dict.fromkeys(of)) for name, of in pairs}
 
 
 def _written(item: Any) -> str:

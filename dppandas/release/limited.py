@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import QueryError, warn_user
-from ..privacy.mechanisms.base import Mechanism
 from ..statistics import LimitedCells, Statistic
 from .accuracy import expected
 from .query import Query
@@ -25,13 +24,17 @@ def refuse(statistic: Statistic, what: object) -> None:
 def say_if_nothing_is_saved(query: Query) -> None:
     """Say that a limit drops rows for nothing: before the charge, by public facts alone."""
     other = without_limit(query)
-    rows = query.source.unit.max_rows * query.branches
-    if other is None or rows == 1 or query.mechanism() != other.mechanism():
+    if other is None or query.mechanism() != other.mechanism():
         return
     warn_user(
         f"'{query}': {query.statistic.cells.limited} saves no noise here, and may drop rows. "
-        f"{_instead(query, rows)}"
+        f"{_instead(query, _rows_of(query))}"
     )
+
+
+def _rows_of(query: Query) -> int:
+    """The most rows of a unit, with all that they become."""
+    return query.source.unit.max_rows * query.branches
 
 
 def _instead(query: Query, rows: int) -> str:
@@ -50,18 +53,15 @@ def _instead(query: Query, rows: int) -> str:
 
 
 def without_limit(query: Query) -> Query | None:
-    """The query without its limit; None if it has none."""
+    """The query without its limit; None if it has none, or units have a single row."""
     cells = query.statistic.cells
-    if not isinstance(cells, LimitedCells):
+    if not isinstance(cells, LimitedCells) or _rows_of(query) == 1:
         return None
     changed: Any = replace(query.statistic, cells=cells.unlimited)
     return replace(query, statistic=changed)
 
 
-def beside(error: str, query: Query, rows: float | None) -> str:
-    """An expected error, with the one that there would be without the limit."""
+def error_without(query: Query, rows: float | None) -> str:
+    """The error that a question would have without its limit; "" if it has none."""
     other = without_limit(query)
-    if other is None or not error:
-        return error
-    mechanism: Mechanism = other.mechanism()
-    return f"{error}; without the limit {expected.in_words(other.statistic, mechanism, rows)}"
+    return "" if other is None else expected.in_words(other.statistic, other.mechanism(), rows)
