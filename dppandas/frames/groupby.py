@@ -63,7 +63,8 @@ class PrivateGroupBy(
 
     @hide_internals
     def __repr__(self) -> str:
-        return f"<private groups of {listed(self._names)}, {self._groups.described}>"
+        limit = f", {self._groups.limited}" if self._groups.limited else ""
+        return f"<private groups of {listed(self._names)}, {self._groups.described}{limit}>"
 
     @typing.overload
     def __getitem__(

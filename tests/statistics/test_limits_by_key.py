@@ -417,7 +417,12 @@ def test_a_limit_that_saves_nothing_says_so_before_the_charge() -> None:
 def test_the_limit_is_in_the_question_and_in_its_key() -> None:
     dp.session(epsilon=20)
     p = visits()
-    first = p.groupby("day", max_rows_per_key=2, max_keys=1).size(epsilon=1)
+    groups = p.groupby("day", max_rows_per_key=2, max_keys=1)
+    said = ", at most 2 rows a key and 1 key of each unit"
+    assert repr(groups) == f"<private groups of day, 8 keys{said}>"
+    assert f"<unreleased size by day (8 keys){said}, from visits" in repr(groups.size())
+    assert said not in repr(p.groupby("day").size())
+    first = groups.size(epsilon=1)
     record = dp.record(first)
     assert record.query == "size by day (8 keys), at most 2 rows a key and 1 key of each unit"
     title = record._query.what.title
