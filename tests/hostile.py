@@ -103,6 +103,20 @@ def cells(rng: random.Random) -> stats.Cells:
     return rng.choice(choices)
 
 
+def with_limits(make: Maker) -> Maker:
+    """A maker of the same statistics, some of them in cells that are limited."""
+
+    def some(rng: random.Random) -> Any:
+        made = make(rng)
+        if not made.takes_limits or made.cells.keys is None or rng.random() < 0.5:
+            return made
+        limit = stats.KeyLimit(rng.choice([None, 1, 1, 2]), rng.choice([None, 1, 2]))
+        read = rng.choice([None, "owner"]), [*PLAIN, "owner"]
+        return replace(made, cells=stats.LimitedCells.of(made.cells, limit, *read))
+
+    return some
+
+
 def parsed(text: str) -> Any:
     return query_string.parse(text, COLUMNS, {}.__getitem__, METHODS).expression
 

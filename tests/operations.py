@@ -67,6 +67,7 @@ from hostile import (
     some_weighted_mean,
     some_weighted_quantiles,
     some_weighted_unique,
+    with_limits,
     within_bounds,
 )
 from schema import BOTH as BOTH
@@ -77,6 +78,7 @@ from schema import COLUMNS as COLUMNS
 from schema import (
     DAYS,
     DELTA,
+    FEW,
     FEW_DAYS,
     HOURS,
     LEVELS,
@@ -242,6 +244,16 @@ RECORDS.append(Operation(
         "group hist": lambda p: (
             p.groupby("group", keys=GROUPS)["number"].hist(bins=3, range=(0, 10))),
         "size by day": lambda p: p.groupby(pd.Grouper(key="when", freq="D"), range=DAYS).size(),
+        "size of few": lambda p: p.groupby("group", keys=GROUPS, **FEW).size(),
+        "size of few by day": lambda p: p.resample("D", on="when", range=DAYS, **FEW).size(),
+        "group count of few": lambda p: (
+            p.groupby("code", keys=CODES, dropna=False, **FEW)[["number", "yes"]].count()),
+        "value_counts of few elements": lambda p: parts(p)["part"].value_counts(
+            keys=["", "x"], sort=False, **FEW),
+        "value_counts of few in a query": lambda p: p.query("number > -2")[
+            ["group", "code"]].value_counts(keys=BOTH, **FEW),
+        "pivot table of few": lambda p: p.pivot_table(
+            index="group", columns="code", aggfunc="size", keys=BOTH, **FEW),
     },
     of_units={
         "value_counts per unit": lambda p: (
@@ -257,6 +269,8 @@ RECORDS.append(Operation(
             p.assign(high="number > 1")[["yes", "no", "high"]].sum().nlargest(2, epsilon=e)),
         "nlargest counts": lambda p, e: p["code"].value_counts(keys=CODES).nlargest(2, epsilon=e),
         "mode": lambda p, e: p["group"].mode(keys=GROUPS, epsilon=e),
+        "idxmax of few": lambda p, e: p["group"].value_counts(
+            keys=GROUPS, max_rows_per_key=1).idxmax(epsilon=e),
     },
     truth={
         "count": lambda d: [len(d)],
@@ -354,6 +368,7 @@ RECORDS.append(Operation(
         "crosstab": lambda p: p.crosstab("group", "code", keys=BOTH, margins=True),
         "shares of a crosstab": lambda p: dp.crosstab(
             [p["group"], p["yes"]], p["code"], keys={**BOTH, **BY_GROUP}, normalize="index"),
+        "crosstab of few": lambda p: dp.crosstab(p["group"], p["code"], keys=BOTH, **FEW),
     },
     truth={
         "crosstab": lambda d: truths.crosstab(d),
@@ -476,6 +491,8 @@ RECORDS.append(Operation(
         "nunique by group": lambda p: p.groupby("group", keys=GROUPS)["owner"].nunique(),
         "nunique of elements": lambda p: (
             parts(p).groupby("part", keys=["", "x"])["owner"].nunique()),
+        "nunique by few groups": lambda p: (
+            p.groupby("group", keys=GROUPS, max_keys=1)["owner"].nunique()),
     },
     truth={
         "nunique": lambda d: [d["owner"].nunique()] if len(d) < 9 else [math.nan],
@@ -530,6 +547,8 @@ RECORDS.append(Operation(
         "sum": lambda p: p["number"].sum(bounds=BOUNDS),
         "sum of text": lambda p: p["group"].astype(float).sum(bounds=BOUNDS),
         "group sum": lambda p: p.groupby(["group", "code"], keys=BOTH)["number"].sum(bounds=BOUNDS),
+        "group sum of few": lambda p: p.groupby("code", keys=CODES, **FEW)[
+            ["number", "yes"]].sum(bounds=BOUNDS),
         "sum of durations": lambda p: (p["when"].clip(*YEAR) - pd.Timestamp("2020-01-01")).sum(
             bounds=HOURS),
         "sum of assigned": lambda p: p.assign(
@@ -620,6 +639,8 @@ RECORDS.append(Operation(
         "mean of arithmetic": lambda p: (p["number"] / p["code"]).mean(bounds=BOUNDS),
         "mean of columns": lambda p: p[["number", "code"]].mean(bounds=BOUNDS),
         "group mean": lambda p: p.groupby("code", keys=CODES)[["number", "no"]].mean(bounds=BOUNDS),
+        "group mean of few": lambda p: p.groupby("code", keys=CODES, **FEW)["number"].mean(
+            bounds=BOUNDS),
         "group mean with missing": lambda p: p.groupby("group", keys=GROUPS, dropna=False)[
             ["number", "no"]
         ].mean(bounds=BOUNDS),
@@ -730,6 +751,8 @@ RECORDS.append(Operation(
         "std of columns": lambda p: p[["number", "code"]].std(bounds=BOUNDS, ddof=0),
         "group var": lambda p: p.groupby("code", keys=CODES)[["number", "no"]].var(bounds=BOUNDS),
         "group std": lambda p: p.groupby("group", keys=GROUPS)["number"].std(bounds=BOUNDS),
+        "group var of few": lambda p: parts(p).groupby("part", keys=["", "x"], **FEW)["code"].var(
+            bounds=BOUNDS),
         "sem": lambda p: p["code"].sem(bounds=BOUNDS),
         "group sem": lambda p: p.groupby("code", keys=CODES)["number"].sem(bounds=BOUNDS, ddof=0),
     },
@@ -817,6 +840,8 @@ RECORDS.append(Operation(
     },
     together={
         "describe": lambda p: p[["number", "code"]].describe(bounds=BOUNDS, epsilon=1),
+        "moments of few": lambda p: p.groupby("code", keys=CODES, **FEW)["number"].agg(
+            ["count", "mean", "std"], bounds=BOUNDS, epsilon=1),
     },
     truth={
         "moments": lambda d: numbers(truths.three(d)[["number", "code"]].agg([*MOMENTS])),
@@ -1406,7 +1431,9 @@ UNKNOWN, GAUSSIAN, EXPERIMENTAL = merged("found"), merged("gaussian"), merged("e
 VOUCHED, TOGETHER = merged("vouched"), merged("together")
 TESTED = merged("tested") if find_spec("scipy") else {}
 PANDAS, KINDS, TIGHT = merged("truth"), merged("kinds"), merged("tight")
-HOSTILE: dict[Any, Any] = {each.statistic: each.hostile for each in RECORDS if each.statistic}
+HOSTILE: dict[Any, Any] = {
+    each.statistic: with_limits(each.hostile) for each in RECORDS if each.statistic and each.hostile
+}
 #: Statistics of which nothing but a label is ever released.
 SELECTED = {each.statistic for each in RECORDS if each.law == GAPS}
 OFTEN = [name for each in RECORDS for name in each.often]

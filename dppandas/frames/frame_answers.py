@@ -30,7 +30,7 @@ from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Span
 from ..rows.facts.units import whole_number
 from ..rows.query_string import lookup
-from ..statistics import Cells, Count, Layout
+from ..statistics import Cells, Count, KeyLimit, Layout
 from .answers.arguments import weights_of
 from .answers.descriptions import Parts, Values, add_labels, of_labels_in, rows_of
 from .pivots import PivotMethods
@@ -321,6 +321,8 @@ class FrameAggregations(Naming[Selected], PivotMethods[Counted], Generic[Counted
         dropna: bool = True,
         *,
         keys: object = None,
+        max_rows_per_key: int | None = None,
+        max_keys: int | None = None,
         delta: Number = ...,
     ) -> Unreleased[pd.Series[Any]]: ...
     @typing.overload
@@ -333,6 +335,8 @@ class FrameAggregations(Naming[Selected], PivotMethods[Counted], Generic[Counted
         dropna: bool = True,
         *,
         keys: object = None,
+        max_rows_per_key: int | None = None,
+        max_keys: int | None = None,
         **ways: Unpack[AskOptions],
     ) -> pd.Series[Any]: ...
     @release_method
@@ -345,6 +349,8 @@ class FrameAggregations(Naming[Selected], PivotMethods[Counted], Generic[Counted
         dropna: bool = True,
         *,
         keys: object = None,
+        max_rows_per_key: object = None,
+        max_keys: object = None,
         said: Ways = UNSAID,
         **ways: Unpack[AskOptions],
     ) -> Any:
@@ -352,6 +358,8 @@ class FrameAggregations(Naming[Selected], PivotMethods[Counted], Generic[Counted
 
         keys : a dict with a list for each column (their product), or a list of tuples; else the
             declared domain's. The rest is as in DataFrame.value_counts.
+        max_rows_per_key, max_keys : the most rows of a unit that count for a combination, and the
+            most combinations that it counts for, as in `groupby`.
         delta : without keys, finds the combinations in the data: see `PrivateSeries.value_counts`.
 
         *Guarantee*: epsilon-differential privacy of the unit; the keys are disjoint, so the ℓ1
@@ -365,4 +373,5 @@ class FrameAggregations(Naming[Selected], PivotMethods[Counted], Generic[Counted
             raise QueryError("dropna=False is for one column. Select it, as in frame['column'].")
         chosen: Any = self if subset is None else self[names]
         flags = (normalize, sort, ascending, dropna)
-        return chosen._value_counts(list(chosen._columns), keys, *flags, said.delta)
+        limit = KeyLimit.parse(max_rows_per_key, max_keys)
+        return chosen._value_counts(list(chosen._columns), keys, *flags, said.delta, limit)

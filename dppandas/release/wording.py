@@ -144,6 +144,8 @@ def described(
         else:
             more += ("digest", Later(unsaid, read)), (OF_ROWS, Later(unsaid, kept))
         more.append(("public tables", Later(_tables, (*kept, *read))))
+    if statistic.cells.limited:
+        more.append(("limit", statistic.cells.limited))
     if table.branches != 1:
         more.append(("each row becomes", f"{table.branches} rows"))
     if table.path:

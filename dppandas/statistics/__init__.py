@@ -15,6 +15,8 @@ from .base import REGISTRY
 from .base import Statistic as Statistic
 from .layout import Cells as Cells
 from .layout import Layout as Layout
+from .limits import KeyLimit as KeyLimit
+from .limits import LimitedCells as LimitedCells
 from .methods import Offered
 
 if TYPE_CHECKING:

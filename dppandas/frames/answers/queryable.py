@@ -25,7 +25,7 @@ from ...rows.facts import kinds
 from ...rows.facts.bounds import Bounds
 from ...rows.facts.keys import Keys, did_you_mean
 from ...rows.facts.spans import Span
-from ...statistics import Cells, Count, Layout, Statistic
+from ...statistics import Cells, Count, KeyLimit, Layout, Statistic
 from .arguments import index
 
 
@@ -153,13 +153,16 @@ class Queryable(PrivateTable):
         ascending: bool,
         dropna: bool,
         delta: object,
+        limit: KeyLimit | None = None,
     ) -> Request:
         """The counts of declared keys, or with a δ of labels that are found in the data."""
         order = ("ascending" if ascending else "descending") if sort else None
         if not self._are_unknown(names, keys, delta):
             cells = self._cells(names, keys)
             cells = cells if dropna else replace(cells, missing_cell=True)
-            return self._histogram(cells, names, normalize, order)
+            return self._histogram(self._limited(cells, limit), names, normalize, order)
+        if limit is not None:
+            raise no_limit_of_found_keys("value_counts")
         self._some_columns()
         if normalize:
             raise QueryError(
@@ -202,3 +205,11 @@ class Queryable(PrivateTable):
         options = (("cells", cells.described),)
         asked = Question(verb_of(what), columns, options=options, is_brief=True)
         return self._question(statistic, asked)
+
+
+def no_limit_of_found_keys(method: str) -> QueryError:
+    """Why undeclared keys have no limits."""
+    return QueryError(
+        f"{method}: max_rows_per_key= and max_keys= need declared keys. Give keys=[…] in place of "
+        "delta=."
+    )

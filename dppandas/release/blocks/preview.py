@@ -19,7 +19,7 @@ from ...ledger.storage.store import Entry, StoredRelease
 from ...privacy.accounting.composition import ParallelComposition
 from ...privacy.accounting.losses import NO_DELTA, NO_EPSILON, NO_RHO, Epsilon, Loss
 from ...privacy.mechanisms.base import Mechanism
-from .. import context
+from .. import context, limited
 from ..accuracy import expected
 from ..answers.records import PREVIEW, Record
 from ..query import Query
@@ -50,6 +50,7 @@ class Preview:
         self._is_blank = False  # whether it made an answer up
         self._entries: list[Entry] = []
         self._populations: list[str] = []  # of each release, the error for a population
+        self._unlimited: list[str] = []  # and the error that it would have without a limit by key
         self._bought: Counter[str] = Counter()  # draws of each query that the block would pay for
         self._account: _Account | None = None
         self._outside: dict[str, object] | None = None  # the context around its block
@@ -100,6 +101,7 @@ class Preview:
         error = expected.in_words(query.statistic, mechanism, self._rows)
         self._entries.append(draft._replace(loss=loss, status=status, error=error))
         self._populations.append(self._for_population(query, mechanism))
+        self._unlimited.append(limited.error_without(query, self._rows))
         account.after = account.after.plus((place, loss) for place, _ in draft.charges)
         if before is not None:
             return record(before)
@@ -166,14 +168,18 @@ class Preview:
 
         ``error`` is what noise makes. With expected_rows, ``population`` is what noise and sample
         make together, for the population that the rows are a sample of; "" where an answer says
-        nothing of one. ``status`` is "new" for a release that would be charged, and "replayed" for
-        one that was answered before, which costs nothing.
+        nothing of one. Where a release limits the rows of a unit by key, ``without limits`` is the
+        error that it would have without. ``status`` is "new" for a release that would be charged,
+        and "replayed" for one that was answered before, which costs nothing.
         """
         columns = ["source", "lineage", "query", *self._counted(), "mechanism", "scale", "error"]
         table = statement.table(self._entries, self._counted())[[*columns, "status"]]
         if self._rows is not None:
             of_both = pd.Series(self._populations, table.index, dtype=object)
             table.insert(len(columns), "population", of_both)
+        if any(self._unlimited):
+            without = pd.Series(self._unlimited, table.index, dtype=object)
+            table.insert(len(columns), "without limits", without)
         return table.set_axis(pd.RangeIndex(1, len(table) + 1, name="release"))
 
     def _counted(self) -> tuple[str, ...]:

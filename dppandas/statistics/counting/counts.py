@@ -86,6 +86,7 @@ class Count(Statistic):
         Method("mode", COLUMN),
         Method("clipping_shares", COLUMN),
     )
+    takes_limits: ClassVar = True
     error_model: ClassVar = CountErrors
     not_asked: ClassVar = ("layout", "share_of")
     selectable: ClassVar[bool] = True

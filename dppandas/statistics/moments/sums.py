@@ -109,6 +109,7 @@ class Sum(ByColumn):
         Method("sum", EVERYWHERE, (sum, np.sum, np.nansum)),
         Method("idxmax", FRAME),
     )
+    takes_limits: ClassVar = True
     error_model: ClassVar = SumErrors
     selectable: ClassVar[bool] = True
 
