@@ -287,6 +287,13 @@ def some_truncation(rng: random.Random) -> stats.Truncation:
     return stats.Truncation(ALONE, SUMMED, operand, most, most + rng.choice([1, 20]))
 
 
+def some_rows_per_unit(rng: random.Random) -> stats.RowsPerUnit:
+    """On rows as they are, as above: what is asked has any number."""
+    operand = rng.choice([Column("number"), Column("other"), Column("code")])
+    limits = stats.limits_up_to(rng.choice([2, 3, 10, 1000]))
+    return stats.RowsPerUnit(ALONE, SUMMED, operand, limits, rng.choice([None, Fraction(1, 2)]))
+
+
 def some_present(rng: random.Random) -> stats.OccurringKeys:
     made = cells(rng)
     while made.keys is None:

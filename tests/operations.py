@@ -52,6 +52,7 @@ from hostile import (
     some_present,
     some_quantiles,
     some_ranked_quantiles,
+    some_rows_per_unit,
     some_scores,
     some_second_moments,
     some_significant_blocks,
@@ -516,6 +517,34 @@ RECORDS.append(Operation(
             lambda p, by: p.truncation_shares(**by),
             t.to(lambda d: t.kept(d["owner"].value_counts())),
             t.shortened,
+        ),
+    },
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.RowsPerUnit,
+    hostile=some_rows_per_unit,
+    law=DRAWN,
+    is_drawn=False,
+    undecided={"suggested max_rows": BY_ANSWER, "what limits cut": BY_ANSWER},
+    often=("suggested max_rows", "what limits cut"),
+    of_units={
+        "suggested max_rows": lambda p: p.suggest_max_rows(keep=0.4),
+        "what limits cut": lambda p: p.query("number > 0 or yes").suggest_max_rows(
+            keep=None, counted=4),
+    },
+    truth={
+        "what limits cut": lambda d: truths.cut(
+            d[(d["number"] > 0) | d["yes"]]["owner"].value_counts()),
+    },
+    kinds={
+        "per_unit.suggest_max_rows": Row(
+            lambda p, c: p.suggest_max_rows(**E), ALL, unit="u"),
+    },
+    tight={
+        "suggest_max_rows": Line(
+            lambda p, by: p.suggest_max_rows(keep=None, counted=4, **by),
+            t.to(lambda d: t.cut_off(d["owner"].value_counts())), t.shortened,
         ),
     },
 ))  # fmt: skip

@@ -65,6 +65,15 @@ def kept(rows: Any) -> list[float]:
     return [share, 1 - share]
 
 
+def cut(rows: Any) -> list[float]:
+    """Of each limit up to 4 the share of units that it cuts, and of rows that it drops."""
+    if not len(rows):
+        return [math.nan] * 8
+    seen = rows.clip(upper=4)
+    shares = [((rows > k).mean(), (seen - k).clip(lower=0).sum() / seen.sum()) for k in range(1, 5)]
+    return [float(share) for pair in shares for share in pair]
+
+
 def crosstab(df: pd.DataFrame) -> list[float]:
     counts = pd.crosstab(df["group"], df["code"]) if len(df) else pd.DataFrame()
     counts = counts.reindex(index=GROUPS, columns=CODES).fillna(0)

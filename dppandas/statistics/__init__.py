@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from .counting.labels_alone import Unique as Unique
     from .counting.labels_alone import WeightedUnique as WeightedUnique
     from .counting.occurring_keys import OccurringKeys as OccurringKeys
+    from .counting.rows_per_unit import RowsPerUnit as RowsPerUnit
+    from .counting.rows_per_unit import limits_up_to as limits_up_to
+    from .counting.rows_per_unit import parse_keep as parse_keep
     from .counting.unknown_keys import Sparse as Sparse
     from .counting.unknown_keys import UndeclaredKeys as UndeclaredKeys
     from .counting.unknown_keys import WeightedKeys as WeightedKeys
@@ -71,6 +74,7 @@ _HOMES = {
     "Proposed": "distances",
     "Quantiles": "quantiles",
     "RankedQuantiles": "quantile_intervals",
+    "RowsPerUnit": "counting.rows_per_unit",
     "Scores": "scores",
     "SecondMoments": "moments.second_moments",
     "Several": "moments.several",
@@ -89,6 +93,8 @@ _HOMES = {
     "WeightedQuantiles": "weighted_quantiles",
     "WeightedUnique": "counting.labels_alone",
     "grids_of_norm": "moments.norms",
+    "limits_up_to": "counting.rows_per_unit",
+    "parse_keep": "counting.rows_per_unit",
 }
 
 
