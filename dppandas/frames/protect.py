@@ -75,8 +75,7 @@ def protect(
     unit : the column that says whose row it is. Without it every row is one person; state that as
         "row" in a session that holds a source with a unit column. Rows without a unit are dropped.
     max_rows : needed with a unit column: the most rows of each unit that are used, those of the
-        smallest keyed hashes of their contents. The noise grows with it. A result of
-        `PrivateFrame.suggest_max_rows` works too.
+        smallest keyed hashes; a result of `suggest_max_rows` works too. The noise grows with it.
     domain : public facts: a dict of columns to (lower, upper) or to a list of keys. They are never
         read from the data, and apply if a call gives none. The returned frame knows only these;
         `PrivateFrame.declare` makes one that knows more.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def test_limits_are_near_in_proportion_and_end_where_counting_does() -> None:
         limits = stats.limits_up_to(counted)
         assert [*limits] == sorted(set(limits))
         assert limits[-1] == counted
-        assert all(b <= max(a + 1, a * 5 / 3 + 1e-9) for a, b in zip(limits, limits[1:]))
+        assert all(b <= max(a + 1, a * 5 / 3 + 1e-9) for a, b in pairwise(limits))
 
 
 @pytest.mark.parametrize(("sizes", "keep", "limit"), [
