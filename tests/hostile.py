@@ -153,6 +153,14 @@ def some_normed_sum(rng: random.Random) -> stats.NormedSum:
     return stats.NormedSum(cells(rng), SUMMED, chosen, *stats.grids_of_norm(ends, norm))
 
 
+def some_unit_totals(rng: random.Random) -> stats.UnitTotals:
+    """On rows as they are: a unit may have several in a cell, and its integers are still scaled."""
+    chosen = operands(rng)
+    grids = tuple(Grid.centred(bounds(rng)) for _ in chosen)
+    statistic = stats.UnitTotals(cells(rng), SUMMED, chosen, grids)
+    return statistic.comparable() if rng.random() < 0.2 else statistic  # type: ignore[return-value]
+
+
 def some_covariance(rng: random.Random) -> stats.Covariance:
     pair, correlation = rng.random() < 0.3, rng.random() < 0.5
     chosen = tuple(rng.choice(operands(rng)) for _ in range(2 if pair else rng.randint(1, 5)))

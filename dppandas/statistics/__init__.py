@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .moments.several import Moments as Moments
     from .moments.several import Several as Several
     from .moments.sums import Sum as Sum
+    from .moments.unit_totals import UnitTotals as UnitTotals
     from .moments.variances import Variance as Variance
     from .quantile_intervals import MeasuredQuantiles as MeasuredQuantiles
     from .quantile_intervals import RankedQuantiles as RankedQuantiles
@@ -84,6 +85,7 @@ _HOMES = {
     "Sum": "moments.sums",
     "TrimmedMean": "smooth",
     "Truncation": "counting.distinct",
+    "UnitTotals": "moments.unit_totals",
     "UnattributedHistogram": "counting.contingency",
     "UndeclaredKeys": "counting.unknown_keys",
     "Unique": "counting.labels_alone",
