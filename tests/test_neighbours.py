@@ -459,7 +459,7 @@ def test_order_and_blocks_never_change_what_units_are_asked(name: str) -> None:
         engine: Any = PandasEngine(shuffled, unit, KEY, block)
         lazy = asked._table.engine
         if isinstance(lazy, PerUnitEngine):
-            engine = PerUnitEngine(engine, lazy._where, lazy._branches, lazy._asked)
+            engine = PerUnitEngine(engine, lazy._table)
         answers.append(ops.integers(asked, engine))
     assert answers.count(answers[0]) == len(answers)
 

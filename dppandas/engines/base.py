@@ -12,13 +12,29 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ..rows.accumulators import Accumulator
-from ..rows.expressions import Chunk, Expression
+from ..rows.expressions import Chunk, Expression, OwnRows
 
 #: Makes an accumulator without anything in it.
 Empty = Callable[[], Accumulator]
 
-#: By new column: what is aggregated (None for rows), and how.
-PerUnitColumns = Mapping[Any, tuple[Expression | None, str]]
+
+@dataclass(frozen=True)
+class UnitTable:
+    """A table to be made, with one row for each unit, or for each of its groups.
+
+    rows : the rows that are aggregated. by : the names of their groups' labels. asked : by new
+        column what is aggregated (None for rows), and how. max_rows : how many rows of a unit are
+        used: other groups are dropped by a hash.
+    """
+
+    rows: OwnRows
+    by: tuple[Any, ...]
+    asked: Mapping[Any, tuple[Expression | None, str]]
+    max_rows: int = 1
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        return (self.rows.unit, *self.by, *self.asked)
 
 
 @dataclass(frozen=True)
@@ -27,13 +43,15 @@ class Need:
 
     columns : all that may be read. whole_units : whether all rows of a unit must come together, in
     one chunk that knows their units. keyed : whether rows are hashed with the key of the source.
-    plain : whether a function that the caller wrote sees the rows.
+    plain : whether a function that the caller wrote sees the rows. histories : whether values
+    follow from all rows of a unit: then all columns are read, for ties are decided by whole rows.
     """
 
     columns: frozenset[Any]
     whole_units: bool = False
     keyed: bool = False
     plain: bool = False
+    histories: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,5 +90,5 @@ class Engine(Protocol):
     def accumulate_rows(self, kernel: Kernel, label: str) -> Any:
         """The kernel's partial answers over all rows, accumulated; at most 2^22 rows at once."""
 
-    def per_unit(self, where: Expression | None, branches: int, asked: PerUnitColumns) -> Engine:
-        """A table with one row per unit, aggregated from all its rows."""
+    def per_unit(self, table: UnitTable) -> Engine:
+        """A table that is aggregated from all rows of each unit."""

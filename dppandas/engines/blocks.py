@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ import pandas as pd
 
 from ..errors import InternalError
 from ..rows.accumulators import Accumulator
+from ..rows.expressions import History
 from ..rows.values import hashing
 from ..rows.values.forms import Vector
 from .base import Kernel, Need
@@ -23,8 +24,17 @@ from .readers import TableColumns
 #: Rows per block. Fewer fit the cache better, but then threads spend their time on waiting for each
 #: other: between two of numpy's functions only one of them runs (2^18 measured best on two cores).
 BLOCK = 2**18
+#: How many histories a table remembers.
+MOST_HISTORIES = 64
 #: Bytes: more than the arrays of a block.
 LARGE = 2**24
+
+
+class Histories(Protocol):
+    """What rows know of their units."""
+
+    def column(self, history: History) -> Vector:
+        """A history of all rows."""
 
 
 @dataclass
@@ -48,6 +58,12 @@ class Block:
     def column(self, name: Any) -> Vector:
         self._announced([name])
         return self.table.column(name).take(self.where)
+
+    def history(self, history: History) -> Vector:
+        """What each row knows of its unit."""
+        if self.need is not None and not self.need.histories:
+            raise InternalError("a kernel reads a history and didn't announce it.")
+        return self.table.history(history).take(self.where)
 
     def hashed(self, names: Sequence[Any], salt: bytes) -> hashing.Hashes:
         if self.need is not None and not self.need.keyed:
@@ -83,6 +99,8 @@ class RowTable:
     picked: npt.NDArray[np.intp] | None = None  # None: all rows, in their order
     #: Of the units of these rows, in their order.
     codes: npt.NDArray[np.intp] | None = None
+    #: What the rows of these columns know of their units.
+    histories: Histories | None = None
 
     def __post_init__(self) -> None:
         columns, picked = self.columns, self.picked
@@ -91,6 +109,13 @@ class RowTable:
         self.column: Callable[[Any], Vector] = columns.__getitem__
         if picked is not None:
             self.column = lru_cache(maxsize=None)(lambda name: columns[name].take(picked))
+        self.history = lru_cache(maxsize=MOST_HISTORIES)(self._history)
+
+    def _history(self, history: History) -> Vector:
+        if self.histories is None:
+            raise InternalError("a history needs all rows of units.")
+        found = self.histories.column(history)
+        return found if self.picked is None else found.take(self.picked)
 
     def __len__(self) -> int:
         return self.columns.rows if self.picked is None else len(self.picked)

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..rows.expressions import Expression
 from ..rows.facts.units import Unit
 from ..rows.values import vectors
 from . import parallel, rehearsal, truncation
 from . import per_unit as aggregates
-from .base import Engine, Kernel, Need, PerUnitColumns
+from .base import Engine, Kernel, Need, UnitTable
 from .blocks import BLOCK, RowTable, add_blocks, reuse_memory
+from .histories import UnitHistories
 from .readers import Columns, TableColumns
 
 _WITHOUT = "Convert it before dp.protect, or select the columns that your function needs."
@@ -34,6 +34,7 @@ class PandasEngine:
         self.unit = unit
         self.key = key
         self.block = block
+        self.histories = UnitHistories(self.read, key)
         self._kept: RowTable | None = None
         self._by_unit: RowTable | None = None
 
@@ -58,7 +59,7 @@ class PandasEngine:
                 with np.errstate(all="ignore"):
                     kept = truncation.kept_rows(self.read, self.unit, self.key)
                 picked = None if kept.all() else np.flatnonzero(kept)
-            self._kept = RowTable(self.read, self.key, picked)
+            self._kept = RowTable(self.read, self.key, picked, histories=self.histories)
         return self._kept
 
     def _rows_by_unit(self) -> RowTable:
@@ -83,17 +84,15 @@ class PandasEngine:
         ]
         return parallel.joined(parallel.run(tasks, label))
 
-    def per_unit(self, where: Expression | None, branches: int, asked: PerUnitColumns) -> Engine:
-        return PerUnitEngine(self, where, branches, asked)
+    def per_unit(self, table: UnitTable) -> Engine:
+        return PerUnitEngine(self, table)
 
-    def aggregated(
-        self, where: Expression | None, branches: int, asked: PerUnitColumns
-    ) -> TableColumns:
-        """The columns of a table with one row per unit."""
-        table = RowTable(self.read, self.key)
+    def aggregated(self, table: UnitTable) -> TableColumns:
+        """The columns of a table that is made of all rows of units."""
+        rows = RowTable(self.read, self.key, histories=self.histories)
         with np.errstate(all="ignore"):
-            block = table.block(0, len(table), aggregates.needed(self, where, asked))
-            return aggregates.per_unit(block, self.unit, where, branches, asked)
+            block = rows.block(0, len(rows), aggregates.needed(self, table))
+            return aggregates.per_unit(block, table)
 
 
 def by_unit(table: RowTable, unit: Unit) -> RowTable:
@@ -103,27 +102,24 @@ def by_unit(table: RowTable, unit: Unit) -> RowTable:
         codes = vectors.codes_of(table.column(unit.column))
     order = np.argsort(codes, kind="stable")
     picked = order if table.picked is None else table.picked[order]
-    return RowTable(table.columns, table.key, picked, codes[order])
+    return RowTable(table.columns, table.key, picked, codes[order], table.histories)
 
 
 class PerUnitEngine(PandasEngine):
-    """One row per unit, aggregated from all its rows: 1-stable, however many they were."""
+    """Rows that are aggregated from all rows of each unit. As many are kept as the table says, so
+    it is that stable, however many rows there were."""
 
-    def __init__(
-        self, base: Any, where: Expression | None, branches: int, asked: PerUnitColumns
-    ) -> None:
-        self.unit = Unit(base.unit.column, 1)
-        self.columns = (base.unit.column, *asked)
+    def __init__(self, base: Any, table: UnitTable) -> None:
+        self.unit = aggregates.unit_after(table)
+        self.columns = table.columns
         self._base = base
-        self._where = where
-        self._branches = branches
-        self._asked = dict(asked)
+        self._table = table
         self._lock = Lock()
         self._made: PandasEngine | None = None
 
     def check(self, needs: Sequence[Need]) -> None:
         if self._made is None:
-            self._base.check([aggregates.needed(self._base, self._where, self._asked)])
+            self._base.check([aggregates.needed(self._base, self._table)])
 
     def made(self) -> PandasEngine:
         """The table, made when it is first read: after a charge."""
@@ -133,12 +129,10 @@ class PerUnitEngine(PandasEngine):
     def _made_once(self) -> PandasEngine:
         if self._made is None:
             base = self._base.made()
-            columns = base.aggregated(self._where, self._branches, self._asked)
-            key = aggregates.key_after(self._where, base.key)
+            columns = base.aggregated(self._table)
+            key = aggregates.key_after(self._table, base.key)
             self._made = PandasEngine(columns, self.unit, key, base.block)
         return self._made
 
-    def aggregated(
-        self, where: Expression | None, branches: int, asked: PerUnitColumns
-    ) -> TableColumns:
-        return self.made().aggregated(where, branches, asked)
+    def aggregated(self, table: UnitTable) -> TableColumns:
+        return self.made().aggregated(table)

@@ -14,6 +14,7 @@ import pandas as pd
 
 from .. import statistics
 from ..columns import refusals
+from ..columns.periods import is_grouper
 from ..columns.private_rows import same_rows
 from ..errors import MissingArgument, QueryError, hide_internals, quoted
 from ..privacy.accounting.losses import AskOptions, Number
@@ -24,10 +25,11 @@ from ..release.blocks.bundle import ReleaseBundle
 from ..release.unreleased import Unreleased
 from ..release.ways import UNSAID, Ways
 from ..release.wording import told
-from ..rows.expressions import Column, Declared, Expression
+from ..rows.expressions import Column, Declared, Expression, check, need
+from ..rows.facts import kinds
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.domain import Declaration, parse_domain
-from ..rows.facts.keys import Keys
+from ..rows.facts.keys import Keys, is_hashable
 from ..rows.facts.spans import Span
 from ..rows.facts.units import MOST_ROWS, whole_number
 from ..statistics import Cells, Layout
@@ -35,7 +37,7 @@ from ..statistics.methods import FRAME
 from .answers.several import answers_of
 from .frame_answers import FrameAggregations
 from .groupby import PrivateGroupBy, grouped_by
-from .grouping import grouping, labels_shown
+from .grouping import grouping, labels_of, labels_shown, names_and_columns
 from .partitions import parts_of
 from .series import PrivateSeries
 from .tables import PerUnit
@@ -205,21 +207,46 @@ ask .release(epsilon=…)>
     # units
 
     @hide_internals
-    def per_unit(self) -> PerUnit[PrivateFrame[ReleasedInt]]:
-        """One row for each unit: ``per_unit().agg(spend=("amount", "sum"))``. See `PerUnit`."""
+    def per_unit(self, by: Any = None) -> PerUnit[PrivateFrame[ReleasedInt]]:
+        """One row for each unit: ``per_unit().agg(spend=("amount", "sum"))``. See `PerUnit`.
+
+        by : a column, or a list of them: then a unit has a row for each of its labels there, at
+            most max_rows of which are kept. Rows without a label are dropped.
+        """
         self._unit_column("per_unit()")
-        return PerUnit(self)  # type: ignore[arg-type]
+        if by is None:
+            return PerUnit(self)  # type: ignore[arg-type]
+        items, _ = names_and_columns(self, by)
+        named = labels_of(self, items)
+        if not named or any(map(is_grouper, items)):
+            raise QueryError(
+                "per_unit(by=…) takes columns of labels, as in per_unit(by='day'). Of times, make "
+                "their periods first: frame['when'].dt.to_period('M').rename('month')."
+            )
+        for name, expression in named:
+            if not is_hashable(name) or name is None:
+                raise QueryError("per_unit(by=…) needs columns with names: .rename('month').")
+            self._not_the_unit(name)
+            need(expression, kinds.LABELS, self._table.source.facts, f"by={quoted(name)}")
+            check(expression, self._table.source.facts)
+        return PerUnit(self, by=tuple(named))  # type: ignore[arg-type]
+
+    def _units_and(self, by: Any) -> list[Any] | None:
+        """What a groupby names beside the unit column, of which no keys are known; None if that
+        isn't among it."""
+        items = by if isinstance(by, list) else [by]
+        rest = [each for each in items if not self._is_unit(each)]
+        return None if len(rest) == len(items) else rest
 
     def _is_unit(self, by: Any) -> bool:
         """Whether this names the unit column, of which no keys are known."""
         unit = self._table.source.unit.column
-        one = by[0] if isinstance(by, list) and len(by) == 1 else by
         if unit is None:
             return False
-        if isinstance(one, PrivateSeries):
-            same_rows(self, one)
-            found: Any = one._expression
-        elif not isinstance(one, type(unit)) or one != unit:
+        if isinstance(by, PrivateSeries):
+            same_rows(self, by)
+            found: Any = by._expression
+        elif not isinstance(by, type(unit)) or by != unit:
             return False
         else:
             found = self._columns.get(unit)
@@ -395,7 +422,8 @@ ask .release(epsilon=…)>
         observed : either, and it changes nothing: which keys have rows is private.
         dropna : False adds a last group of the rows whose label is missing, for one column.
 
-        To group by the unit column is to ask for one row for each unit: see `per_unit`.
+        To group by the unit column, and others with it, is to ask for one row for each unit, or
+        for what each row knows of its unit's others: see `per_unit` and `PerUnit`.
 
         >>> import pandas as pd, dppandas as dp
         >>> when = pd.to_datetime(["2024-01-05", "2024-02-07"] * 500)
@@ -403,8 +431,8 @@ ask .release(epsilon=…)>
         >>> p.groupby(p["when"].dt.month).size(epsilon=1).round(-2).head(3).to_dict()
         {1: 500, 2: 500, 3: 0}
         """
-        if keys is None and delta is None and self._is_unit(by):
-            return self.per_unit()
+        if keys is None and delta is None and (rest := self._units_and(by)) is not None:
+            return self.per_unit(rest or None)
         shown = labels_shown(by, as_index, sort, observed, dropna, delta)
         return grouped_by(self, by, keys, range, shown, delta, dropna)
 

@@ -6,26 +6,27 @@ import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import pandas as pd
 
 from ..columns import refusals
-from ..engines.per_unit import AGGREGATES
+from ..engines.base import UnitTable
 from ..errors import LineageError, QueryError, hide_internals, is_one_of, quoted
 from ..ledger import canonical
-from ..release.private import Private, Table
+from ..release.private import Table
 from ..release.session import made_tables
 from ..release.wording import unsaid
 from ..rows import expressions, query_string
 from ..rows.accumulators import MOST_BRANCHES
-from ..rows.expressions import Column, Expression
+from ..rows.expressions import AGGREGATES, Column, Expression, Gives, OwnRows
 from ..rows.facts import kinds
 from ..rows.facts.declared import DeclaredFacts
 from ..rows.facts.domain import Declaration
 from ..rows.facts.keys import Keys, did_you_mean
 from ..rows.facts.steps import Steps
 from ..rows.facts.units import Unit
+from .histories import UnitRows, own_rows
 from .verbs.transformations import Transformations
 
 V = TypeVar("V", bound=Transformations)
@@ -34,7 +35,7 @@ V = TypeVar("V", bound=Transformations)
 def _kind_of(facts: expressions.Facts, expression: Expression | None, how: str) -> kinds.Kind:
     """The kind of what an aggregate gives: that of the values, a truth or a number."""
     aggregate = AGGREGATES[how]
-    if aggregate.is_truth:
+    if aggregate.gives is Gives.TRUTH:
         return kinds.TRUTH
     is_one = expression is not None and aggregate.chooses
     return expression.kind(facts.schema) if expression and is_one else kinds.NUMBER
@@ -82,33 +83,43 @@ def _declared(table: Table, expression: Expression, how: str) -> Declaration | N
     aggregate = AGGREGATES[how]
     if aggregate.chooses:
         return table.declared(expression)
-    if aggregate.is_truth:
+    if aggregate.gives is Gives.TRUTH:
         return Keys((False, True))
-    return expression.bounds(table.source.domain) if aggregate.is_between else None
+    is_between = aggregate.gives is Gives.BETWEEN
+    return expression.bounds(table.source.domain) if is_between else None
 
 
-class PerUnit(Private, Generic[V]):
-    """Private rows that are to become one row for each unit.
+class PerUnit(UnitRows[V]):
+    """Private rows of each unit, or of each unit and key, which are to become one row; or whose
+    rows are to learn of each other.
 
     *Stability*: 1. A unit's row is made from all its rows (max_rows doesn't limit them) and from no
     others, so adding a unit adds one row, and bounds clip what it may hold. This is often far more
-    accurate than sums over rows that max_rows limits.
+    accurate than sums over rows that max_rows limits. With ``by=`` a unit has one row for each key,
+    at most max_rows of which are kept, by a keyed hash: the stability is max_rows.
     """
 
-    def __init__(self, frame: V, selected: Any = None) -> None:
+    def __init__(
+        self, frame: V, selected: Any = None, by: tuple[tuple[Any, Expression], ...] = ()
+    ) -> None:
         self._frame = frame
         self._selected = selected
+        self._by = by
 
     @hide_internals
     def __repr__(self) -> str:
-        return f"<one row for each {self._frame._table.source.unit.column!r} of {self._frame!r}>"
+        names = " and ".join(map(repr, self._labels()))
+        return f"<one row for each {names} of {self._frame!r}>"
+
+    def _labels(self) -> list[Any]:
+        return [self._frame._table.source.unit.column, *(name for name, _ in self._by)]
 
     @hide_internals
     def __getitem__(self, key: Any) -> PerUnit[V]:
         """Some columns, to be aggregated in one way: ``per_unit()["amount"].sum()``."""
         for name in key if isinstance(key, list) else [key]:
             query_string.lookup(name, self._frame._columns)
-        return PerUnit(self._frame, key)
+        return PerUnit(self._frame, key, self._by)
 
     @typing.overload
     def agg(self, func: str, /) -> Any: ...
@@ -121,11 +132,11 @@ class PerUnit(Private, Generic[V]):
         func : instead of names, a dict of column to how; or one way for the selected columns, as in
             ``per_unit()["amount"].agg("sum")``, which for one column gives a private column.
         how : sum, mean, median (of numbers), min, max (of numbers, strings, times or durations),
-            first, count, nunique, any, all, or size. Missing values are left out, as in pandas.
-            The order of rows never matters: "first" is the value of the row with the smallest
-            keyed hash. min, max and first keep the kind and the declared domain of the column, mean
-            and median its bounds; in a mix of kinds, numbers come before strings, and strings
-            before times.
+            first, last, count, nunique, any, all, or size. Missing values are left out, as in
+            pandas. "first" and "last" are in the order of ``sort_values(…)`` of the frame; without
+            it "first" is the value of the row with the smallest keyed hash. min, max and first keep
+            the kind and the declared domain of the column, mean and median its bounds; in a mix of
+            kinds, numbers come before strings, and strings before times.
 
         >>> import pandas as pd, dppandas as dp
         >>> visits = pd.DataFrame({"person": [1, 1, 2], "amount": [5.0, 7.0, 9.0]})
@@ -145,7 +156,7 @@ charged; ask .release(epsilon=…)>
             given = dict(columns)
         else:
             raise QueryError('agg needs names for its columns, as in agg(spend=("amount", "sum")).')
-        return self._made(self._asked(given))
+        return self._table_of(self._asked(given))
 
     aggregate = agg
 
@@ -154,8 +165,8 @@ charged; ask .release(epsilon=…)>
         frame = self._frame
         if how == "size":
             return self.agg(size="size")["size"]
-        unit = frame._table.source.unit.column
-        everything = [name for name in frame._columns if name != unit]
+        labels = self._labels()
+        everything = [name for name in frame._columns if name not in labels]
         names = everything if self._selected is None else self._selected
         each = names if isinstance(names, list) else [names]
         made = self.agg(dict.fromkeys(each, how))
@@ -167,7 +178,11 @@ charged; ask .release(epsilon=…)>
         facts = frame._table.source.facts
         for name, said in given.items():
             frame._not_the_unit(name)
+            if name in self._labels():
+                raise QueryError(f"{quoted(name)} is a label of the groups. Use another name.")
             column, how = _pair(name, said)
+            if AGGREGATES[how].is_ordered:
+                self._own_rows(how)
             expression = None if column is None else query_string.lookup(column, frame._columns)
             if expression is not None:
                 wanted = AGGREGATES[how].takes
@@ -181,30 +196,38 @@ charged; ask .release(epsilon=…)>
             asked[name] = expression, how
         return asked
 
-    def _made(self, asked: Asked) -> V:
-        frame = self._frame
-        table = frame._table
-        unit, facts = table.source.unit.column, table.source.facts
-        made = _name_of(table.source.made, frame._where, table.branches, asked)
-        undeclared, assumed = _unknown(table, frame._where, asked)
-        schema = {unit: facts.schema.get(unit, kinds.UNKNOWN)}
-        schema |= {name: _kind_of(facts, *each) for name, each in asked.items()}
+    def _table_of(self, asked: Asked) -> V:
+        """A frame of the aggregated rows."""
+        frame, table = self._frame, self._frame._table
+        facts = table.source.facts
+        by, ordered = dict(self._by), any(how in ("first", "last") for _, how in asked.values())
+        rows = own_rows(frame, tuple(by.values()), table.order if ordered else ())
+        more = [each for each in (rows.by, rows.order and (rows.order, rows.falling)) if each]
+        made = _name_of(table.source.made, frame._where, table.branches, asked, *more)
+        # labels are chosen from the rows, as "first" is
+        all_asked: Asked = {name: (each, "first") for name, each in by.items()} | asked
+        undeclared, assumed = _unknown(table, frame._where, all_asked)
+        unit = Unit(rows.unit, table.source.unit.max_rows if by else 1)
+        schema = {unit.column: facts.schema.get(unit.column, kinds.UNKNOWN)}
+        schema |= {name: _kind_of(facts, *each) for name, each in all_asked.items()}
         source = replace(
-            table.source, unit=Unit(unit, 1), domain=_domain_of(table, asked), made=made,
-            told=_told(frame, asked),
-            schema=schema, undeclared=undeclared, assumed=assumed, steps=_steps_of(table, asked),
+            table.source, unit=unit, domain=_domain_of(table, all_asked), made=made,
+            told=_told(frame, rows, asked), schema=schema, undeclared=undeclared, assumed=assumed,
+            steps=_steps_of(table, all_asked),
         )  # fmt: skip
-        engine = table.engine.per_unit(frame._where, table.branches, asked)
+        summary = UnitTable(rows, tuple(by), asked, unit.max_rows)
+        engine = table.engine.per_unit(summary)
         if source.verified and made is not None:
             made_tables[source.id, made] = engine
         # All rows of a unit are read, even those that max_rows drops. Some may lie in each branch
         # of a partition, so what is asked of the table is charged to the whole.
         new_root = replace(
             table, source=source, engine=engine, data=engine, times=None, branches=1, grown=(),
-            path=(), facts=DeclaredFacts(),
+            path=(), facts=DeclaredFacts(), order=(), summary=(table.engine, summary),
         )  # fmt: skip
-        columns = {name: Column(name, ordered=_keeps_order(*each)) for name, each in asked.items()}
-        return type(frame)(new_root, {unit: Column(unit), **columns})
+        columns = {n: Column(n, ordered=_keeps_order(*each)) for n, each in all_asked.items()}
+        made_frame: V = type(frame)(new_root, {unit.column: Column(unit.column), **columns})
+        return made_frame
 
     @hide_internals
     def __dir__(self) -> list[str]:
@@ -215,13 +238,13 @@ charged; ask .release(epsilon=…)>
         if name.startswith("_"):
             raise AttributeError(name)
         if name in AGGREGATES:
-            return self._by(name)
+            return self._method(name)
         if name in self._frame._columns:
             return self[name]
         answers = f"agg(spend=('amount', 'sum')), and {', '.join(AGGREGATES)}, also of columns"
         raise refusals.refuse(self, "rows for each unit", answers, name, self._frame._columns)
 
-    def _by(self, how: str) -> Any:
+    def _method(self, how: str) -> Any:
         """A method without arguments, which aggregates in one way."""
 
         def method(*args: Any, **more: Any) -> Any:
@@ -253,19 +276,21 @@ def _pair(name: Any, given: Any) -> tuple[Any, str]:
     )
 
 
-def _told(frame: Any, asked: Asked) -> str:
+def _told(frame: Any, rows: OwnRows, asked: Asked) -> str:
     """How the rows of units were made, in words."""
     source = frame._table.source
     each = ", ".join(
         f"{Column(name)} = {how}{'' if expression is None else f' of {expression}'}"
         for name, (expression, how) in asked.items()
     )
-    rows = "" if frame._where is None else f" of rows where {frame._where}"
+    kept = "" if frame._where is None else f" of rows where {frame._where}"
     grown = f", each row as {frame._table.branches} rows" if frame._table.branches != 1 else ""
     before = f" of ({source.told})" if source.told else ""
-    read = [e for e in (frame._where, *(e for e, _ in asked.values())) if e is not None]
+    read = [*rows.expressions(), *(e for e, _ in asked.values() if e is not None)]
     digest = f" ({more})" if (more := unsaid([Column(source.unit.column), *read])) else ""
-    return f"one row for each {Column(source.unit.column)}: {each}{rows}{grown}{digest}{before}"
+    labels = " and ".join(map(str, (Column(source.unit.column), *rows.by)))
+    said = f" in order of {', '.join(map(str, rows.order))}" if rows.order else ""
+    return f"one row for each {labels}: {each}{said}{kept}{grown}{digest}{before}"
 
 
 def _name_of(*steps: Any) -> str | None:

@@ -25,7 +25,7 @@ from ..privacy.accounting.losses import Delta, Epsilon, Loss
 from ..privacy.accounting.measures import LossRequest, Measure
 from ..privacy.mechanisms.base import Sensitivity
 from ..privacy.record_parts import LISTENERS, RecordPart
-from ..rows.expressions import Assumption, Expression
+from ..rows.expressions import Assumption, Expression, OwnRows
 from ..rows.expressions.periods import Calendar
 from ..rows.facts.bounds import Bounds, Grid
 from ..rows.facts.keys import Keys
@@ -45,7 +45,7 @@ from .query import Query, Source, Token, token
 _KEPT: tuple[type, ...] = (
     Record, RecordBundle, Query, Source, Entry, Loss, Epsilon, Delta, LossRequest, Measure, Part,
     Unit, Layout, GroupLabels, Expression, Calendar, Keys, Bounds, Grid, Span, Ruler, Assumption,
-    Sensitivity, Step,
+    Sensitivity, Step, OwnRows,
 )  # fmt: skip
 #: The modules with subclasses that are defined after this module was imported.
 _LATER = (

@@ -10,7 +10,7 @@ from itertools import chain
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-from ..engines.base import Engine
+from ..engines.base import Engine, UnitTable
 from ..errors import PrivateValueError, SourceError, UnsupportedVerb, hide_internals, quoted
 from ..privacy.accounting.composition import Path
 from ..rows.expressions import Expression, spanned
@@ -37,6 +37,9 @@ class Table:
     times: Any = None  # the column that holds an index of times, which frames don't list
     branches: int = 1  # how many rows one row of the source becomes
     grown: tuple[Any, ...] = ()  # and how
+    order: tuple[tuple[Expression, bool], ...] = ()  # by what a unit's rows are sorted, and falling
+    #: The engine whose rows it was made of, and how.
+    summary: tuple[Engine, UnitTable] | None = None
     path: Path = ()  # the branches that hold all its rows, where its releases are charged
     facts: DeclaredFacts = field(
         default_factory=DeclaredFacts, repr=False

@@ -20,6 +20,7 @@ from ..rows.expressions import (
     Expression,
     Facts,
     assumptions,
+    histories,
     samples,
 )
 from ..rows.facts.domain import Declaration
@@ -114,8 +115,9 @@ class Source:
 def need_of(statistic: Statistic, where: Expression | None) -> Need:
     """What is read for a statistic of the rows that pass a filter."""
     read = statistic.columns() if where is None else statistic.columns() | where.columns()
-    keyed = statistic.keyed or any(map(samples, (where, *statistic.expressions())))
-    return Need(read, statistic.whole_units, keyed, statistic.plain)
+    each = where, *statistic.expressions()
+    keyed = statistic.keyed or any(map(samples, each))
+    return Need(read, statistic.whole_units, keyed, statistic.plain, bool(histories(*each)))
 
 
 #: How lists are read. Counted up when the limits of cells change.

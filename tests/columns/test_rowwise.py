@@ -27,12 +27,12 @@ from dppandas.columns import refusals
 from dppandas.columns.accessors import TextMethods
 from dppandas.columns.time_methods import TimeMethods
 from dppandas.engines.blocks import RowTable
-from dppandas.engines.per_unit import AGGREGATES
 from dppandas.engines.readers import Columns
 from dppandas.errors import LineageError, PrivateValueError, QueryError, UnsupportedVerb
 from dppandas.privacy.accounting.losses import Epsilon
 from dppandas.release.query import Query
 from dppandas.rows import expressions, values
+from dppandas.rows.expressions import AGGREGATES
 from dppandas.rows.expressions.text.functions import MAPS, TESTS
 from dppandas.rows.expressions.times import DURATIONS, ISO, PARTS
 from dppandas.rows.values import MISSING, hashing, vectors
@@ -336,7 +336,7 @@ def unit_rows(df: pd.DataFrame, where: str | None) -> dict[Any, Any]:
     p = dp.private(df, unit="u", max_rows=1)
     p._table.engine.key = b"k" * 16  # by which "first" chooses
     kept = p if where is None else p.query(where)
-    asked = {f"{how} {c}": (c, how) for c in "cd" for how in AGGREGATES}
+    asked = {f"{how} {c}": (c, how) for c in "cd" for how in set(AGGREGATES) - {"last"}}
     with np.errstate(all="ignore"):
         made = kept.per_unit().agg(**asked)._table.engine.made().read
     found = {}
@@ -1158,7 +1158,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     "a long fillchar": (lambda p: p["city"].str.center(5, "ab"), "one character"),
     "a step of 0": (lambda p: p["city"].str[::0], "step="),
     "a frequency": (lambda p: p["city"].dt.floor("ME"), "fixed frequency"),
-    "an aggregate": (lambda p: p.per_unit().agg(x=("age", "last")), "must be a pair"),
+    "an aggregate": (lambda p: p.per_unit().agg(x=("age", "lats")), "must be a pair"),
     "a function to aggregate": (lambda p: p.per_unit().agg(x=("age", np.sum)), "must be a pair"),
     "an aggregate of nothing": (lambda p: p.per_unit().agg(), "agg needs names"),
     "an attribute set": (lambda p: setattr(p, "age", 5), "can't be changed", AttributeError),

@@ -9,11 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import QueryError
-from ...rows.expressions import Expression
 from ...rows.facts.units import Unit
 from .. import per_unit as aggregates
 from .. import rehearsal
-from ..base import Engine, Kernel, Need, PerUnitColumns, ReadError
+from ..base import Engine, Kernel, Need, ReadError, UnitTable
 from ..blocks import BLOCK
 from .work import Failed, Partial, PerUnit, Work, version
 
@@ -126,7 +125,8 @@ class ClusterEngine(ABC):
     def _work(self, kernel: Kernel) -> Work:
         needs = [kernel.need, *(step.need for step in self._steps)]
         truncates = self.source_unit.column is not None and not self._steps
-        keyed = truncates or self.checked or any(need.keyed for need in needs)
+        truncates = truncates or any(step.unit.max_rows > 1 for step in self._steps)
+        keyed = truncates or self.checked or any(n.keyed or n.histories for n in needs)
         key = self.key if keyed else b""
         return Work(kernel, self.source_unit, key, self._steps, self.checked, self.block)
 
@@ -134,17 +134,17 @@ class ClusterEngine(ABC):
         """The columns of the source that the work reads, in their order; truncation reads all."""
         first = self._steps[0].need if self._steps else need
         truncates = self.source_unit.column is not None and not self._steps
-        if truncates or self.checked:
+        if truncates or self.checked or first.histories:
             return list(self.source_columns)
         return [name for name in self.source_columns if name in first.columns]
 
-    def per_unit(self, where: Expression | None, branches: int, asked: PerUnitColumns) -> Engine:
+    def per_unit(self, table: UnitTable) -> Engine:
         args = (self.rows, self.source_columns, self.source_unit, self.key, self.checked)
         made = type(self)(*args)
-        step = PerUnit(self.unit, where, branches, asked, aggregates.needed(self, where, asked))
+        step = PerUnit(table, aggregates.needed(self, table))
         made._steps = (*self._steps, step)
-        made.unit = Unit(self.unit.column, 1)
-        made.columns = (self.unit.column, *asked)
+        made.unit = step.unit
+        made.columns = table.columns
         made.block, made._seen, made._is_ready = self.block, self._seen, self._is_ready
         made._rehearsed = self._rehearsed
         return made

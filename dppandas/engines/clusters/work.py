@@ -16,13 +16,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ...rows.accumulators import Accumulator
-from ...rows.expressions import Expression
 from ...rows.facts.units import Unit
 from ...rows.values import hashing, vectors
 from .. import per_unit as aggregates
 from .. import truncation
-from ..base import Kernel, Need, PerUnitColumns
+from ..base import Kernel, Need, UnitTable
 from ..blocks import BLOCK, RowTable, add_blocks
+from ..histories import UnitHistories
 from ..pandas import by_unit
 from ..readers import TableColumns
 
@@ -31,18 +31,23 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class PerUnit:
-    """A table with one row per unit, made of all its rows in the table before."""
+    """A table that is made of all rows of units in the table before."""
 
-    unit: Unit
-    where: Expression | None
-    branches: int
-    asked: PerUnitColumns
+    table: UnitTable
     need: Need
 
-    def __call__(self, table: RowTable) -> RowTable:
-        block = table.block(0, len(table), self.need)
-        columns = aggregates.per_unit(block, self.unit, self.where, self.branches, self.asked)
-        return RowTable(columns, aggregates.key_after(self.where, table.key))
+    @property
+    def unit(self) -> Unit:
+        return aggregates.unit_after(self.table)
+
+    def __call__(self, rows: RowTable) -> RowTable:
+        block = rows.block(0, len(rows), self.need)
+        columns = aggregates.per_unit(block, self.table)
+        return _all_rows(columns, aggregates.key_after(self.table, rows.key))
+
+
+def _all_rows(columns: TableColumns, key: bytes) -> RowTable:
+    return RowTable(columns, key, histories=UnitHistories(columns, key))
 
 
 @dataclass(frozen=True)
@@ -126,14 +131,13 @@ class Work:
 
     def _made(self, columns: TableColumns) -> Iterator[RowTable]:
         """The rows that count."""
-        picked = None
-        if self.whole and not self.steps:
-            kept = truncation.kept_rows(columns, self.unit, self.key)
-            picked = None if kept.all() else np.flatnonzero(kept)
-        table = RowTable(columns, self.key, picked)
+        table, unit = _all_rows(columns, self.key), self.unit
         for step in self.steps:
-            table = step(table)
-        unit = self.steps[-1].unit if self.steps else self.unit
+            table, unit = step(table), step.unit
+        if self.whole:
+            kept = truncation.kept_rows(table.columns, unit, table.key)
+            picked = None if kept.all() else np.flatnonzero(kept)
+            table = RowTable(table.columns, table.key, picked, histories=table.histories)
         yield by_unit(table, unit) if self.kernel.need.whole_units else table
 
 

@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ...rows.accumulators import Accumulator
-from ...rows.expressions import Expression
 from ...rows.facts.units import Unit
 from ...rows.values.forms import joined
-from .. import parallel, rehearsal
+from .. import parallel, rehearsal, truncation
 from .. import per_unit as aggregates
-from ..base import Engine, Kernel, Need, PerUnitColumns
+from ..base import Engine, Kernel, Need, UnitTable
 from ..blocks import BLOCK, RowTable, add_blocks, reuse_memory
+from ..histories import UnitHistories
 from ..pandas import PerUnitEngine, by_unit
 from ..readers import ArrowColumns, ComputedColumns, TableColumns
 from . import private_files, pruning, spilled
@@ -48,7 +48,9 @@ class StreamingEngine:
     def check(self, needs: Sequence[Need]) -> None:
         self.files.check()
         has_units = self.unit.column is not None
-        if has_units and (self._kept is None or any(need.whole_units for need in needs)):
+        if has_units and (
+            self._kept is None or any(need.whole_units or need.histories for need in needs)
+        ):
             private_files.check_room()
         for need in {*needs} - self._rehearsed:
             types = {n: self.files.types[n] for n in self.columns if has_units or n in need.columns}
@@ -70,6 +72,8 @@ class StreamingEngine:
 
     def accumulate_rows(self, kernel: Kernel, label: str) -> Any:
         reuse_memory()
+        if kernel.need.histories:
+            return self._accumulate_histories(kernel, label)
         if kernel.need.whole_units and self.unit.column is not None:
             return self._accumulate_units(kernel, label)
         kept = self.kept(label)
@@ -138,24 +142,37 @@ class StreamingEngine:
         totals = spilled.by_unit(self, kernel.need.columns, kept, one, label)
         return parallel.joined(totals or [kernel.empty()])
 
-    def per_unit(self, where: Expression | None, branches: int, asked: PerUnitColumns) -> Engine:
-        return PerUnitEngine(self, where, branches, asked)
+    def _accumulate_histories(self, kernel: Kernel, label: str) -> Any:
+        """All rows of units are brought together; which of them are kept is found there."""
 
-    def aggregated(
-        self, where: Expression | None, branches: int, asked: PerUnitColumns
-    ) -> TableColumns:
-        """The columns of a table with one row per unit, made of all its rows."""
-        need = aggregates.needed(self, where, asked)
+        def one(bucket: RowTable, tell: parallel.Tell) -> Accumulator:
+            with np.errstate(all="ignore"):
+                kept = truncation.kept_rows(bucket.columns, self.unit, self.key)
+            histories = UnitHistories(bucket.columns, self.key)
+            table = RowTable(bucket.columns, self.key, np.flatnonzero(kept), histories=histories)
+            table = by_unit(table, self.unit) if kernel.need.whole_units else table
+            edges = table.edges(self.block)
+            return add_blocks(kernel.empty(), table, kernel, edges, lambda _: tell(0.5))
+
+        totals = spilled.by_unit(self, self.columns, None, one, label)
+        return parallel.joined(totals or [kernel.empty()])
+
+    def per_unit(self, table: UnitTable) -> Engine:
+        return PerUnitEngine(self, table)
+
+    def aggregated(self, table: UnitTable) -> TableColumns:
+        """The columns of a table that is made of all rows of units."""
+        need = aggregates.needed(self, table)
 
         def one(bucket: RowTable, tell: parallel.Tell) -> ComputedColumns:
+            histories = UnitHistories(bucket.columns, self.key)
+            rows = RowTable(bucket.columns, self.key, histories=histories)
             with np.errstate(all="ignore"):
-                block = bucket.block(0, len(bucket), need)
-                return aggregates.per_unit(block, self.unit, where, branches, asked)
+                return aggregates.per_unit(rows.block(0, len(rows), need), table)
 
         found = spilled.by_unit(self, need.columns, None, one, "rows of units")
         if not found:
             empty = RowTable(ArrowColumns(self.files.schema.empty_table()), self.key)
             found = [one(empty, lambda _: None)]
-        names = [self.unit.column, *asked]
-        columns = {name: joined([part[name] for part in found]) for name in names}
+        columns = {name: joined([part[name] for part in found]) for name in table.columns}
         return ComputedColumns(columns, sum(part.rows for part in found))

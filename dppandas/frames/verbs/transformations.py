@@ -33,6 +33,7 @@ from ...rows.accumulators import MOST_BRANCHES
 from ...rows.expressions import Expression, Literal
 from ...rows.facts.units import whole_number
 from ...rows.public_tables import indexed, public_table, shared_names
+from ..histories import learned, order_of
 from ..series import PrivateSeries
 from .column_verbs import variables_of
 from .frame_operators import FrameOperators
@@ -174,7 +175,9 @@ class Transformations(FrameOperators[Selected]):
         suffixes: Sequence[str | None] = ("_x", "_y"),
         validate: str | None = None,
     ) -> Self:
-        """Columns added from a *public* table by its unique key. You state that it is public.
+        """Columns added from a *public* table by its unique key. You state that it is public. Or
+        from one row for each unit of this frame, as ``per_unit().agg(…)`` makes them: then each row
+        learns its unit's figures, from *all* its rows (docs/proofs/histories.md).
 
         right : a plain DataFrame with another key in each row. It must hold nothing private: its
             values count as public, and become the declared keys of the new columns.
@@ -184,7 +187,7 @@ class Transformations(FrameOperators[Selected]):
         validate : "m:1", which holds for each merge here.
 
         *Stability*: 1, because each row finds at most one other. The ledger says where a public
-        table was used. Private frames, and frames that carry a source's token, are refused.
+        table was used. Other private frames, and frames that carry a source's token, are refused.
 
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.private(pd.DataFrame({"zip": ["10", "20"]}), unit="row")
@@ -194,12 +197,7 @@ class Transformations(FrameOperators[Selected]):
 charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         """
         if isinstance(right, Private):
-            raise LineageError(
-                "two private frames can't be merged, because one person's row could match many "
-                "others. Merge with a public table. If rows of both are the same units', plain "
-                "pandas can merge them on the unit's column before the first dp.protect; on "
-                "another column it would break the promise."
-            )
+            return self._merged_with_units(right, how, on or left_on, suffixes)
         if not (validate is None or is_one_of(validate, ("m:1", "many_to_one"))):
             raise QueryError(
                 f"validate={quoted(validate)} must be 'm:1' or 'many_to_one': the keys of the "
@@ -212,26 +210,81 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
             on = shared_names(right, self._columns)
         table = public_table(right, how, on, left_on, right_on)
         by = tuple(query_string.lookup(name, self._columns) for name in table.left)
-        shared = [name for name in table.values if name in self._columns]
+        columns = self._with_new(
+            {
+                name: expressions.Lookup(
+                    by, table.keys, name, values, table.digest, table.orders[name]
+                )
+                for name, values in table.values.items()
+            },
+            suffixes,
+        )
+        matched = expressions.InTable(by, table.keys, table.digest)
+        where = expressions.both(self._where, matched) if how == "inner" else self._where
+        return self._with(columns, where)
+
+    def _merged_with_units(self, right: Private, how: Any, on: Any, suffixes: Any) -> Self:
+        """Each row with what it learns of its unit: see `merge`."""
+        summary = right._table.summary if isinstance(right, Transformations) else None
+        if summary is None or summary[0] is not self._table.engine:
+            raise LineageError(
+                "two private frames can't be merged, because one person's row could match many "
+                "others. Merge with a public table; or with one row for each unit of this frame: "
+                "p.merge(p.per_unit().agg(…), on='person_id'). If rows of two sources are the same "
+                "units', plain pandas can merge them on the unit's column before the first "
+                "dp.protect; on another column it would break the promise."
+            )
+        new, kept = learned(self, right, how, on)
+        columns = self._with_new(new, suffixes)
+        where = self._where if kept is None else expressions.both(self._where, kept)
+        return self._with(columns, where)
+
+    def _with_new(self, new: Mapping[Any, Expression], suffixes: Any) -> dict[Any, Expression]:
+        """The columns with some more, with suffixes where both have a name."""
+        shared = [name for name in new if name in self._columns]
         are_listed = isinstance(suffixes, list | tuple) and len(suffixes) == 2
         if not are_listed or not all(isinstance(each, str | None) for each in suffixes):
             raise QueryError(f"suffixes={quoted(suffixes)} must be a pair of strings, or None.")
         columns = {_suffixed(n, shared, suffixes[0]): e for n, e in self._columns.items()}
         if len(columns) < len(self._columns):
             raise QueryError("two columns would get the same name. Set suffixes=('', '_new').")
-        for name, values in table.values.items():
-            new = _suffixed(name, shared, suffixes[1])
-            if new in columns:
+        for name, expression in new.items():
+            called = _suffixed(name, shared, suffixes[1])
+            if called in columns:
                 raise QueryError(
-                    f"two columns would be called {quoted(new)}. Set suffixes=('', '_new')."
+                    f"two columns would be called {quoted(called)}. Set suffixes=('', '_new')."
                 )
-            self._not_the_unit(new)
-            columns[new] = expressions.Lookup(
-                by, table.keys, name, values, table.digest, table.orders[name]
+            self._not_the_unit(called)
+            columns[called] = expression
+        return columns
+
+    @release_method
+    def sort_values(self, by: Any, *, ascending: Any = True) -> Self:
+        """The same private rows, which from here on have an order inside each unit: that of the
+        columns given, missing values last. Where two rows of a unit are equal in these, a keyed
+        hash of the whole row decides. It is what `groupby` of the unit goes by, as in
+        ``p.sort_values("when").groupby("who")["paid"].shift()``, and ``per_unit()`` for "first"
+        and "last"; it changes no other question.
+
+        by : a name, a private column of these rows, or a list of them. ascending : True, False, or
+            a list with one for each.
+
+        *Stability*: 1.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> visits = pd.DataFrame({"who": [1, 1, 2], "day": [4, 9, 5], "paid": [3, 1, 2]})
+        >>> p = dp.private(visits, unit="who", max_rows=2)
+        >>> p.sort_values("day").per_unit().agg(now=("paid", "last"))["now"]
+        <private column now of unnamed (asserted)>
+        """
+        order = order_of(self, by, ascending)
+        if self._table.source.unit.column is None:
+            raise QueryError(
+                "sort_values orders the rows of each unit, and here each row is a unit of its own. "
+                'Protect the data with unit=: dp.protect(df, …, unit="person_id", max_rows=…). To '
+                "sort an answer, release it first."
             )
-        matched = expressions.InTable(by, table.keys, table.digest)
-        where = expressions.both(self._where, matched) if how == "inner" else self._where
-        return self._with(columns, where)
+        return self._with(self._columns, self._where, replace(self._table, order=order))
 
     @release_method
     def explode(self, column: Any, *, max_items: Any = None) -> Self:
@@ -284,7 +337,9 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         keeps_all = all(keep == expressions.EVERY for keep in keeps)
         where = None if keeps_all else expressions.by_branch(keeps)
         path = self._table.path if path is None else path
-        table = replace(self._table, branches=len(parts), grown=grown, path=path, data=object())
+        table = replace(
+            self._table, branches=len(parts), grown=grown, path=path, data=object(), order=()
+        )
         return self._with(columns, where, table)
 
     @release_method

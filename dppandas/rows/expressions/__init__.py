@@ -24,6 +24,7 @@ from .checks import Facts, agree, check, family, holds_truths, need, times_once
 from .conditionals import Cast, Declared, Mapped, Where, plain_or_missing
 from .elapsed import KINDS, ClipSpan, Measured
 from .formats import TimeText
+from .histories import AGGREGATES, ROW_BY_ROW, WAYS, Gives, History, OwnRows, Way, histories
 from .linear import Across, Dot, Extreme
 from .logic import (
     EVERY,
@@ -45,13 +46,14 @@ from .text import Joined, TextMap, TextTest, joined
 from .times import DAY, ISO, InZone, Localized, TimePart
 
 __all__ = [
-    "ARITHMETIC", "DAY", "EVERY", "FUNCTIONS", "ISO", "KINDS", "PAIRS", "Across", "And",
-    "Arithmetic", "Assumption", "ByBranch", "Calendar", "Cast", "Chunk", "Clip", "ClipSpan",
-    "Column", "Compare", "Cut", "Declared", "Domain", "Dot", "Element", "Every", "Expression",
-    "Extreme", "Facts", "Function", "HasElement", "InPart", "InPeriod", "InTable", "InZone", "IsIn",
-    "IsMissing", "Joined", "Literal", "Localized", "Lookup", "Mapped", "Measured", "Negative",
-    "Not", "OfTwo", "Or", "Outside", "Period", "Sampled", "TextMap", "TextTest", "TimePart",
-    "TimeText", "Truth", "Where", "agree", "assumptions", "both", "by_branch", "check",
-    "family", "holds_truths", "joined", "need", "negated", "note", "places",
+    "AGGREGATES", "ARITHMETIC", "DAY", "EVERY", "FUNCTIONS", "ISO", "KINDS", "PAIRS",
+    "ROW_BY_ROW", "WAYS", "Across", "And", "Arithmetic", "Assumption", "ByBranch", "Calendar",
+    "Cast", "Chunk", "Clip", "ClipSpan", "Column", "Compare", "Cut", "Declared", "Domain",
+    "Dot", "Element", "Every", "Expression", "Extreme", "Facts", "Function", "Gives",
+    "HasElement", "History", "InPart", "InPeriod", "InTable", "InZone", "IsIn", "IsMissing",
+    "Joined", "Literal", "Localized", "Lookup", "Mapped", "Measured", "Negative", "Not",
+    "OfTwo", "Or", "Outside", "OwnRows", "Period", "Sampled", "TextMap", "TextTest", "TimePart",
+    "TimeText", "Truth", "Way", "Where", "agree", "assumptions", "both", "by_branch", "check",
+    "family", "histories", "holds_truths", "joined", "need", "negated", "note", "places",
     "plain_or_missing", "refusal", "samples", "spanned", "times_once", "undeclared_column",
 ]  # fmt: skip

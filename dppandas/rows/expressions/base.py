@@ -38,6 +38,9 @@ class Chunk(Protocol):
     def hashed(self, names: Sequence[Any], salt: bytes) -> npt.NDArray[np.uint64]:
         """A keyed hash of each row's values in some columns."""
 
+    def history(self, history: Any) -> Vector:
+        """What each row knows of its unit: a `History`."""
+
     def plain(self, names: Sequence[Any]) -> pd.DataFrame:
         """The rows as they were given: only for a function that the caller wrote."""
 
@@ -151,13 +154,20 @@ class Expression:
 
     def at(self: E_, branch: int) -> E_:
         """The expression that holds in one branch of the rows."""
+        return self._of_parts(lambda part: part.at(branch))
+
+    def of_columns(self, columns: Mapping[Any, Expression]) -> Expression:
+        """The expression with others in the place of columns."""
+        return self._of_parts(lambda part: part.of_columns(columns))
+
+    def _of_parts(self: E_, change: Callable[[Expression], Expression]) -> E_:
         changed: dict[str, Any] = {}
         for each in fields(self):
             value = getattr(self, each.name)
             if isinstance(value, Expression):
-                changed[each.name] = value.at(branch)
+                changed[each.name] = change(value)
             elif isinstance(value, tuple) and any(isinstance(part, Expression) for part in value):
-                changed[each.name] = tuple(part.at(branch) for part in value)
+                changed[each.name] = tuple(map(change, value))
         return replace(self, **changed) if changed else self
 
     @property
@@ -261,6 +271,9 @@ class Column(Expression):
 
     def columns(self) -> frozenset[Any]:
         return frozenset([self.name])
+
+    def of_columns(self, columns: Mapping[Any, Expression]) -> Expression:
+        return columns[self.name]
 
     def declared(self, domain: Domain) -> Declaration | None:
         known = domain.get(self.name)

@@ -48,11 +48,12 @@ from dppandas.columns.accessors import TextMethods
 from dppandas.columns.operators import METHODS
 from dppandas.columns.time_methods import TimeMethods
 from dppandas.errors import ReleaseFailed, SourceError
-from dppandas.frames import tables
 from dppandas.frames.groupby import PrivateGroupBy
+from dppandas.frames.histories import UnitRows
 from dppandas.ledger import canonical
 from dppandas.privacy.sampling import entropy
 from dppandas.release.request import Request
+from dppandas.rows.expressions import AGGREGATES
 from dppandas.rows.expressions import times as time_methods
 from dppandas.rows.facts import kinds
 from dppandas.statistics import every
@@ -471,13 +472,46 @@ UNITS: dict[str, Row] = {
     **{how: of_unit(how, NUMBERS) for how in ("sum", "mean", "median", "min", "max")},
     **{f"{how}, of any": any_of_unit(how) for how in ("min", "first")},
     **{how: of_unit(how, TRUTHS) for how in ("any", "all")},
-}
+    "last": Row(lambda p, c: p.sort_values("n").per_unit().agg(m=("x", "last"))["m"].count(**E),
+                ALL, lambda d, c: d.sort_values("n").groupby("u")["x"].last().count(), unit="u"),
+}  # fmt: skip
+
+
+def history(make: Callable[[Any], Any], answered: frozenset[str], of_pandas: bool = True) -> Row:
+    """What each row knows of its unit, spelled alike in both, and counted."""
+
+    def pandas(d: Any, c: Case) -> Any:
+        return make(d.sort_values("n", kind="stable").groupby("u")["x"]).count()
+
+    return Row(lambda p, c: make(p.sort_values("n").groupby("u")["x"]).count(**E), answered,
+               pandas if of_pandas else None, unit="u")  # fmt: skip
+
+
+HISTORIES: dict[str, Row] = {
+    **{f"transform {how}": history(lambda g, how=how: g.transform(how), ALL)
+       for how in ("size", "count", "first", "last")},
+    **{f"transform {how}": history(lambda g, how=how: g.transform(how), ALL, of_pandas=False)
+       for how in ("min", "max")},
+    "transform nunique": history(lambda g: g.transform("nunique"), LABELS),
+    **{f"transform {how}": history(lambda g, how=how: g.transform(how), NUMBERS)
+       for how in ("sum", "mean", "median")},
+    **{f"transform {how}": history(lambda g, how=how: g.transform(how), TRUTHS)
+       for how in ("any", "all")},
+    **{how: history(lambda g, how=how: getattr(g, how)(), ALL)
+       for how in ("shift", "ffill", "bfill", "cumcount", "head", "tail")},
+    "nth": history(lambda g: g.nth(0), ALL),
+    "cumsum": history(lambda g: g.cumsum(), NUMBERS),
+    **{how: history(lambda g, how=how: getattr(g, how)(), ALL, of_pandas=False)
+       for how in ("cummax", "cummin", "rank")},
+    "diff": history(lambda g: g.diff(), NUMBERS | TIMES | LENGTHS, of_pandas=False),
+    "pct_change": history(lambda g: g.pct_change(), NUMBERS, of_pandas=False),
+}  # fmt: skip
 
 #: Verbs that make other rows, and the records' rows of what is asked of these.
 MADE: dict[str, Row] = {
     f"{face}.{name}": row
     for face, rows in {"column": COLUMN, "str": STR, "dt": DT, "frame": FRAME, "groups": GROUPS,
-                       "per_unit": UNITS}.items()
+                       "per_unit": UNITS, "histories": HISTORIES}.items()
     for name, row in rows.items()
 }  # fmt: skip
 MATRIX: dict[str, Row] = {**MADE, **ops.KINDS}
@@ -590,7 +624,7 @@ NO_VERBS = {"columns", "str", "dt", "per_unit", "partition", "isnull", "notnull"
 #: test_habits_naming.py and test_habits_selection.py try these.
 NO_VERBS |= {"loc", "select_dtypes", "filter", "info", "dtype", "dtypes", "keys", "get", "items",
              "squeeze", "add_prefix", "add_suffix", "set_axis", "reindex", "reset_index", "join",
-             "melt", "eval"}  # fmt: skip
+             "melt", "eval", "sort_values"}  # fmt: skip
 #: Other spellings of agg, groupby and calls: test_habits_groups.py and test_habits_resample.py.
 NO_VERBS |= {"aggregate", "resample"}
 #: Functions of the caller: test_habits_functions.py.
@@ -605,7 +639,8 @@ def _verbs(face: type) -> set[str]:
     ("column", _verbs(dp.types.PrivateSeries) - {"groupby"}),  # that of its frame
     ("frame", _verbs(dp.types.PrivateFrame) - {"truncation_shares", "suggest_max_rows"}),
     ("groups", _verbs(PrivateGroupBy) - {"get_group"}),
-    ("per_unit", set(tables.AGGREGATES) - {"size"}),
+    ("per_unit", set(AGGREGATES) - {"size"}),
+    ("histories", _verbs(UnitRows)),
     ("str", {n for n in TextMethods.__dir__(object.__new__(TextMethods)) if n[0] != "_"}),
     ("dt", _verbs(TimeMethods)),
 ])  # fmt: skip

@@ -1,0 +1,478 @@
+"""Rows of units in groups: one value for each group, or one for each row, from that unit's alone.
+
+Nothing here depends on the order of rows, on other units, or on dtypes that rows decide. Rows that
+tie are ordered by a keyed hash of what they hold; if they hold the same, they are interchangeable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..rows.expressions import AGGREGATES, Expression, OwnRows
+from ..rows.values import hashing, vectors
+from ..rows.values.equality import key
+from ..rows.values.families import MISSING, order
+from ..rows.values.forms import (
+    Coded,
+    Durations,
+    Instants,
+    Levels,
+    Numbers,
+    Vector,
+    joined,
+    numbered,
+)
+from .blocks import Block
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass
+class UnitGroups:
+    """The groups of a table's rows, all of which are in one block.
+
+    A row that becomes several, one in each branch, has as many places here: place
+    ``branch * rows + row``.
+    """
+
+    block: Block
+    rows: OwnRows
+
+    @cached_property
+    def views(self) -> list[Block]:
+        return [replace(self.block, branch=branch) for branch in range(self.rows.branches)]
+
+    def vector(self, expression: Expression) -> Vector:
+        """The values of an expression at all places."""
+        return joined([expression.vector(view) for view in self.views])
+
+    @cached_property
+    def units(self) -> Codes:
+        """The unit at each place, as a number; -1 for none."""
+        codes = vectors.codes_of(self.block.column(self.rows.unit))
+        return np.tile(codes, self.rows.branches) if self.rows.branches > 1 else codes
+
+    @cached_property
+    def codes(self) -> Codes:
+        """The group at each place, as a number; -1 for none."""
+        codes = self.units
+        for by in self.rows.by:
+            labels = vectors.codes_of(self.vector(by))
+            pairs = np.where((codes < 0) | (labels < 0), -1, codes * (len(labels) + 1) + labels)
+            codes = _renumbered(pairs)
+        return codes
+
+    @cached_property
+    def number(self) -> int:
+        """How many groups there are, even those without a row that passes the filter."""
+        return int(self.codes.max(initial=-1)) + 1
+
+    @cached_property
+    def kept(self) -> Codes:
+        """The places of the rows that pass the filter and are in a group."""
+        there, where = self.codes >= 0, self.rows.where
+        if where is not None:
+            there &= np.concatenate([where.truth(view) for view in self.views])
+        return np.flatnonzero(there)
+
+    @cached_property
+    def present(self) -> Codes:
+        """The groups that have a row."""
+        return np.flatnonzero(np.bincount(self.codes[self.kept], minlength=self.number))
+
+    @cached_property
+    def ordered(self) -> Codes:
+        """The places of the rows that count, group by group, in the order of each."""
+        arrays = [self.codes[self.kept]]
+        for by, falls in zip(self.rows.order, self.rows.falling, strict=True):
+            arrays += _sort_arrays(self.vector(by).take(self.kept), falls)
+        return self.kept[self._sorted(arrays, self.kept)]
+
+    def _sorted(self, arrays: list[npt.NDArray[Any]], places: Codes) -> Codes:
+        """How to sort places by some arrays, the first of which counts most, and ties by hashes."""
+        by = np.lexsort(arrays[::-1]) if len(arrays) > 1 else _stable(arrays[0])
+        new = np.zeros(len(by), dtype=bool)
+        new[:1] = True
+        for array in arrays:
+            found = array[by]
+            new[1:] |= found[1:] != found[:-1]
+        runs = np.cumsum(new)
+        tied = np.flatnonzero(np.bincount(runs, minlength=1)[runs] > 1)
+        if len(tied):
+            at = places[by[tied]]
+            source_rows, branches = at % self.block.rows, at // self.block.rows
+            equal, identical = self._hashes(source_rows)
+            ties = np.lexsort((branches, source_rows, identical, equal, runs[tied]))
+            by[tied] = by[tied][ties]
+        return by
+
+    def _hashes(self, rows: Codes) -> tuple[hashing.Hashes, hashing.Hashes]:
+        """Two keyed hashes of whole rows: equal for equal rows, and for identical ones."""
+        table = self.block.table
+        used, back = np.unique(rows, return_inverse=True)
+        columns = [(name, table.column(name).take(used)) for name in table.names]
+        found = [hashing.of_rows(columns, len(used), table.key, equal) for equal in (True, False)]
+        return found[0][back], found[1][back]
+
+    def labels(self) -> list[Vector]:
+        """The unit and the other labels of each group that has a row."""
+        units = self.units[: self.block.rows]
+        number = int(units.max(initial=-1)) + 1
+        names = _names(self.block.column(self.rows.unit), units, np.arange(number))
+        groups, unit_of = self.codes[self.kept], np.zeros(self.number, dtype=np.intp)
+        unit_of[groups] = self.units[self.kept]
+        found = [names.take(unit_of[self.present])]
+        for by in self.rows.by:
+            found.append(_names(self.vector(by).take(self.kept), groups, self.present))
+        return found
+
+    # --- one value for each group -----------------------------------------------------------------
+
+    def aggregate(self, how: str, expression: Expression | None) -> Vector:
+        """One value for each group: what pandas gives, from all its rows that pass the filter."""
+        groups = self.codes[self.kept]
+        if expression is None or how == "size":
+            return Numbers(np.bincount(groups, minlength=self.number).astype(np.float64))
+        if AGGREGATES[how].chooses:
+            return self._chosen(how, expression)
+        numbers = _values(self.vector(expression).take(self.kept), how)
+        return Numbers(_aggregate(groups, numbers, how, self.number))
+
+    def _chosen(self, how: str, expression: Expression) -> Vector:
+        """The chosen element of each group; missing if all its elements are missing or opaque."""
+        places = self.ordered if how in ("first", "last") and self.rows.order else self.kept
+        whole = self.vector(expression).take(places)
+        there = np.flatnonzero(vectors.codes_of(whole) >= 0)
+        groups = self.codes[places[there]]
+        if how == "last":
+            there, groups = there[::-1], groups[::-1]
+        elif how != "first" or not self.rows.order:
+            ranks = _ranks(whole.take(there))
+            first_by = -ranks if how == "max" else ranks
+            arrays: list[Any] = [first_by, groups]
+            if how == "first":  # the row with the least hash
+                arrays.insert(1, self.block.hashes[places[there] % self.block.rows])
+            by = np.lexsort(arrays)
+            there, groups = there[by], groups[by]
+        chosen = np.full(self.number, -1, dtype=np.intp)
+        chosen[groups[::-1]] = there[::-1]  # the first of each group is written last
+        if not len(whole):
+            return Numbers(np.full(self.number, np.nan))
+        return whole.take(np.maximum(chosen, 0)).without(chosen < 0)
+
+    # --- one value for each row -------------------------------------------------------------------
+
+    def broadcast(self, values: Vector) -> Vector:
+        """The value of its group at each place; missing where the group has no row."""
+        has_rows = np.zeros(self.number + 1, dtype=bool)  # the last one is for no group
+        has_rows[self.present] = True
+        if not self.number:
+            return Numbers(np.full(len(self.codes), np.nan))
+        return values.take(np.maximum(self.codes, 0)).without(~has_rows[self.codes])
+
+    @cached_property
+    def starts(self) -> Codes:
+        """Where groups begin among the ordered places."""
+        groups = self.codes[self.ordered]
+        return np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]][: len(groups)])
+
+    @cached_property
+    def sizes(self) -> Codes:
+        return np.asarray(np.diff(np.r_[self.starts, len(self.ordered)]))
+
+    def _spread(self, values: Codes) -> Codes:
+        """A number of each group, at each of its ordered places."""
+        return np.repeat(values, self.sizes)
+
+    @cached_property
+    def _rank(self) -> Codes:
+        """The position of each ordered place in its group."""
+        return np.arange(len(self.ordered)) - self._spread(self.starts)
+
+    def _at_places(self, ordered: Floats) -> Vector:
+        """Numbers of the ordered places, at all places."""
+        found = np.full(len(self.codes), np.nan)
+        found[self.ordered] = ordered
+        return Numbers(found)
+
+    def _picked(self, whole: Vector, source: Codes) -> Vector:
+        """For each ordered place the element at another ordered place, -1 for none."""
+        at = np.full(len(self.codes), -1, dtype=np.intp)
+        at[self.ordered] = np.where(source < 0, -1, self.ordered[source]) if len(source) else source
+        return whole.take(np.maximum(at, 0)).without(at < 0)
+
+    def row_by_row(self, how: str, expression: Expression | None, **options: Any) -> Vector:
+        """A value at each place, missing where the row doesn't count."""
+        if expression is None:
+            return self._at_places(self._counted(**options))
+        whole = self.vector(expression)
+        return _ROW_BY_ROW[how](self, whole, **options)
+
+    def _counted(self, ascending: bool = True) -> Floats:
+        numbers = self._rank if ascending else self._spread(self.sizes) - 1 - self._rank
+        return numbers.astype(np.float64)
+
+    def _shifted(self, whole: Vector, periods: int = 1) -> Vector:
+        at = np.arange(len(self.ordered)) - periods
+        rank = self._rank - periods
+        return self._picked(
+            whole, np.where((rank < 0) | (rank >= self._spread(self.sizes)), -1, at)
+        )
+
+    def _filled(self, whole: Vector, backward: bool, limit: int | None = None) -> Vector:
+        """The nearest value before, or after, of the same group."""
+        there = ~whole.take(self.ordered).null()
+        at = np.arange(len(self.ordered))
+        if backward:
+            last = np.minimum.accumulate(np.where(there, at, len(at))[::-1])[::-1]
+            near = last < self._spread(self.starts + self.sizes)
+        else:
+            last = np.maximum.accumulate(np.where(there, at, -1))
+            near = last >= self._spread(self.starts)
+        if limit is not None:
+            near &= np.abs(at - last) <= limit
+        return self._picked(whole, np.where(near, last, -1))
+
+    def _forward(self, whole: Vector, limit: int | None = None) -> Vector:
+        return self._filled(whole, False, limit)
+
+    def _backward(self, whole: Vector, limit: int | None = None) -> Vector:
+        return self._filled(whole, True, limit)
+
+    def _extremes(self, whole: Vector, largest: bool) -> Vector:
+        """The largest or smallest value so far; missing where the value is, as in pandas."""
+        ordered = whole.take(self.ordered)
+        there = vectors.codes_of(ordered) >= 0
+        ranks = np.full(len(self.ordered), -1, dtype=np.int64)
+        ranks[there] = _ranks_of_values(ordered.take(there))
+        most = int(ranks.max(initial=0)) + 1
+        ranks = np.where(there & (not largest), most - 1 - ranks, ranks)
+        base = self._spread(np.arange(len(self.starts)) * (most + 1))
+        highest = np.maximum.accumulate(base + ranks + 1) - base - 1
+        # the first place that has this rank in the group
+        is_new = (
+            there
+            & (highest == ranks)
+            & (np.r_[True, (highest + base)[1:] != (highest + base)[:-1]][: len(base)])
+        )
+        at = np.maximum.accumulate(np.where(is_new, np.arange(len(base)), -1))
+        return self._picked(whole, np.where(there, at, -1))
+
+    def _largest(self, whole: Vector) -> Vector:
+        return self._extremes(whole, largest=True)
+
+    def _smallest(self, whole: Vector) -> Vector:
+        return self._extremes(whole, largest=False)
+
+    def _summed(self, whole: Vector) -> Vector:
+        """Sums so far, each group from its own numbers alone: of floats even the last digit."""
+        numbers = vectors.as_numbers(whole.take(self.ordered)) + 0.0
+        missing = np.isnan(numbers)
+        sums = cumulated(np.where(missing, 0.0, numbers), self.starts, self.sizes)
+        return self._at_places(np.where(missing, np.nan, sums))
+
+    def _ranked(
+        self, whole: Vector, method: str = "average", ascending: bool = True,
+        na_option: str = "keep", pct: bool = False,
+    ) -> Vector:  # fmt: skip
+        """The rank of each value in its group, as pandas has it."""
+        places = self.ordered if self.rows.order else self.kept
+        values = whole.take(places)
+        there = vectors.codes_of(values) >= 0
+        ranks = np.zeros(len(places), dtype=np.int64)
+        ranks[there] = _ranks_of_values(values.take(there))
+        if not ascending:
+            ranks = -ranks
+        missing = ~there
+        if na_option != "keep":
+            ranks[missing] = (-(2**62), 2**62)[na_option == "bottom"]
+            missing = np.zeros(len(places), dtype=bool)
+        at = np.flatnonzero(~missing)
+        groups = self.codes[places[at]]
+        # stable: where values tie, the order of the rows stays
+        by = np.lexsort((ranks[at], groups))
+        found = np.full(len(self.codes), np.nan)
+        found[places[at[by]]] = _ranks_of_sorted(groups[by], ranks[at][by], method, pct)
+        return Numbers(found)
+
+
+_ROW_BY_ROW: dict[str, Callable[..., Vector]] = {
+    "shift": UnitGroups._shifted,
+    "ffill": UnitGroups._forward,
+    "bfill": UnitGroups._backward,
+    "cumsum": UnitGroups._summed,
+    "cummax": UnitGroups._largest,
+    "cummin": UnitGroups._smallest,
+    "rank": UnitGroups._ranked,
+}
+
+
+def _names(column: Vector, codes: Codes, wanted: Codes) -> Vector:
+    """For each code that is wanted one of its elements: of equal ones, the one of least hash."""
+    by = np.lexsort((hashing.of_elements(column, b"names"), codes))
+    return column.take(by[np.searchsorted(codes[by], wanted)])
+
+
+def _renumbered(pairs: Codes) -> Codes:
+    """Numbers from 0 for those that aren't negative."""
+    there = pairs >= 0
+    found = np.full(len(pairs), -1, dtype=np.intp)
+    found[there] = numbered(pairs[there])[0]
+    return found
+
+
+def _stable(codes: Codes) -> Codes:
+    """A stable order of codes below 2^32, by two passes over 16 bits, which numpy counts."""
+    by = np.argsort((codes & 0xFFFF).astype(np.uint16), kind="stable")
+    if codes.max(initial=0) < 2**16:
+        return by
+    return by[np.argsort((codes >> 16).astype(np.uint16)[by], kind="stable")]
+
+
+def _sort_arrays(v: Vector, falls: bool) -> list[npt.NDArray[Any]]:
+    """Arrays that sort elements, the first of which counts most; missing ones are last."""
+    null = (
+        vectors.codes_of(v) < 0 if not isinstance(v, Numbers | Instants | Durations) else v.null()
+    )
+    if isinstance(v, Numbers):
+        arrays = [v.values + 0]
+    elif isinstance(v, Instants | Durations):
+        arrays = [v.micros, v.beyond]
+    else:
+        arrays = [np.where(null, 0, v.coded().by_level("value ranks", _value_ranks, -1))]
+    arrays = [np.where(null, 0, -array if falls else array) for array in arrays]
+    return [null.astype(np.int8), *arrays] if null.any() else arrays
+
+
+def _ranks(v: Vector) -> npt.NDArray[np.int64]:
+    """The rank of each element in the order of cells: numbers, texts, times, then others."""
+    if isinstance(v, Numbers):
+        return np.unique(v.values, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return v.coded().by_level("ranks", _level_ranks, -1)
+
+
+def _ranks_of_values(v: Vector) -> npt.NDArray[np.int64]:
+    """As `_ranks`, but equal cells rank alike."""
+    return (
+        v.coded().by_level("value ranks", _value_ranks, -1) if isinstance(v, Coded) else _ranks(v)
+    )
+
+
+def _value_ranks(levels: Levels) -> npt.NDArray[np.int64]:
+    keys = [order(key(cell) or MISSING) for cell in levels.cells]
+    places = {each: i for i, each in enumerate(sorted(set(keys)))}
+    return np.array([places[each] for each in keys], dtype=np.int64)
+
+
+def _level_ranks(levels: Levels) -> npt.NDArray[np.int64]:
+    # cells that are equal but not identical, such as 1 and True, need an order, too
+    keys = [(order(key(cell) or MISSING), order(cell)) for cell in levels.cells]
+    places = {each: i for i, each in enumerate(sorted(set(keys)))}
+    return np.array([places[each] for each in keys], dtype=np.int64)
+
+
+def _values(v: Vector, how: str) -> Floats:
+    """The numbers that are aggregated; NaN where there is none."""
+    if how == "nunique":
+        names = vectors.codes_of(v)
+        return np.where(names < 0, np.nan, names)
+    if how in ("any", "all", "count"):
+        null = v.null()
+        if how == "count":
+            return np.where(null, np.nan, 1.0)
+        return np.where(null, np.nan, vectors.compare_scalar("==", v, True))
+    return vectors.as_numbers(v) + 0.0
+
+
+def _median(numbers: Floats, starts: Codes, sizes: Codes) -> Floats:
+    low, high = numbers[starts + (sizes - 1) // 2], numbers[starts + sizes // 2]
+    return np.asarray(np.where(low == high, low, low / 2 + high / 2))  # low + high may overflow
+
+
+def _number(numbers: Floats, starts: Codes, sizes: Codes) -> Floats:
+    return sizes.astype(np.float64)
+
+
+#: From numbers sorted within each group, where each group starts, and how many numbers it has; and
+#: what pandas gives for no numbers.
+_ON_NUMBERS: dict[str, tuple[Callable[[Floats, Codes, Codes], Floats], float]] = {
+    "sum": (lambda numbers, starts, sizes: np.add.reduceat(numbers, starts), 0.0),
+    "mean": (lambda numbers, starts, sizes: np.add.reduceat(numbers, starts) / sizes, np.nan),
+    "median": (_median, np.nan),
+    "count": (_number, 0.0),
+    "nunique": (_number, 0.0),
+    "any": (lambda numbers, starts, sizes: np.maximum.reduceat(numbers, starts), 0.0),
+    "all": (lambda numbers, starts, sizes: np.minimum.reduceat(numbers, starts), 1.0),
+}
+
+
+def _aggregate(groups: Codes, numbers: Floats, how: str, size: int) -> Floats:
+    """Missing numbers are skipped; a group with no others gets what pandas gives."""
+    function, of_none = _ON_NUMBERS[how]
+    there = np.flatnonzero(~np.isnan(numbers))
+    groups, numbers = groups[there], numbers[there]
+    out = np.full(size, of_none)
+    order = np.lexsort((numbers, groups))  # so that sums don't depend on the order of rows
+    groups, numbers = groups[order], numbers[order]
+    if how == "nunique":
+        distinct = np.r_[True, (groups[1:] != groups[:-1]) | (numbers[1:] != numbers[:-1])]
+        groups, numbers = groups[distinct[: len(groups)]], numbers[distinct[: len(groups)]]
+    if not len(groups):
+        return out
+    starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
+    sizes = np.diff(np.r_[starts, len(groups)])
+    out[groups[starts]] = function(numbers, starts, sizes)
+    return out
+
+
+#: Groups up to this size are added up side by side, larger ones each by itself.
+_SIDE_BY_SIDE = 256
+
+
+def cumulated(numbers: Floats, starts: Codes, sizes: Codes) -> Floats:
+    """Sums so far in each group, one number after the other, so that no group's sum is rounded
+    with another's."""
+    out = np.array(numbers)
+    for group in np.flatnonzero(sizes > _SIDE_BY_SIDE).tolist():
+        part = slice(starts[group], starts[group] + sizes[group])
+        out[part] = np.cumsum(numbers[part])
+    small = np.flatnonzero(sizes <= _SIDE_BY_SIDE)
+    small = small[np.argsort(-sizes[small], kind="stable")]
+    at, left = starts[small], sizes[small]
+    for step in range(1, int(left.max(initial=0))):
+        longer = int(np.searchsorted(-left, -step))  # the groups with more than so many numbers
+        here = at[:longer] + step
+        out[here] += out[here - 1]
+    return out
+
+
+def _ranks_of_sorted(groups: Codes, ranks: Codes, method: str, pct: bool) -> Floats:
+    """The ranks of values that are sorted in groups, as pandas counts them."""
+    size = len(groups)
+    if not size:
+        return np.empty(0)
+    is_first = np.r_[True, groups[1:] != groups[:-1]][:size]
+    is_new = is_first | np.r_[True, ranks[1:] != ranks[:-1]][:size]
+    at = np.arange(size)
+    starts = np.maximum.accumulate(np.where(is_first, at, 0))
+    firsts = np.maximum.accumulate(np.where(is_new, at, 0))
+    ends = np.r_[np.flatnonzero(is_new)[1:], size]
+    lasts = np.repeat(ends, np.diff(np.r_[np.flatnonzero(is_new), size])) - 1
+    low, high = firsts - starts + 1.0, lasts - starts + 1.0
+    dense = np.cumsum(is_new) - np.cumsum(is_new)[starts] + 1.0
+    found = {"average": (low + high) / 2, "min": low, "max": high, "first": at - starts + 1.0,
+             "dense": dense}[method]  # fmt: skip
+    if not pct:
+        return np.asarray(found)
+    edges = np.flatnonzero(is_first)
+    of = dense if method == "dense" else at - starts + 1.0
+    last = np.r_[edges[1:], size] - 1
+    return np.asarray(found / np.repeat(of[last], np.diff(np.r_[edges, size])))
