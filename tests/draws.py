@@ -33,7 +33,7 @@ from dppandas.privacy.mechanisms.quantiles import ExponentialQuantiles
 from dppandas.privacy.mechanisms.selection import Selection
 from dppandas.release.context import watching
 from dppandas.release.query import Query
-from dppandas.statistics import Count, Mean, NormedSum, Sum, Variance, WeightedMean
+from dppandas.statistics import Count, Mean, NormedSum, Sum, UnitTotals, Variance, WeightedMean
 from dppandas.statistics.counting.contingency import Contingency
 from dppandas.statistics.counting.distinct import Distinct
 from dppandas.statistics.counting.distinct_values import DistinctValues
@@ -212,6 +212,7 @@ ONE_BY_ONE = (
     Count
     | Sum
     | NormedSum
+    | UnitTotals
     | Distinct
     | DistinctValues
     | OccurringKeys

@@ -62,6 +62,7 @@ from hostile import (
     some_trimmed_mean,
     some_truncation,
     some_unique,
+    some_unit_totals,
     some_unknown,
     some_variance,
     some_weighted_keys,
@@ -572,6 +573,7 @@ RECORDS.append(Operation(
         "weighted sum": lambda p: p["number"].sum(bounds=BOUNDS, weights=p["code"], **WEIGHTS),
     },
     of_units={
+        "sum of totals": lambda p: p[["number", "code"]].sum(per_unit_bounds=BOUNDS),
         "sum per unit": lambda p: per_unit(p)[["total", "most", "middle"]].sum(bounds=BOUNDS),
     },
     selected={
@@ -631,6 +633,35 @@ RECORDS.append(Operation(
         "groupby sum within a norm": Line(
             lambda p, by: t.by_label(p)[t.XYZ].sum(**t.TABLE, norm=("l2", 18), **by),
             t.to(lambda d: d.groupby("label")[t.XYZ].sum()),
+        ),
+    },
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.UnitTotals,
+    hostile=some_unit_totals,
+    law=EXACT,
+    of_units={
+        "group sum of totals": lambda p: p.groupby("group", keys=GROUPS)["number"].sum(
+            per_unit_bounds=BOUNDS),
+        "group sums of totals with missing": lambda p: (
+            p.query("code < 3").groupby("group", keys=GROUPS, dropna=False)[["number", "yes"]].sum(
+                per_unit_bounds={"number": (-9, -1), "yes": (0, 2)})),
+        "group sum of totals of parts": lambda p: (
+            parts(p).groupby("part", keys=["", "x", "b"])["code"].sum(per_unit_bounds=(0, 4))),
+    },
+    truth={
+        "group sum of totals": lambda d: truths.totals(d, "number"),
+    },
+    kinds={
+        "groups.sum, of units": Row(
+            lambda p, c: p.groupby("g", keys=[1])["x"].sum(per_unit_bounds=(0, 50), **E), NUMBERS,
+            unit="u"),
+    },
+    tight={
+        "groupby sum of totals": Line(
+            lambda p, by: t.by_label(p)["x"].sum(per_unit_bounds=(0, 30), **by),
+            t.to(lambda d: d.groupby("label")["x"].sum()), t.owned,
         ),
     },
 ))  # fmt: skip

@@ -25,6 +25,15 @@ def by(df: pd.DataFrame, name: str, keys: Sequence[Any], values: Any, how: str) 
     return numbers(found.fillna(0) if how in ("sum", "count", "size") else found)
 
 
+def totals(df: pd.DataFrame, name: str) -> list[float]:
+    """By group: each owner's totals, clipped, and scaled down where their sizes are too large."""
+    each = df[df["group"].isin(GROUPS)].groupby(["owner", "group"])[name].sum()
+    held = each.clip(*BOUNDS).unstack(fill_value=0.0).reindex(columns=GROUPS, fill_value=0.0)
+    most = max(-BOUNDS[0], BOUNDS[1])
+    scaled = held.mul((most / held.abs().sum(axis=1)).clip(upper=1).fillna(1), axis=0)
+    return numbers(scaled.sum())
+
+
 def by_and_missing(df: pd.DataFrame, values: Any, how: str) -> list[float]:
     """By "group", with a last group of the rows that have none."""
     gone = df.assign(gone=df["group"].isna())

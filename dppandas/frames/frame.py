@@ -15,7 +15,7 @@ import pandas as pd
 from .. import statistics
 from ..columns import refusals
 from ..columns.periods import is_grouper
-from ..columns.private_rows import same_rows
+from ..columns.private_rows import PrivateTable, same_rows
 from ..errors import MissingArgument, QueryError, hide_internals, quoted
 from ..privacy.accounting.losses import AskOptions, Number
 from ..release.answers.results import ReleasedInt
@@ -516,4 +516,4 @@ ask .release(epsilon=…)>
         return parts_of(self, by, keys, range)
 
 
-PrivateSeries._frame = PrivateFrame  # which methods such as .str.split make
+PrivateTable._frame = PrivateFrame  # which methods such as .str.split make

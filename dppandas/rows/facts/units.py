@@ -64,6 +64,8 @@ class Unit:
     def __str__(self) -> str:
         if self.column is None:
             return "each row"
+        if self.max_rows == MOST_ROWS:
+            return f"each {self.column!r} (all rows)"
         rows = "1 row" if self.max_rows == 1 else f"at most {self.max_rows} rows"
         return f"each {self.column!r} ({rows})"
 

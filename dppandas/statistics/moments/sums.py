@@ -108,7 +108,7 @@ class Sum(ByColumn):
     operands: tuple[Expression, ...] = ()
     grids: tuple[Grid, ...] = ()
 
-    methods: ClassVar = (
+    methods: ClassVar[tuple[Method, ...]] = (
         Method("sum", EVERYWHERE, (sum, np.sum, np.nansum)),
         Method("idxmax", FRAME),
     )

@@ -14,6 +14,7 @@ from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
 from ..base import Partial, sum_by, with_kept
 from ..counting.distinct import units_of
+from ..methods import Method
 from .sums import Sum, SumErrors, on_grid
 
 Integers = npt.NDArray[np.int64]
@@ -38,7 +39,9 @@ class UnitTotals(Sum):
     whatever rows it has (proof: docs/proofs/totals.md).
     """
 
-    methods: ClassVar = Sum.methods
+    methods: ClassVar[
+        tuple[Method, ...]
+    ] = ()  # those of sums; keys that nobody declared aren't found by units
     error_model: ClassVar = UnitTotalsErrors
     whole_units: ClassVar[bool] = True
 
