@@ -24,8 +24,8 @@ from .readers import TableColumns
 #: Rows per block. Fewer fit the cache better, but then threads spend their time on waiting for each
 #: other: between two of numpy's functions only one of them runs (2^18 measured best on two cores).
 BLOCK = 2**18
-#: How many histories a table remembers.
-MOST_HISTORIES = 64
+#: How many histories a table remembers, however many rows it has, and in how many bytes more.
+MOST_HISTORIES, MOST_BYTES = 64, 2**31
 #: Bytes: more than the arrays of a block.
 LARGE = 2**24
 
@@ -90,6 +90,11 @@ class Block:
             raise InternalError("a kernel reads a column that it didn't announce.")
 
 
+def most_histories(rows: int) -> int:
+    """How many histories of so many rows are remembered."""
+    return max(MOST_HISTORIES, MOST_BYTES // (8 * rows + 1))
+
+
 @dataclass(eq=False, repr=False)
 class RowTable:
     """Some rows of columns in memory, in any order, read a slice at a time."""
@@ -109,7 +114,7 @@ class RowTable:
         self.column: Callable[[Any], Vector] = columns.__getitem__
         if picked is not None:
             self.column = lru_cache(maxsize=None)(lambda name: columns[name].take(picked))
-        self.history = lru_cache(maxsize=MOST_HISTORIES)(self._history)
+        self.history = lru_cache(maxsize=most_histories(len(self)))(self._history)
 
     def _history(self, history: History) -> Vector:
         if self.histories is None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..rows.expressions import AGGREGATES, History
 from ..rows.values.forms import Vector
-from .blocks import MOST_HISTORIES, RowTable
+from .blocks import RowTable, most_histories
 from .readers import TableColumns
 from .unit_groups import UnitGroups
 
@@ -47,7 +47,8 @@ class UnitHistories:
         for branch in range(history.rows.branches):
             part = found.take(slice(branch * rows, (branch + 1) * rows))
             self._made[history.in_branch(branch)] = part
-        while len(self._made) > MOST_HISTORIES and next(iter(self._made)).name != history.name:
+        most = most_histories(rows)
+        while len(self._made) > most and next(iter(self._made)).name != history.name:
             self._made.popitem(last=False)
 
     def _grouped(self, history: History) -> UnitGroups:

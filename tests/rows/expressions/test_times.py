@@ -499,7 +499,7 @@ def test_what_is_chosen_keeps_its_kind_and_domain(exact: None) -> None:
     assert made["text"].value_counts(epsilon=1).sum() == 3
     refusal(lambda: made["last"].mean(bounds=(0, 1), epsilon=1), "of kind time")
     refusal(lambda: p.per_unit().agg(m=("when", "sum")), "of kind time")
-    refusal(lambda: p.per_unit().agg(m=("when", "last")), "first, count")
+    refusal(lambda: p.per_unit().agg(m=("when", "lats")), "first, last, count")
 
 
 # --- asked by error -------------------------------------------------------------------------------

@@ -504,7 +504,7 @@ HISTORIES: dict[str, Row] = {
     **{how: history(lambda g, how=how: getattr(g, how)(), ALL, of_pandas=False)
        for how in ("cummax", "cummin", "rank")},
     "diff": history(lambda g: g.diff(), NUMBERS | TIMES | LENGTHS, of_pandas=False),
-    "pct_change": history(lambda g: g.pct_change(), NUMBERS, of_pandas=False),
+    "pct_change": history(lambda g: g.pct_change(), NUMBERS | LENGTHS, of_pandas=False),
 }  # fmt: skip
 
 #: Verbs that make other rows, and the records' rows of what is asked of these.
