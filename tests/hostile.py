@@ -167,6 +167,14 @@ def some_normed_sum(rng: random.Random) -> stats.NormedSum:
     return stats.NormedSum(cells(rng), SUMMED, chosen, *stats.grids_of_norm(ends, norm))
 
 
+def some_unit_totals(rng: random.Random) -> stats.UnitTotals:
+    """On rows as they are: a unit may have several in a cell, and its integers are still scaled."""
+    chosen = operands(rng)
+    grids = tuple(Grid.centred(bounds(rng)) for _ in chosen)
+    statistic = stats.UnitTotals(cells(rng), SUMMED, chosen, grids)
+    return statistic.comparable() if rng.random() < 0.2 else statistic  # type: ignore[return-value]
+
+
 def some_covariance(rng: random.Random) -> stats.Covariance:
     pair, correlation = rng.random() < 0.3, rng.random() < 0.5
     chosen = tuple(rng.choice(operands(rng)) for _ in range(2 if pair else rng.randint(1, 5)))
@@ -299,6 +307,13 @@ def some_truncation(rng: random.Random) -> stats.Truncation:
     most = rng.choice([1, 3])
     operand = rng.choice([Column("number"), Column("other"), Column("code")])
     return stats.Truncation(ALONE, SUMMED, operand, most, most + rng.choice([1, 20]))
+
+
+def some_rows_per_unit(rng: random.Random) -> stats.RowsPerUnit:
+    """On rows as they are, as above: what is asked has any number."""
+    operand = rng.choice([Column("number"), Column("other"), Column("code")])
+    limits = stats.limits_up_to(rng.choice([2, 3, 10, 1000]))
+    return stats.RowsPerUnit(ALONE, SUMMED, operand, limits, rng.choice([None, Fraction(1, 2)]))
 
 
 def some_present(rng: random.Random) -> stats.OccurringKeys:

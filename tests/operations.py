@@ -52,6 +52,7 @@ from hostile import (
     some_present,
     some_quantiles,
     some_ranked_quantiles,
+    some_rows_per_unit,
     some_scores,
     some_second_moments,
     some_significant_blocks,
@@ -61,6 +62,7 @@ from hostile import (
     some_trimmed_mean,
     some_truncation,
     some_unique,
+    some_unit_totals,
     some_unknown,
     some_variance,
     some_weighted_keys,
@@ -538,6 +540,34 @@ RECORDS.append(Operation(
 ))  # fmt: skip
 
 RECORDS.append(Operation(
+    stats.RowsPerUnit,
+    hostile=some_rows_per_unit,
+    law=DRAWN,
+    is_drawn=False,
+    undecided={"suggested max_rows": BY_ANSWER, "what limits cut": BY_ANSWER},
+    often=("suggested max_rows", "what limits cut"),
+    of_units={
+        "suggested max_rows": lambda p: p.suggest_max_rows(keep=0.4),
+        "what limits cut": lambda p: p.query("number > 0 or yes").suggest_max_rows(
+            keep=None, counted=4),
+    },
+    truth={
+        "what limits cut": lambda d: truths.cut(
+            d[(d["number"] > 0) | d["yes"]]["owner"].value_counts()),
+    },
+    kinds={
+        "per_unit.suggest_max_rows": Row(
+            lambda p, c: p.suggest_max_rows(**E), ALL, unit="u"),
+    },
+    tight={
+        "suggest_max_rows": Line(
+            lambda p, by: p.suggest_max_rows(keep=None, counted=4, **by),
+            t.to(lambda d: t.cut_off(d["owner"].value_counts())), t.shortened,
+        ),
+    },
+))  # fmt: skip
+
+RECORDS.append(Operation(
     stats.Sum,
     hostile=some_sum,
     law=EXACT,
@@ -562,6 +592,7 @@ RECORDS.append(Operation(
         "weighted sum": lambda p: p["number"].sum(bounds=BOUNDS, weights=p["code"], **WEIGHTS),
     },
     of_units={
+        "sum of totals": lambda p: p[["number", "code"]].sum(per_unit_bounds=BOUNDS),
         "sum per unit": lambda p: per_unit(p)[["total", "most", "middle"]].sum(bounds=BOUNDS),
     },
     selected={
@@ -621,6 +652,35 @@ RECORDS.append(Operation(
         "groupby sum within a norm": Line(
             lambda p, by: t.by_label(p)[t.XYZ].sum(**t.TABLE, norm=("l2", 18), **by),
             t.to(lambda d: d.groupby("label")[t.XYZ].sum()),
+        ),
+    },
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.UnitTotals,
+    hostile=some_unit_totals,
+    law=EXACT,
+    of_units={
+        "group sum of totals": lambda p: p.groupby("group", keys=GROUPS)["number"].sum(
+            per_unit_bounds=BOUNDS),
+        "group sums of totals with missing": lambda p: (
+            p.query("code < 3").groupby("group", keys=GROUPS, dropna=False)[["number", "yes"]].sum(
+                per_unit_bounds={"number": (-9, -1), "yes": (0, 2)})),
+        "group sum of totals of parts": lambda p: (
+            parts(p).groupby("part", keys=["", "x", "b"])["code"].sum(per_unit_bounds=(0, 4))),
+    },
+    truth={
+        "group sum of totals": lambda d: truths.totals(d, "number"),
+    },
+    kinds={
+        "groups.sum, of units": Row(
+            lambda p, c: p.groupby("g", keys=[1])["x"].sum(per_unit_bounds=(0, 50), **E), NUMBERS,
+            unit="u"),
+    },
+    tight={
+        "groupby sum of totals": Line(
+            lambda p, by: t.by_label(p)["x"].sum(per_unit_bounds=(0, 30), **by),
+            t.to(lambda d: d.groupby("label")["x"].sum()), t.owned,
         ),
     },
 ))  # fmt: skip

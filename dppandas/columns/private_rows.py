@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -26,6 +26,8 @@ class PrivateTable(Private):
     _table: Table
     _columns: dict[Any, Expression]
     _where: Expression | None
+    #: The class of private frames, which says so itself.
+    _frame: ClassVar[Any]
 
     def __init__(
         self, table: Table, columns: Mapping[Any, Expression], where: Expression | None = None

@@ -156,6 +156,9 @@ class PrivateGroupBy(
         shown = replace(statistic, layout=replace(layout, groups=self._by.shown))
         return super()._question(shown, what, kind)
 
+    def _question_of(self, made: Any, statistic: Statistic, what: Question) -> Request:
+        return type(self)(made, self._by, self._selected)._question(statistic, what)
+
     def _can_show(self, columns: Sequence[Any], levels: Sequence[Any] | None = None) -> None:
         """Refuse columns of an answer that have the name of a column of labels."""
         name = self._by.shown.clash(self._names if levels is None else levels, columns)

@@ -131,7 +131,7 @@ def described(
 ) -> Question:
     """A question with its rows, and with all that it depends on beside its columns."""
     more: list[tuple[str, Any]] = []
-    if statistic.cells.keys is not None:
+    if statistic.cells.keys is not None and all(name != "keys" for name, _ in what.options):
         more.append(("keys", Later(labels, statistic.cells.keys, statistic.cells.missing_cell)))
     if (ddof := getattr(statistic, "ddof", 1)) != 1:
         more.append(("ddof", ddof))

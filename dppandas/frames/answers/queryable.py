@@ -144,6 +144,11 @@ class Queryable(PrivateTable):
         """The request of a public method, which `release_method` answers if a loss is given."""
         return Request(self._table, self._where, statistic, what, kind, kind._selects)
 
+    def _question_of(self, made: Any, statistic: Statistic, what: Question) -> Request:
+        """A request to a table that was made of these rows, in the shape of their answers."""
+        found: Request = made._question(statistic, what)
+        return found
+
     def _value_counts(
         self,
         names: list[Any],
