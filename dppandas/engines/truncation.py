@@ -6,11 +6,14 @@ of another are kept.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 
 from ..rows.facts.units import Unit
 from ..rows.values import canonical, hashing, name, vectors
+from . import orders
 from .readers import TableColumns
 
 #: Two arbitrary numbers, to derive two sums from one hash per row.
@@ -38,13 +41,21 @@ def kept_rows(columns: TableColumns, unit: Unit, key: bytes) -> npt.NDArray[np.b
     hash orders rows that are equal but not identical."""
     units = vectors.codes_of(columns[unit.column])
     kept = units >= 0
-    if len(units) == 0 or np.bincount(units[kept], minlength=1).max() <= unit.max_rows:
+    counts = np.bincount(units[kept], minlength=1)
+    if counts.max() <= unit.max_rows:
         return kept
+    rows = np.flatnonzero(kept & (counts[units] > unit.max_rows))
+    groups = units[rows]
+
+    def hashes(at: npt.NDArray[np.intp], equal: bool) -> hashing.Hashes:
+        read = ((name, columns[name].take(rows[at])) for name in columns)
+        return hashing.of_rows(read, len(at), key, equal)
+
     # equality first, for a Categorical merges 1 and True into whichever it meets first
-    hashes = row_hashes(columns, key), row_hashes(columns, key, equal=True)
-    order = np.lexsort((*hashes, units))
-    ordered = units[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    rank = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.r_[starts, len(ordered)]))
-    kept[order[rank >= unit.max_rows]] = False
+    decides = [partial(hashes, equal=True), partial(hashes, equal=False)]
+    by = orders.by_codes(groups)
+    by = orders.without_ties(by, groups[by], decides)
+    starts = orders.starts(groups[by])
+    rank = np.arange(len(by)) - np.repeat(starts, orders.sizes(starts, len(by)))
+    kept[rows[by[rank >= unit.max_rows]]] = False
     return kept
