@@ -265,7 +265,8 @@ class UnitGroups:
         ordered = whole.take(self.ordered)
         there = _is_there(ordered)
         ranks = np.full(len(self.ordered), -1, dtype=np.int64)
-        ranks[there] = _ranks_of_values(ordered.take(there))
+        _, found = np.unique(_ranks_of_values(ordered.take(there)), return_inverse=True)
+        ranks[there] = found.reshape(-1)
         most = int(ranks.max(initial=0)) + 1
         ranks = np.where(there & (not largest), most - 1 - ranks, ranks)
         base = self._spread(np.arange(len(self.starts)) * (most + 1))
