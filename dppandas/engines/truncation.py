@@ -6,8 +6,6 @@ of another are kept.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import numpy.typing as npt
 
@@ -45,16 +43,17 @@ def kept_rows(columns: TableColumns, unit: Unit, key: bytes) -> npt.NDArray[np.b
     if counts.max() <= unit.max_rows:
         return kept
     rows = np.flatnonzero(kept & (counts[units] > unit.max_rows))
-    groups = units[rows]
+    whole = slice(None) if len(rows) == len(units) else rows
 
-    def hashes(at: npt.NDArray[np.intp], equal: bool) -> hashing.Hashes:
-        read = ((name, columns[name].take(rows[at])) for name in columns)
-        return hashing.of_rows(read, len(at), key, equal)
+    def hashes(of: slice | npt.NDArray[np.intp], number: int, equal: bool) -> hashing.Hashes:
+        read = ((name, columns[name].take(of)) for name in columns)
+        return hashing.of_rows(read, number, key, equal)
 
     # equality first, for a Categorical merges 1 and True into whichever it meets first
-    decides = [partial(hashes, equal=True), partial(hashes, equal=False)]
-    by = orders.by_codes(groups)
-    by = orders.without_ties(by, groups[by], decides)
+    groups, equal = units[rows], hashes(whole, len(rows), True)
+    by = orders.in_groups(groups, [equal])
+    ties = orders.runs(by, [groups, equal])
+    by = orders.without_ties(by, ties, [lambda at: hashes(rows[at], len(at), False)])
     starts = orders.starts(groups[by])
     rank = np.arange(len(by)) - np.repeat(starts, orders.sizes(starts, len(by)))
     kept[rows[by[rank >= unit.max_rows]]] = False

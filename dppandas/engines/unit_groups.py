@@ -175,9 +175,7 @@ class UnitGroups:
         chosen[groups] = there  # the last of each group is written last
         if not len(whole):
             return Numbers(np.full(self.number, np.nan))
-        found = whole.take(np.maximum(chosen, 0)).without(chosen < 0)
-        # -0.0 and 0.0 are equal: which of them comes first must not show
-        return replace(found, values=found.values + 0) if isinstance(found, Numbers) else found
+        return whole.take(np.maximum(chosen, 0)).without(chosen < 0)
 
     # --- one value for each row -------------------------------------------------------------------
 
