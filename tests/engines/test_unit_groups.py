@@ -73,6 +73,7 @@ def hostile(rng: np.random.Generator, rows: int) -> pd.DataFrame:
         "who": some(1.0, 2.0, 3.0, np.nan, 0.0, -0.0, 1e300, 4.0).astype(np.float64),
         "real": some(*HARD, -0.0, np.nan, np.inf, -np.inf).astype(np.float64),
         "whole": some(-(2**63), 2**63 - 1, 0, 1, 2, -1).astype(np.int64),
+        "cents": some(0.1, 0.2, 0.3, 0.7, 1e16, -1e16).astype(np.float64),
         "few": some(0.5, 1.25, -0.0, 0.0, np.nan).astype(np.float64),
         "when": pd.Series(some(day, later, pd.NaT), dtype="M8[ns]"),
         "micros": pd.Series(some(day, pd.NaT, later.floor("us")), dtype="M8[us]"),
@@ -94,6 +95,8 @@ WAYS = {
         for name in ("real", "whole", "few", "when", "micros", "text", "object", "truth")
         if how not in ("sum", "mean", "median") or name in ("real", "whole", "few")
     },
+    "sum of cents": lambda g: g["cents"].transform("sum"),
+    "mean of cents": lambda g: g["cents"].transform("mean"),
     **{f"first of {name}": partial(any_first, name=name) for name in ("real", "few", "object")},
     "any": lambda g: g["truth"].transform("any"),
     "size": lambda g: g["truth"].transform("size"),
