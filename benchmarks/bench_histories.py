@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from bench_measure import Result, Work, in_turn
+from bench_measure import Clock, Result, Work, in_turn
 
 import dppandas as dp
 from dppandas.engines.blocks import RowTable
@@ -114,7 +114,7 @@ def on_histories(only: str = "", rows: int = ROWS, repeats: int = REPEATS) -> It
     df = frame(rows, rows * UNITS // ROWS)
 
     def versus(name: str, ours: Work, theirs: Work, target: float | None) -> Result:
-        clocks = [partial(_processor, work) for work in (ours, theirs)]
+        clocks: list[Clock] = [partial(_processor, work) for work in (ours, theirs)]
         return Result(name, *in_turn(clocks, repeats), target)
 
     for name, (by, feature) in FEATURES.items():
@@ -134,5 +134,5 @@ def on_histories(only: str = "", rows: int = ROWS, repeats: int = REPEATS) -> It
 if __name__ == "__main__":
     import sys
 
-    for found in on_histories(*sys.argv[1:2]):
+    for found in on_histories("".join(sys.argv[1:2])):
         print(" | ".join(found.cells()), flush=True)
