@@ -348,7 +348,9 @@ def _sort_arrays(v: Vector, falls: bool) -> list[npt.NDArray[Any]]:
         arrays = [v.micros, v.beyond]
     else:
         arrays = [np.where(null, 0, v.coded().by_level("value ranks", _value_ranks, -1))]
-    arrays = [np.where(null, 0, -array if falls else array) for array in arrays]
+    # of whole numbers ~x is -1 - x: the least of 64 bits has no -x
+    down = np.negative if arrays[0].dtype.kind == "f" else np.invert
+    arrays = [np.where(null, 0, down(array) if falls else array) for array in arrays]
     return [null.astype(np.int8), *arrays] if null.any() else arrays
 
 

@@ -118,7 +118,9 @@ class UnitRows(Private, Generic[V]):
                 f"{verb} needs an order, because private rows have none. Name it before the "
                 f"groups: frame.sort_values('when').groupby({self._groups()}), for example."
             )
-        return own_rows(self._frame, [e for _, e in self._by], order)
+        # what asks for no order has none, so that it is the same question in any
+        by = [e for _, e in self._by]
+        return own_rows(self._frame, by, order if is_ordered else ())
 
     def _groups(self) -> str:
         names = [self._frame._table.source.unit.column, *(name for name, _ in self._by)]
@@ -413,4 +415,7 @@ class _Learned:
 
     def of(self, how: str, operand: Expression | None) -> Expression:
         found = History(self._rows, how, operand)
-        return replace(found, name=_named(self._table, found))
+        found = replace(found, name=_named(self._table, found))
+        # rows with other branches learn what their unit, or a column's label, is in the first
+        number = self._rows.branches if self._rows.branches == self._table.branches else 1
+        return by_branch([found.in_branch(branch) for branch in range(number)])
