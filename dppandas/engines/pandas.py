@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from threading import Lock
 from typing import Any
@@ -40,9 +40,13 @@ class PandasEngine:
         self.key = key
         self.block = block
         self._labels = labels  # by whose hash rows are kept; None for whole rows
-        self.histories = UnitHistories(self.read, key)
         self._kept: RowTable | None = None
         self._by_unit: RowTable | None = None
+
+    @cached_property
+    def histories(self) -> UnitHistories:
+        """What rows know of their units, by the key that truncation has."""
+        return UnitHistories(self.read, self.key)
 
     def check(self, needs: Sequence[Need]) -> None:
         """Rows in memory can be read; but not each type can be shown to a function of a caller."""
