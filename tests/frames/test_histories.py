@@ -16,7 +16,7 @@ import numpy as np
 import operations as ops
 import pandas as pd
 import pytest
-from elements import NOON, meanings, objects
+from elements import NOON, Odd, meanings, objects
 from hostile import FILTERS, KINDS, Row, row, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -465,6 +465,23 @@ def test_a_unit_is_the_same_alone_and_among_others(name: str) -> None:
         assert of_owner(told(asked, among, most, rng.choice([3, 1000])), 7) == wanted, kind
 
 
+def test_rows_without_a_unit_have_no_history() -> None:
+    """They aren't one unit together, and are in nobody's group."""
+    owners = objects([None, math.nan, pd.NA, 1, 10**5000, Odd()])
+    frame = pd.DataFrame({"owner": owners, "when": range(6), "number": 1.0})
+    p = private(frame).sort_values("when")
+    groups = p.groupby("owner")
+    engine = PandasEngine(frame, Unit("owner", 2), KEY)
+    for asked, one in (
+        (groups.cumcount(), 0), (groups["number"].transform("sum"), 1),
+        (groups["number"].rank(), 1), (groups["number"].cumsum(), 1), (groups["number"].ffill(), 1),
+        (groups.transform("size"), 1),
+    ):  # fmt: skip
+        (history,) = histories(asked._expression)
+        assert meanings(engine.histories.column(history)) == cells_of(
+            [None, None, None, one, None, None])  # fmt: skip
+
+
 @pytest.mark.parametrize("falls", [False, True])
 @pytest.mark.parametrize("ends", [
     [-(2**63), 0, 2**63 - 1, 5], [-(2**63), -(2**63) + 1], [2**53, 2**53 + 1, -(2**53) - 1],
@@ -676,6 +693,12 @@ def test_a_merge_by_exploded_keys_finds_the_key_of_each_item() -> None:
     found = told(asked[["owner", "tags", "n", "t"]], frame)
     assert alike(found) == alike(
         [*zip(*(cells_of(wanted[name].tolist()) for name in wanted), strict=True)])  # fmt: skip
+    counted = items.assign(n=items.groupby(["owner", "tags"])["x"].transform("count"))
+    plain = plain.reset_index(drop=True)
+    plain = plain.assign(n=plain.groupby(["owner", "tags"])["x"].transform("count"))
+    names = ["owner", "tags", "n"]
+    wanted_cells = [cells_of(plain[name].tolist()) for name in names]
+    assert alike(told(counted[names], frame)) == alike([*zip(*wanted_cells, strict=True)])
     joined = alone.merge(items.per_unit().agg(n="size"), on="owner")
     assert [c for (c,) in told(joined["n"], frame)] == cells_of([3, 3, 4, 4])
 
