@@ -787,6 +787,16 @@ def refusing() -> dict[str, tuple[Callable[[Any, Any], Any], str, type[Exception
         "units on a column": (lambda p, o: p.merge(units(p), "left", "code"), "on=", QueryError),
         "units on half": (
             lambda p, o: p.merge(units(p, by="code"), "left", "owner"), "on=", QueryError),
+        "units on two": (
+            lambda p, o: p.merge(units(p), left_on="owner", right_on="n"), "the same columns",
+            QueryError),
+        "units on one side": (
+            lambda p, o: p.merge(units(p), left_on="owner"), "the same columns", QueryError),
+        "units by an index": (
+            lambda p, o: p.merge(units(p), left_on="owner", right_index=True),
+            "the same columns", QueryError),
+        "units validated": (
+            lambda p, o: p.merge(units(p), on="owner", validate="1:1"), "validate=", QueryError),
         "units sampled": (
             lambda p, o: p.merge(units(p).sample(frac=0.5), "left", "owner"), "sampled",
             QueryError),
@@ -817,6 +827,15 @@ def test_what_is_refused_costs_nothing(name: str) -> None:
     said = refusal(lambda: ask(p, other), match, error)
     assert len(said) > 20
     assert ops.spent() == 0
+
+
+def test_merges_on_two_names_of_one_column() -> None:
+    frame = visits()
+    p = private(frame)
+    units = p.per_unit("code").agg(n="size")
+    both: Any = pd.Index(["owner", "code"])
+    for more in ({}, {"on": both}, {"left_on": list(both), "right_on": both}):
+        assert list(p.merge(units, **more)._columns) == [*frame.columns, "n"]
 
 
 def test_without_units_rows_have_no_history() -> None:
