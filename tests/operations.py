@@ -87,6 +87,7 @@ from schema import (
     MONTHS,
     WEIGHTS,
     YEAR,
+    by_code,
     lead,
     parts,
     per_unit,
@@ -263,6 +264,35 @@ RECORDS.append(Operation(
         "value_counts of kinds": lambda p: per_unit(p)["kinds"].value_counts(keys=[0, 1, 2, 3]),
         "sum of True per unit": lambda p: per_unit(p)[["ever", "always"]].sum(),
         "count per unit": lambda p: parts(p).per_unit().agg(n=("part", "count")).count(),
+        "count of a transform": lambda p: (
+            p[p.groupby("owner")["number"].transform("sum") > 3].count()),
+        "value_counts of shifts": lambda p: by_code(p)["group"].shift().value_counts(
+            keys=GROUPS, dropna=False),
+        "value_counts of places": lambda p: p.query("number < 9").sort_values(
+            ["yes", "when"], ascending=[False, True]).groupby(["owner", "no"]).cumcount()
+            .value_counts(keys=[0, 1, 2, 3]),
+        "value_counts of ranks": lambda p: p.groupby("owner")["number"].rank(
+            "dense", na_option="top").value_counts(keys=[1, 2, 3]),
+        "count of heads": lambda p: by_code(p).head(2)[["number", "group"]].count(),
+        "size of tails by group": lambda p: by_code(p, ["owner", "yes"]).tail(-1).groupby(
+            "group", keys=GROUPS).size(),
+        "value_counts per unit and code": lambda p: p.per_unit("code").agg(
+            n="size", most=("number", "max"))["n"].value_counts(keys=[1, 2, 3]),
+        "value_counts of days of units": lambda p: p.per_unit(
+            p["when"].dt.day.rename("day")).agg(t=("number", "sum")).query("t > 0")["day"]
+            .value_counts(keys=range(1, 13)),
+        "count of a merge with units": lambda p: p.merge(
+            p.query("number > 1").per_unit().agg(n="size"), on="owner").count(),
+        "value_counts of a merge by codes": lambda p: p.merge(
+            p.per_unit("code").agg(n="size").query("n < 3"), "left", ["owner", "code"])["n"]
+            .value_counts(keys=[1, 2], dropna=False),
+        "value_counts of a history of parts": lambda p: parts(p).pipe(
+            lambda q: q.groupby(["owner", "part"])["number"].transform("count"))
+            .value_counts(keys=[1, 2, 3]),
+        "value_counts of parts of a history": lambda p: parts(
+            p.assign(group=by_code(p)["group"].bfill()))["part"].value_counts(keys=["", "x"]),
+        "count of a history of a history": lambda p: by_code(
+            p.assign(number=by_code(p)["number"].diff()).query("number > -9")).head(1).count(),
     },
     selected={
         "idxmax of columns": lambda p, e: p[["yes", "no"]].idxmax(epsilon=e),
@@ -495,6 +525,10 @@ RECORDS.append(Operation(
             parts(p).groupby("part", keys=["", "x"])["owner"].nunique()),
         "nunique by few groups": lambda p: (
             p.groupby("group", keys=GROUPS, max_keys=1)["owner"].nunique()),
+        "nunique of places": lambda p: by_code(p).nth([0, -1]).groupby(
+            "group", keys=GROUPS)["owner"].nunique(),
+        "nunique of units and codes": lambda p: by_code(p, None).per_unit("code").agg(
+            g=("group", "last")).query("g in ['a', 'b']")["owner"].nunique(),
     },
     truth={
         "nunique": lambda d: [d["owner"].nunique()] if len(d) < 9 else [math.nan],
@@ -594,6 +628,11 @@ RECORDS.append(Operation(
     of_units={
         "sum of totals": lambda p: p[["number", "code"]].sum(per_unit_bounds=BOUNDS),
         "sum per unit": lambda p: per_unit(p)[["total", "most", "middle"]].sum(bounds=BOUNDS),
+        "sum of running figures": lambda p: p.assign(
+            a=by_code(p)["number"].cumsum(), b=by_code(p)["number"].cummax(),
+            c=by_code(p)["number"].pct_change())[["a", "b", "c"]].sum(bounds=BOUNDS),
+        "sum per unit and group": lambda p: p.per_unit(["group", "yes"]).agg(
+            t=("number", "sum")).groupby("group", keys=GROUPS)["t"].sum(bounds=BOUNDS),
     },
     selected={
         "idxmax of sums": lambda p, e: p[["number", "code"]].idxmax(bounds=BOUNDS, epsilon=e),
@@ -726,6 +765,12 @@ RECORDS.append(Operation(
     },
     of_units={
         "mean per unit": lambda p: per_unit(p)["average"].mean(bounds=BOUNDS),
+        "mean of a diff of times": lambda p: by_code(p)["when"].diff().dt.days.mean(bounds=BOUNDS),
+        "mean of a transform": lambda p: p.groupby(["owner", "code"])["number"].transform(
+            "median").mean(bounds=BOUNDS),
+        "group mean of a merge": lambda p: p.query("code < 9").merge(
+            p.per_unit().agg(total=("number", "sum"), first=("number", "first")), "left", "owner"
+        ).groupby("group", keys=GROUPS)[["total", "first"]].mean(bounds=BOUNDS),
     },
     truth={
         "mean": lambda d: [clipped(d["number"]).mean()],

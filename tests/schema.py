@@ -99,6 +99,13 @@ def per_unit(p: Any) -> Any:
     )  # fmt: skip
 
 
+def by_code(p: Any, by: Any = "owner") -> Any:
+    """The rows of each unit, or of its labels, in an order in which most of them tie; None for the
+    frame itself."""
+    ordered = p.sort_values("code", ascending=False)
+    return ordered if by is None else ordered.groupby(by)
+
+
 def table(columns: dict[str, list[Any]], each: float) -> pd.Series:
     """A public table that expects the same in all cells."""
     index = pd.MultiIndex.from_product(list(columns.values()), names=list(columns))

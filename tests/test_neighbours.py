@@ -212,7 +212,7 @@ BATCHES = [[*ops.OPERATIONS, *ops.SELECTIONS][i::6] for i in range(6)]
 ASKED: list[tuple[list[str], str | None, int]] = [
     *((batch, None, 1) for batch in BATCHES),
     *((batch, "owner", 3) for batch in BATCHES),
-    *((list(ops.OF_UNITS), "owner", rows) for rows in (1, 3)),
+    *((list(ops.OF_UNITS)[i::2], "owner", rows) for rows in (1, 3) for i in range(2)),
     *(
         (list(names), unit, rows)
         for names in (ops.UNKNOWN, ops.GAUSSIAN, ops.EXPERIMENTAL, ops.VOUCHED, ops.TESTED)

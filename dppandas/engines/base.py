@@ -33,8 +33,13 @@ class UnitTable:
     max_rows: int = 1
 
     @property
+    def labels(self) -> tuple[Any, ...]:
+        """The columns that tell rows apart: which rows of a unit are kept is decided by these."""
+        return (self.rows.unit, *self.by)
+
+    @property
     def columns(self) -> tuple[Any, ...]:
-        return (self.rows.unit, *self.by, *self.asked)
+        return (*self.labels, *self.asked)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from threading import Lock
 from typing import Any
@@ -27,16 +27,26 @@ class PandasEngine:
     """A table in memory, its rows truncated to the unit's max_rows before any other use."""
 
     def __init__(
-        self, rows: pd.DataFrame | TableColumns, unit: Unit, key: bytes, block: int = BLOCK
+        self,
+        rows: pd.DataFrame | TableColumns,
+        unit: Unit,
+        key: bytes,
+        block: int = BLOCK,
+        labels: Sequence[Any] | None = None,
     ) -> None:
         self.read = Columns(rows) if isinstance(rows, pd.DataFrame) else rows
         self.columns: tuple[Any, ...] = tuple(self.read)
         self.unit = unit
         self.key = key
         self.block = block
-        self.histories = UnitHistories(self.read, key)
+        self._labels = labels  # by whose hash rows are kept; None for whole rows
         self._kept: RowTable | None = None
         self._by_unit: RowTable | None = None
+
+    @cached_property
+    def histories(self) -> UnitHistories:
+        """What rows know of their units, by the key that truncation has."""
+        return UnitHistories(self.read, self.key)
 
     def check(self, needs: Sequence[Need]) -> None:
         """Rows in memory can be read; but not each type can be shown to a function of a caller."""
@@ -57,7 +67,7 @@ class PandasEngine:
             picked = None
             if self.unit.column is not None:
                 with np.errstate(all="ignore"):
-                    kept = truncation.kept_rows(self.read, self.unit, self.key)
+                    kept = truncation.kept_rows(self.read, self.unit, self.key, self._labels)
                 picked = None if kept.all() else np.flatnonzero(kept)
             self._kept = RowTable(self.read, self.key, picked, histories=self.histories)
         return self._kept
@@ -131,7 +141,8 @@ class PerUnitEngine(PandasEngine):
             base = self._base.made()
             columns = base.aggregated(self._table)
             key = aggregates.key_after(self._table, base.key)
-            self._made = PandasEngine(columns, self.unit, key, base.block)
+            labels = self._table.labels
+            self._made = PandasEngine(columns, self.unit, key, base.block, labels)
         return self._made
 
     def aggregated(self, table: UnitTable) -> TableColumns:

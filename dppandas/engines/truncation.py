@@ -6,6 +6,9 @@ of another are kept.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -18,9 +21,12 @@ from .readers import TableColumns
 _MARKS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
 
 
-def row_hashes(columns: TableColumns, key: bytes, equal: bool = False) -> hashing.Hashes:
-    """A 64-bit keyed hash of each row, the same for rows of identical cells, or of equal ones."""
-    read = ((name, columns[name]) for name in columns)
+def row_hashes(
+    columns: TableColumns, key: bytes, equal: bool = False, names: Iterable[Any] | None = None
+) -> hashing.Hashes:
+    """A 64-bit keyed hash of each row, the same for rows of identical cells, or of equal ones; of
+    some columns or of all."""
+    read = ((name, columns[name]) for name in (columns if names is None else names))
     return hashing.of_rows(read, columns.rows, key, equal)
 
 
@@ -34,9 +40,15 @@ def fingerprint(columns: TableColumns, key: bytes) -> str:
     return hashing.digest(facts, key)
 
 
-def kept_rows(columns: TableColumns, unit: Unit, key: bytes) -> npt.NDArray[np.bool_]:
+def kept_rows(
+    columns: TableColumns, unit: Unit, key: bytes, names: Sequence[Any] | None = None
+) -> npt.NDArray[np.bool_]:
     """The max_rows rows of smallest hash of each unit; rows without a unit are dropped. A second
-    hash orders rows that are equal but not identical."""
+    hash orders rows that are equal but not identical.
+
+    names : the columns whose hash decides, if not all: of a table with one row for each unit and
+        key these two, so that what is asked of the groups doesn't change which are kept.
+    """
     units = vectors.codes_of(columns[unit.column])
     kept = units >= 0
     counts = np.bincount(units[kept], minlength=1)
@@ -46,7 +58,7 @@ def kept_rows(columns: TableColumns, unit: Unit, key: bytes) -> npt.NDArray[np.b
     whole = slice(None) if len(rows) == len(units) else rows
 
     def hashes(of: slice | npt.NDArray[np.intp], number: int, equal: bool) -> hashing.Hashes:
-        read = ((name, columns[name].take(of)) for name in columns)
+        read = ((name, columns[name].take(of)) for name in (columns if names is None else names))
         return hashing.of_rows(read, number, key, equal)
 
     # equality first, for a Categorical merges 1 and True into whichever it meets first

@@ -217,12 +217,12 @@ ask .release(epsilon=…)>
         if by is None:
             return PerUnit(self)  # type: ignore[arg-type]
         items, _ = names_and_columns(self, by)
-        named = labels_of(self, items)
-        if not named or any(map(is_grouper, items)):
+        if not items or any(map(is_grouper, items)):
             raise QueryError(
                 "per_unit(by=…) takes columns of labels, as in per_unit(by='day'). Of times, make "
                 "their periods first: frame['when'].dt.to_period('M').rename('month')."
             )
+        named = labels_of(self, items)
         for name, expression in named:
             if not is_hashable(name) or name is None:
                 raise QueryError("per_unit(by=…) needs columns with names: .rename('month').")

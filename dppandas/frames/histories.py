@@ -118,7 +118,9 @@ class UnitRows(Private, Generic[V]):
                 f"{verb} needs an order, because private rows have none. Name it before the "
                 f"groups: frame.sort_values('when').groupby({self._groups()}), for example."
             )
-        return own_rows(self._frame, [e for _, e in self._by], order)
+        # what asks for no order has none, so that it is the same question in any
+        by = [e for _, e in self._by]
+        return own_rows(self._frame, by, order if is_ordered else ())
 
     def _groups(self) -> str:
         names = [self._frame._table.source.unit.column, *(name for name, _ in self._by)]
@@ -208,8 +210,8 @@ class UnitRows(Private, Generic[V]):
         >>> when = pd.to_datetime(["2024-01-05", "2024-01-07", "2024-02-01"])
         >>> p = dp.private(pd.DataFrame({"who": [1, 1, 2], "when": when}), unit="who", max_rows=2)
         >>> p.sort_values("when").groupby("who")["when"].diff().dt.days
-        <private column (when - (shift(when, periods=1) by who in order of when)).days of unnamed \
-(asserted)>
+        <private column (when - (shift(when, periods=1) by who in order of when)).dt.days of \
+unnamed (asserted)>
         """
         return self._with_shifted(lambda now, then: now - then, "diff", periods)
 
@@ -413,4 +415,7 @@ class _Learned:
 
     def of(self, how: str, operand: Expression | None) -> Expression:
         found = History(self._rows, how, operand)
-        return replace(found, name=_named(self._table, found))
+        found = replace(found, name=_named(self._table, found))
+        # rows with other branches learn what their unit, or a column's label, is in the first
+        number = self._rows.branches if self._rows.branches == self._table.branches else 1
+        return by_branch([found.in_branch(branch) for branch in range(number)])

@@ -131,11 +131,11 @@ class Work:
 
     def _made(self, columns: TableColumns) -> Iterator[RowTable]:
         """The rows that count."""
-        table, unit = _all_rows(columns, self.key), self.unit
+        table, unit, labels = _all_rows(columns, self.key), self.unit, None
         for step in self.steps:
-            table, unit = step(table), step.unit
+            table, unit, labels = step(table), step.unit, step.table.labels
         if self.whole:
-            kept = truncation.kept_rows(table.columns, unit, table.key)
+            kept = truncation.kept_rows(table.columns, unit, table.key, labels)
             picked = None if kept.all() else np.flatnonzero(kept)
             table = RowTable(table.columns, table.key, picked, histories=table.histories)
         yield by_unit(table, unit) if self.kernel.need.whole_units else table

@@ -196,15 +196,16 @@ class Transformations(FrameOperators[Selected]):
         <unreleased value_counts of city (2 keys), from unnamed (asserted): nothing computed or \
 charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         """
-        if isinstance(right, Private):
-            return self._merged_with_units(right, how, on or left_on, suffixes)
         if not (validate is None or is_one_of(validate, ("m:1", "many_to_one"))):
             raise QueryError(
                 f"validate={quoted(validate)} must be 'm:1' or 'many_to_one': the keys of the "
-                "public table are unique, and those of private rows can't be looked at."
+                "other table are unique, and those of private rows can't be looked at."
             )
         if not isinstance(right_index, bool):
             raise QueryError(f"right_index={quoted(right_index)} must be True or False.")
+        if isinstance(right, Private):
+            on = _one_key(on, left_on, right_on, right_index)
+            return self._merged_with_units(right, how, on, suffixes)
         right, right_on = indexed(right, left_on, right_on) if right_index else (right, right_on)
         if on is None and left_on is None and right_on is None:
             on = shared_names(right, self._columns)
@@ -376,6 +377,22 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
 #: Columns of some rows, and the condition that keeps these rows.
 Branch = tuple[Mapping[Any, Expression], Expression | None]
+
+
+def _one_key(on: Any, left_on: Any, right_on: Any, right_index: bool) -> Any:
+    """The columns by which rows learn what their units are, which both frames have."""
+    named = [_listed(each) for each in (on, left_on, right_on) if each is not None]
+    pairs = (left_on is None) is (right_on is None) and (on is None or left_on is None)
+    if right_index or not pairs or any(each != named[0] for each in named):
+        raise QueryError(
+            "a row learns what its own unit's rows are, so both frames are merged on the same "
+            "columns. Write on=, as in p.merge(p.per_unit().agg(…), on='person_id')."
+        )
+    return left_on if on is None else on
+
+
+def _listed(names: Any) -> list[Any]:
+    return list(names) if isinstance(names, list | tuple | pd.Index) else [names]
 
 
 def _suffixed(name: Any, shared: Sequence[Any], suffix: str | None) -> Any:

@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ..facts import kinds
-from ..facts.bounds import Bounds
 from ..facts.domain import Declaration
 from ..facts.keys import Keys
 from ..facts.kinds import Kind, Schema
@@ -179,13 +178,10 @@ class History(Expression):
     def declared(self, domain: Domain) -> Declaration | None:
         if self.way.gives is Gives.TRUTH:
             return Keys((False, True))
-        is_one = self.operand is not None and self.way.chooses
-        return self.operand.declared(domain) if is_one else None  # type: ignore[union-attr]
-
-    def _bounded(self, domain: Domain) -> Bounds | None:
         if self.operand is not None and self.way.gives is Gives.BETWEEN:
             return self.operand.bounds(domain)
-        return super()._bounded(domain)
+        is_one = self.operand is not None and self.way.chooses
+        return self.operand.declared(domain) if is_one else None  # type: ignore[union-attr]
 
     def step(self, steps: Steps) -> Step | None:
         if self.way.gives is Gives.WHOLE:

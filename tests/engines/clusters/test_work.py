@@ -71,11 +71,17 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Workers, "sent", [])
 
 
+#: Histories of each kind, and rows of a unit and key: all rows of a unit are read, in one place.
+HISTORIES = [
+    "value_counts of shifts", "value_counts of places", "nunique of places", "mean of a transform",
+    "value_counts per unit and code", "value_counts of a history of parts",
+    "group mean of a merge", "count of a history of a history",
+]  # fmt: skip
 #: One of each kind of road: nothing read, sums, passes, labels, hashes, whole units, programs.
 FEW = [
     "count", "group mean", "median", "value_counts of labels found", "group sum found", "distinct",
     "count of a sample", "nunique", "nunique by group", "group nunique of values", "k-means",
-    "per unit", "per unit sum",
+    "per unit", "per unit sum", *HISTORIES,
 ]  # fmt: skip
 ASKED = [name for name in NAMES if name not in ops.PLAIN]
 
