@@ -217,8 +217,8 @@ ask .release(epsilon=…)>
         if by is None:
             return PerUnit(self)  # type: ignore[arg-type]
         items, _ = names_and_columns(self, by)
-        named = labels_of(self, items)
-        if not named or any(map(is_grouper, items)):
+        named = [] if any(map(is_grouper, items)) else labels_of(self, items)
+        if not named:
             raise QueryError(
                 "per_unit(by=…) takes columns of labels, as in per_unit(by='day'). Of times, make "
                 "their periods first: frame['when'].dt.to_period('M').rename('month')."
@@ -362,9 +362,15 @@ ask .release(epsilon=…)>
         >>> p.groupby(p["when"].dt.month).size(epsilon=1).round(-2).head(3).to_dict()
         {1: 500, 2: 500, 3: 0}
         """
-        if keys is None and delta is None and (rest := self._units_and(by)) is not None:
-            return self.per_unit(rest or None)
         shown = labels_shown(by, as_index, sort, observed, dropna, delta)
+        if keys is None and delta is None and (rest := self._units_and(by)) is not None:
+            if not dropna or range is not None:
+                raise QueryError(
+                    "groups of units take neither dropna=False nor range=: rows without a unit are "
+                    "nobody's. Make missing labels a label before: "
+                    "frame.assign(city=frame['city'].fillna('missing'))."
+                )
+            return self.per_unit(rest or None)._shown(as_index)
         return grouped_by(self, by, keys, range, shown, delta, dropna)
 
     @hide_internals
