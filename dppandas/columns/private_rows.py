@@ -162,7 +162,8 @@ def declared_keys(table: Table, name: Any, expression: Expression) -> Keys:
         raise MissingArgument(
             f"keys= is needed for the unit column {name!r}: which units there are is private. Make "
             "one row for each unit, and ask that for an answer: "
-            "frame.per_unit().agg(total=('amount', 'sum')). Or group by the other columns only."
+            "frame.per_unit().agg(total=('amount', 'sum')), or, for how many rows each has, "
+            f"frame.groupby({quoted(unit)}).size(). Or group by the other columns only."
         )
     kind = expression.kind(table.source.facts.schema)
     if kind in kinds.TIMES or isinstance(expression, TimePart | InPeriod):

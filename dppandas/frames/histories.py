@@ -190,7 +190,8 @@ class UnitRows(Private, Generic[V]):
             raise _no_transform(given)
         if func == "size":
             rows = self._own_rows("transform('size')", is_ordered=False)
-            return self._column(history(self._frame._table, rows, "size", None))
+            column = self._column(history(self._frame._table, rows, "size", None))
+            return column if isinstance(self._selected, list) else column.rename(self._selected)
         is_ordered = func in ("first", "last")
         return self._made(f"transform({func!r})", str(func), is_ordered)
 

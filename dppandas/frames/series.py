@@ -27,9 +27,10 @@ from ..release.asking import release_method
 from ..release.blocks.bundle import Name, ReleaseBundle
 from ..release.unreleased import Unreleased
 from ..release.wording import operand, verb_of
-from ..rows.expressions import Expression, Outside
+from ..rows import expressions
+from ..rows.expressions import Column, Expression, Outside
 from ..rows.facts.bounds import Bounds
-from ..rows.facts.keys import Keys
+from ..rows.facts.keys import Keys, is_hashable
 from ..rows.figures import short
 from ..statistics import Cells, Count, Layout
 from ..statistics.methods import COLUMN
@@ -93,6 +94,26 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         (unit, *_), value = labels, arg.reset_index(name="_value")
         found = self._several({unit: self._expression}).merge(value, "left", unit)
         return self._new(found._columns["_value"])
+
+    @hide_internals
+    def isin(self, values: Any) -> Self:
+        """A mask: which values are among some plain ones: those of a list, set, Index, array or
+        Series, which count as public. *Stability*: 1, row by row.
+
+        The unit column may also be looked up in that of other rows of its frame:
+        ``p["who"].isin(p[p["place"] == "web"]["who"])`` is true in all rows of those who have such
+        a row, even one that max_rows drops. *Stability*: 1 (docs/proofs/histories.md).
+        """
+        if not isinstance(values, PrivateSeries):
+            return super().isin(values)
+        unit = self._table.source.unit.column
+        if unit is None or not all(_is_unit(each, unit) for each in (self, values)):
+            raise QueryError(
+                "isin takes a list of plain values, such as isin(['a', 'b']). Only the unit column "
+                "may be looked up in that of other rows: p['who'].isin(p[mask]['who'])."
+            )
+        found = values._several({unit: values._expression}).groupby(unit).size()
+        return self._new(expressions.Not(expressions.IsMissing(self.map(found)._expression)))
 
     @release_method
     def reset_index(self, *, drop: bool = False, name: Any = None) -> Any:
@@ -448,6 +469,13 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         {'f': 20.0, 'm': 60.0}
         """
         items = by if isinstance(by, list) else [by]
+        labels = unit_labels(self._table) or {}
+        if labels and all(is_hashable(each) and each in labels for each in items):
+            whole, name = self.reset_index(), 0 if self.name is None else self.name
+            return whole.groupby(
+                by, keys, dropna=dropna, delta=delta, as_index=as_index, sort=sort,
+                observed=observed,
+            )[name]  # fmt: skip
         if self.name is None or not all(isinstance(each, PrivateSeries) for each in items):
             raise QueryError(
                 "a column with a name is grouped by private columns of the same rows, as in "
@@ -562,3 +590,8 @@ def cut(
     if not isinstance(x, PrivateSeries):
         raise QueryError("dp.cut takes a private column. Use pandas.cut for a plain one.")
     return x.cut(bins, labels, right, include_lowest, ordered)
+
+
+def _is_unit(column: PrivateSeries, unit: Any) -> bool:
+    expression = column._expression
+    return isinstance(expression, Column) and expression.name == unit
