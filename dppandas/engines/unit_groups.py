@@ -150,7 +150,7 @@ class UnitGroups:
         """The chosen element of each group; missing if all its elements are missing or opaque."""
         places = self.ordered if how in ("first", "last") and self.rows.order else self.kept
         whole = self.vector(expression).take(places)
-        there = np.flatnonzero(vectors.codes_of(whole) >= 0)
+        there = np.flatnonzero(~_has_no_code(whole))
         groups = self.codes[places[there]]
         if how == "last":
             there, groups = there[::-1], groups[::-1]
@@ -337,11 +337,15 @@ def _stable(codes: Codes) -> Codes:
     return by[np.argsort((codes >> 16).astype(np.uint16)[by], kind="stable")]
 
 
+def _has_no_code(v: Vector) -> Mask:
+    """Which elements are missing, or are of no kind."""
+    counts = isinstance(v, Numbers | Instants | Durations)
+    return v.null() if counts else vectors.codes_of(v) < 0
+
+
 def _sort_arrays(v: Vector, falls: bool) -> list[npt.NDArray[Any]]:
     """Arrays that sort elements, the first of which counts most; missing ones are last."""
-    null = (
-        vectors.codes_of(v) < 0 if not isinstance(v, Numbers | Instants | Durations) else v.null()
-    )
+    null = _has_no_code(v)
     if isinstance(v, Numbers):
         arrays = [v.values + 0]
     elif isinstance(v, Instants | Durations):
@@ -356,7 +360,19 @@ def _ranks(v: Vector) -> npt.NDArray[np.int64]:
     """The rank of each element in the order of cells: numbers, texts, times, then others."""
     if isinstance(v, Numbers):
         return np.unique(v.values, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    if isinstance(v, Instants | Durations):  # of one zone: equal ones are identical
+        return np.where(v.null(), -1, _ranks_of_counts(v.micros, v.beyond))
     return v.coded().by_level("ranks", _level_ranks, -1)
+
+
+def _ranks_of_counts(micros: npt.NDArray[Any], beyond: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Ranks of microseconds, and of nanoseconds beyond them."""
+    by = np.lexsort((beyond, micros))
+    is_new = np.ones(len(by), dtype=bool)
+    is_new[1:] = (micros[by][1:] != micros[by][:-1]) | (beyond[by][1:] != beyond[by][:-1])
+    found = np.empty(len(by), dtype=np.int64)
+    found[by] = np.cumsum(is_new) - 1
+    return found
 
 
 def _ranks_of_values(v: Vector) -> npt.NDArray[np.int64]:
