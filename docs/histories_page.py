@@ -42,10 +42,10 @@ def page(text: str, outputs: list[str]) -> str:
 
 
 def of_pandas(output: str) -> list[list[str]]:
-    """What pandas says in an output, line by line: all but ours and its error."""
+    """What pandas says in an output: all but ours and its error; or what a line begins with."""
     lines = [line.split() for line in output.splitlines()]
     is_table = bool(lines) and "pandas" in lines[0]
-    return [line[:-2] for line in lines] if is_table else [line[:-1] for line in lines]
+    return [line[:-2] if is_table else line[:1] for line in lines]
 
 
 if __name__ == "__main__":

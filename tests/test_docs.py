@@ -40,7 +40,9 @@ def blocks(page: Path) -> list[str]:
 
 @pytest.mark.sized
 @pytest.mark.parametrize(
-    "page", third([p for p in PAGES if blocks(p) and p.name != "histories.md"], 0), ids=lambda p: p.name
+    "page",
+    third([p for p in PAGES if blocks(p) and p.name != "histories.md"], 0),
+    ids=lambda p: p.name,
 )
 def test_every_block_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)  # a page may write files

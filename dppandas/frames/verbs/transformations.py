@@ -311,8 +311,9 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         >>> visits = pd.DataFrame({"who": [1, 1, 2], "day": [4, 4, 4]})
         >>> p = dp.private(visits, unit="who", max_rows=2)
         >>> p.drop_duplicates(["who", "day"])["day"].count()
-        <unreleased count of day where (cumcount() by who and day) <= 0, from unnamed (asserted): \
-nothing computed or charged; ask .release(epsilon=…)>
+        <unreleased count of day where not ((cumcount() by who and day.isna() and \
+where(day.isna(), 0, day)) > 0), from unnamed (asserted): nothing computed or charged; ask \
+.release(epsilon=…)>
         """
         once_only = expressions.Not(is_repeated(self, subset, keep))
         return self._with(self._columns, expressions.both(self._where, once_only))
