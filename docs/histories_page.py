@@ -1,6 +1,6 @@
 """Writes what the blocks of docs/histories.md print below them.
 
-``python docs/histories_page.py`` runs the page. Our answers differ each time, those of pandas don't.
+``python docs/histories_page.py`` runs the page. Our answers differ each time, pandas' don't.
 """
 
 from __future__ import annotations

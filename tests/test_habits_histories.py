@@ -6,6 +6,7 @@ No unit here has more than max_rows rows, so that truncation drops none and both
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -58,7 +59,8 @@ FRAMES: dict[str, Callable[[], pd.DataFrame]] = {"clean": clean, "ugly": ugly}
 
 def private(df: pd.DataFrame) -> PrivateFrame:
     """A frame of which `DOMAIN` is known, and in which each row counts."""
-    return dp.protect(df, name="habits of people", unit="who", max_rows=20, domain=DOMAIN)
+    domain = {name: facts for name, facts in DOMAIN.items() if name in df}
+    return dp.protect(df, name="habits of people", unit="who", max_rows=20, domain=domain)
 
 
 #: Lines that mean the same on both frames.
@@ -463,3 +465,46 @@ def test_a_person_whose_first_row_is_dropped_has_no_first_row() -> None:
         for _, (_, day), (_, place) in cells(marked[["who", "day", "place"]]):
             assert place == (day if sign else 49 - day)
         assert set(cells(p.groupby("who").head(1)[["who", "day"]])) <= set(kept)
+
+
+def test_no_row_of_a_person_changes_what_others_know() -> None:
+    """Whatever a line makes of the rows of all but one person, it makes without that person, too:
+    those rows come last here, so that the others are the same in the same order."""
+    df = clean()
+    one = df["who"].mode()[0]
+    rest = df[df["who"] != one].reset_index(drop=True)
+    both = pd.concat([rest, df[df["who"] == one]], ignore_index=True)
+    more = 0
+    for name, line in {**LINES, **CLEAN}.items():
+        with noted(name):
+            (found, is_one_each), (alone, _) = made(line, both), made(line, rest)
+            assert is_one_each or found[: len(alone)] == alone
+            assert not Counter(map(repr, alone)) - Counter(map(repr, found))
+            assert 0 <= len(found) - len(alone) <= len(both) - len(rest)
+            more += len(found) > len(alone)
+    assert more > 0.9 * len(LINES)
+
+
+def made(line: Line, df: pd.DataFrame) -> tuple[list[tuple[Any, ...]], bool]:
+    """The cells of the private rows that a line makes, and whether they are one for each unit."""
+    dp.reset()
+    rows = line(private(df))
+    if isinstance(rows, PrivateSeries):
+        rows = PrivateFrame(rows._table, {"cells": rows._expression}, rows._where)
+    return cells(rows), rows._table.summary is not None
+
+
+def test_times_are_ranked_to_the_nanosecond() -> None:
+    start = pd.Timestamp("2024-01-01")
+    nanos = pd.to_timedelta([5, 3, 1001, 999, 2, -1, -1000, 3], unit="ns")
+    times = pd.DataFrame({"who": [1, 1, 1, 1, 2, 2, 2, 2], "when": start + nanos, "took": nanos})
+    for name in ("when", "took"):
+        lines: list[Line] = [
+            lambda f, name=name: f.groupby("who")[name].min(),
+            lambda f, name=name: f.groupby("who")[name].max(),
+            lambda f, name=name: f.sort_values("when").groupby("who")[name].first(),
+            lambda f, name=name: f.groupby("who")[name].rank(),
+            lambda f, name=name: f[f[name] == f.groupby("who")[name].transform("min")],
+        ]
+        for line in lines:
+            agree(line, times)

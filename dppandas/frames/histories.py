@@ -217,8 +217,8 @@ class UnitRows(Private, Generic[V]):
         >>> when = pd.to_datetime(["2024-01-05", "2024-01-07", "2024-02-01"])
         >>> p = dp.private(pd.DataFrame({"who": [1, 1, 2], "when": when}), unit="who", max_rows=2)
         >>> p.sort_values("when").groupby("who")["when"].diff().dt.days
-        <private column (when - (shift(when, periods=1) by who in order of when)).dt.days of unnamed \
-(asserted)>
+        <private column (when - (shift(when, periods=1) by who in order of when)).dt.days of \
+unnamed (asserted)>
         """
         return self._with_shifted(lambda now, then: now - then, "diff", periods)
 
