@@ -26,6 +26,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))  # measure this copy, installed or not
 
 from bench_display import on_display  # noqa: E402
+from bench_histories import on_histories  # noqa: E402
 from bench_measure import Result  # noqa: E402
 from bench_memory import on_memory  # noqa: E402
 from bench_peers import Diffprivlib, diffprivlib, on_peers  # noqa: E402
@@ -35,7 +36,10 @@ from bench_verbs import on_verbs  # noqa: E402
 
 import dppandas as dp  # noqa: E402
 
-PARTS = ("latency", "noise", "selections", "display", "peers", "memory", "protect", "rows", "verbs")
+PARTS = (
+    "latency", "noise", "selections", "display", "peers", "memory", "protect", "rows", "verbs",
+    "histories",
+)  # fmt: skip
 
 
 def measured(part: str, rows: int, quick: bool, peer: Diffprivlib | None) -> Iterator[Result]:
@@ -45,6 +49,8 @@ def measured(part: str, rows: int, quick: bool, peer: Diffprivlib | None) -> Ite
         return on_peers(peer, quick)
     if part == "memory":
         return on_memory()
+    if part == "histories":
+        return on_histories(rows=10**5 if quick else 10**6)
     if part == "rows":
         return on_rows(table(rows))
     others = {"noise": on_noise, "selections": on_selections, "protect": on_protect}

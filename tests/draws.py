@@ -13,7 +13,7 @@ import math
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, get_args
@@ -33,11 +33,12 @@ from dppandas.privacy.mechanisms.quantiles import ExponentialQuantiles
 from dppandas.privacy.mechanisms.selection import Selection
 from dppandas.release.context import watching
 from dppandas.release.query import Query
-from dppandas.statistics import Count, Mean, NormedSum, Sum, Variance, WeightedMean
+from dppandas.statistics import Count, Mean, NormedSum, Sum, UnitTotals, Variance, WeightedMean
 from dppandas.statistics.counting.contingency import Contingency
 from dppandas.statistics.counting.distinct import Distinct
 from dppandas.statistics.counting.distinct_values import DistinctValues
 from dppandas.statistics.counting.occurring_keys import OccurringKeys
+from dppandas.statistics.counting.rows_per_unit import RowsPerUnit
 from dppandas.statistics.counting.unknown_keys import Sparse, UndeclaredKeys
 from dppandas.statistics.distances import Distance
 from dppandas.statistics.error_model import ErrorModel
@@ -150,7 +151,18 @@ def exact_answer(part: Part, noisy: Any) -> list[float]:
         return list(statistic.estimate([known[repr(label)] for label, _ in noisy]))
     if isinstance(statistic, BoundsHistogram):
         return _bounds_answer(exact, statistic._range(noisy))
+    if isinstance(statistic, RowsPerUnit) and statistic.keep is not None:
+        return _limit_answer(replace(statistic, margin=0), exact, statistic.chosen(noisy))
     return list(statistic.estimate(exact))
+
+
+def _limit_answer(statistic: Any, exact: Sequence[int], place: int | None) -> list[float]:
+    """The least limit that keeps so many units, and what the one that was chosen cuts."""
+    if not sum(exact):
+        return [math.nan] * 3
+    least = statistic.chosen(exact)
+    limit = math.inf if least is None else statistic.limits[least]
+    return [limit, *([math.nan] * 2 if place is None else statistic.shares_of(exact, place))]
 
 
 def _bounds_answer(exact: Sequence[int], found: tuple[int, int] | None) -> list[float]:
@@ -200,6 +212,7 @@ ONE_BY_ONE = (
     Count
     | Sum
     | NormedSum
+    | UnitTotals
     | Distinct
     | DistinctValues
     | OccurringKeys

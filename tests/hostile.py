@@ -103,6 +103,20 @@ def cells(rng: random.Random) -> stats.Cells:
     return rng.choice(choices)
 
 
+def with_limits(make: Maker) -> Maker:
+    """A maker of the same statistics, some of them in cells that are limited."""
+
+    def some(rng: random.Random) -> Any:
+        made = make(rng)
+        if not made.takes_limits or made.cells.keys is None or rng.random() < 0.5:
+            return made
+        limit = stats.KeyLimit(rng.choice([None, 1, 1, 2]), rng.choice([None, 1, 2]))
+        read = rng.choice([None, "owner"]), [*PLAIN, "owner"]
+        return replace(made, cells=stats.LimitedCells.of(made.cells, limit, *read))
+
+    return some
+
+
 def parsed(text: str) -> Any:
     return query_string.parse(text, COLUMNS, {}.__getitem__, METHODS).expression
 
@@ -151,6 +165,14 @@ def some_normed_sum(rng: random.Random) -> stats.NormedSum:
     most = sum(max(-each.lower, each.upper) for each in ends) or 1
     norm = (rng.choice(["l1", "l2"]), most * rng.choice([0.01, 0.2, 0.5, 0.9, 2]))
     return stats.NormedSum(cells(rng), SUMMED, chosen, *stats.grids_of_norm(ends, norm))
+
+
+def some_unit_totals(rng: random.Random) -> stats.UnitTotals:
+    """On rows as they are: a unit may have several in a cell, and its integers are still scaled."""
+    chosen = operands(rng)
+    grids = tuple(Grid.centred(bounds(rng)) for _ in chosen)
+    statistic = stats.UnitTotals(cells(rng), SUMMED, chosen, grids)
+    return statistic.comparable() if rng.random() < 0.2 else statistic  # type: ignore[return-value]
 
 
 def some_covariance(rng: random.Random) -> stats.Covariance:
@@ -285,6 +307,13 @@ def some_truncation(rng: random.Random) -> stats.Truncation:
     most = rng.choice([1, 3])
     operand = rng.choice([Column("number"), Column("other"), Column("code")])
     return stats.Truncation(ALONE, SUMMED, operand, most, most + rng.choice([1, 20]))
+
+
+def some_rows_per_unit(rng: random.Random) -> stats.RowsPerUnit:
+    """On rows as they are, as above: what is asked has any number."""
+    operand = rng.choice([Column("number"), Column("other"), Column("code")])
+    limits = stats.limits_up_to(rng.choice([2, 3, 10, 1000]))
+    return stats.RowsPerUnit(ALONE, SUMMED, operand, limits, rng.choice([None, Fraction(1, 2)]))
 
 
 def some_present(rng: random.Random) -> stats.OccurringKeys:

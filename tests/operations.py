@@ -52,6 +52,7 @@ from hostile import (
     some_present,
     some_quantiles,
     some_ranked_quantiles,
+    some_rows_per_unit,
     some_scores,
     some_second_moments,
     some_significant_blocks,
@@ -61,12 +62,14 @@ from hostile import (
     some_trimmed_mean,
     some_truncation,
     some_unique,
+    some_unit_totals,
     some_unknown,
     some_variance,
     some_weighted_keys,
     some_weighted_mean,
     some_weighted_quantiles,
     some_weighted_unique,
+    with_limits,
     within_bounds,
 )
 from schema import BOTH as BOTH
@@ -77,6 +80,7 @@ from schema import COLUMNS as COLUMNS
 from schema import (
     DAYS,
     DELTA,
+    FEW,
     FEW_DAYS,
     HOURS,
     LEVELS,
@@ -243,6 +247,16 @@ RECORDS.append(Operation(
         "group hist": lambda p: (
             p.groupby("group", keys=GROUPS)["number"].hist(bins=3, range=(0, 10))),
         "size by day": lambda p: p.groupby(pd.Grouper(key="when", freq="D"), range=DAYS).size(),
+        "size of few": lambda p: p.groupby("group", keys=GROUPS, **FEW).size(),
+        "size of few by day": lambda p: p.resample("D", on="when", range=DAYS, **FEW).size(),
+        "group count of few": lambda p: (
+            p.groupby("code", keys=CODES, dropna=False, **FEW)[["number", "yes"]].count()),
+        "value_counts of few elements": lambda p: parts(p)["part"].value_counts(
+            keys=["", "x"], sort=False, **FEW),
+        "value_counts of few in a query": lambda p: p.query("number > -2")[
+            ["group", "code"]].value_counts(keys=BOTH, **FEW),
+        "pivot table of few": lambda p: p.pivot_table(
+            index="group", columns="code", aggfunc="size", keys=BOTH, **FEW),
     },
     of_units={
         "value_counts per unit": lambda p: (
@@ -287,6 +301,8 @@ RECORDS.append(Operation(
             p.assign(high="number > 1")[["yes", "no", "high"]].sum().nlargest(2, epsilon=e)),
         "nlargest counts": lambda p, e: p["code"].value_counts(keys=CODES).nlargest(2, epsilon=e),
         "mode": lambda p, e: p["group"].mode(keys=GROUPS, epsilon=e),
+        "idxmax of few": lambda p, e: p["group"].value_counts(
+            keys=GROUPS, max_rows_per_key=1).idxmax(epsilon=e),
     },
     truth={
         "count": lambda d: [len(d)],
@@ -384,6 +400,7 @@ RECORDS.append(Operation(
         "crosstab": lambda p: p.crosstab("group", "code", keys=BOTH, margins=True),
         "shares of a crosstab": lambda p: dp.crosstab(
             [p["group"], p["yes"]], p["code"], keys={**BOTH, **BY_GROUP}, normalize="index"),
+        "crosstab of few": lambda p: dp.crosstab(p["group"], p["code"], keys=BOTH, **FEW),
     },
     truth={
         "crosstab": lambda d: truths.crosstab(d),
@@ -506,6 +523,8 @@ RECORDS.append(Operation(
         "nunique by group": lambda p: p.groupby("group", keys=GROUPS)["owner"].nunique(),
         "nunique of elements": lambda p: (
             parts(p).groupby("part", keys=["", "x"])["owner"].nunique()),
+        "nunique by few groups": lambda p: (
+            p.groupby("group", keys=GROUPS, max_keys=1)["owner"].nunique()),
         "nunique of places": lambda p: by_code(p).nth([0, -1]).groupby(
             "group", keys=GROUPS)["owner"].nunique(),
         "nunique of units and codes": lambda p: by_code(p, None).per_unit("code").agg(
@@ -555,6 +574,34 @@ RECORDS.append(Operation(
 ))  # fmt: skip
 
 RECORDS.append(Operation(
+    stats.RowsPerUnit,
+    hostile=some_rows_per_unit,
+    law=DRAWN,
+    is_drawn=False,
+    undecided={"suggested max_rows": BY_ANSWER, "what limits cut": BY_ANSWER},
+    often=("suggested max_rows", "what limits cut"),
+    of_units={
+        "suggested max_rows": lambda p: p.suggest_max_rows(keep=0.4),
+        "what limits cut": lambda p: p.query("number > 0 or yes").suggest_max_rows(
+            keep=None, counted=4),
+    },
+    truth={
+        "what limits cut": lambda d: truths.cut(
+            d[(d["number"] > 0) | d["yes"]]["owner"].value_counts()),
+    },
+    kinds={
+        "per_unit.suggest_max_rows": Row(
+            lambda p, c: p.suggest_max_rows(**E), ALL, unit="u"),
+    },
+    tight={
+        "suggest_max_rows": Line(
+            lambda p, by: p.suggest_max_rows(keep=None, counted=4, **by),
+            t.to(lambda d: t.cut_off(d["owner"].value_counts())), t.shortened,
+        ),
+    },
+))  # fmt: skip
+
+RECORDS.append(Operation(
     stats.Sum,
     hostile=some_sum,
     law=EXACT,
@@ -564,6 +611,8 @@ RECORDS.append(Operation(
         "sum": lambda p: p["number"].sum(bounds=BOUNDS),
         "sum of text": lambda p: p["group"].astype(float).sum(bounds=BOUNDS),
         "group sum": lambda p: p.groupby(["group", "code"], keys=BOTH)["number"].sum(bounds=BOUNDS),
+        "group sum of few": lambda p: p.groupby("code", keys=CODES, **FEW)[
+            ["number", "yes"]].sum(bounds=BOUNDS),
         "sum of durations": lambda p: (p["when"].clip(*YEAR) - pd.Timestamp("2020-01-01")).sum(
             bounds=HOURS),
         "sum of assigned": lambda p: p.assign(
@@ -577,6 +626,7 @@ RECORDS.append(Operation(
         "weighted sum": lambda p: p["number"].sum(bounds=BOUNDS, weights=p["code"], **WEIGHTS),
     },
     of_units={
+        "sum of totals": lambda p: p[["number", "code"]].sum(per_unit_bounds=BOUNDS),
         "sum per unit": lambda p: per_unit(p)[["total", "most", "middle"]].sum(bounds=BOUNDS),
         "sum of running figures": lambda p: p.assign(
             a=by_code(p)["number"].cumsum(), b=by_code(p)["number"].cummax(),
@@ -646,6 +696,35 @@ RECORDS.append(Operation(
 ))  # fmt: skip
 
 RECORDS.append(Operation(
+    stats.UnitTotals,
+    hostile=some_unit_totals,
+    law=EXACT,
+    of_units={
+        "group sum of totals": lambda p: p.groupby("group", keys=GROUPS)["number"].sum(
+            per_unit_bounds=BOUNDS),
+        "group sums of totals with missing": lambda p: (
+            p.query("code < 3").groupby("group", keys=GROUPS, dropna=False)[["number", "yes"]].sum(
+                per_unit_bounds={"number": (-9, -1), "yes": (0, 2)})),
+        "group sum of totals of parts": lambda p: (
+            parts(p).groupby("part", keys=["", "x", "b"])["code"].sum(per_unit_bounds=(0, 4))),
+    },
+    truth={
+        "group sum of totals": lambda d: truths.totals(d, "number"),
+    },
+    kinds={
+        "groups.sum, of units": Row(
+            lambda p, c: p.groupby("g", keys=[1])["x"].sum(per_unit_bounds=(0, 50), **E), NUMBERS,
+            unit="u"),
+    },
+    tight={
+        "groupby sum of totals": Line(
+            lambda p, by: t.by_label(p)["x"].sum(per_unit_bounds=(0, 30), **by),
+            t.to(lambda d: d.groupby("label")["x"].sum()), t.owned,
+        ),
+    },
+))  # fmt: skip
+
+RECORDS.append(Operation(
     stats.Mean,
     hostile=some_mean,
     law=DRAWN,
@@ -659,6 +738,8 @@ RECORDS.append(Operation(
         "mean of arithmetic": lambda p: (p["number"] / p["code"]).mean(bounds=BOUNDS),
         "mean of columns": lambda p: p[["number", "code"]].mean(bounds=BOUNDS),
         "group mean": lambda p: p.groupby("code", keys=CODES)[["number", "no"]].mean(bounds=BOUNDS),
+        "group mean of few": lambda p: p.groupby("code", keys=CODES, **FEW)["number"].mean(
+            bounds=BOUNDS),
         "group mean with missing": lambda p: p.groupby("group", keys=GROUPS, dropna=False)[
             ["number", "no"]
         ].mean(bounds=BOUNDS),
@@ -775,6 +856,8 @@ RECORDS.append(Operation(
         "std of columns": lambda p: p[["number", "code"]].std(bounds=BOUNDS, ddof=0),
         "group var": lambda p: p.groupby("code", keys=CODES)[["number", "no"]].var(bounds=BOUNDS),
         "group std": lambda p: p.groupby("group", keys=GROUPS)["number"].std(bounds=BOUNDS),
+        "group var of few": lambda p: parts(p).groupby("part", keys=["", "x"], **FEW)["code"].var(
+            bounds=BOUNDS),
         "sem": lambda p: p["code"].sem(bounds=BOUNDS),
         "group sem": lambda p: p.groupby("code", keys=CODES)["number"].sem(bounds=BOUNDS, ddof=0),
     },
@@ -862,6 +945,8 @@ RECORDS.append(Operation(
     },
     together={
         "describe": lambda p: p[["number", "code"]].describe(bounds=BOUNDS, epsilon=1),
+        "moments of few": lambda p: p.groupby("code", keys=CODES, **FEW)["number"].agg(
+            ["count", "mean", "std"], bounds=BOUNDS, epsilon=1),
     },
     truth={
         "moments": lambda d: numbers(truths.three(d)[["number", "code"]].agg([*MOMENTS])),
@@ -1451,7 +1536,9 @@ UNKNOWN, GAUSSIAN, EXPERIMENTAL = merged("found"), merged("gaussian"), merged("e
 VOUCHED, TOGETHER = merged("vouched"), merged("together")
 TESTED = merged("tested") if find_spec("scipy") else {}
 PANDAS, KINDS, TIGHT = merged("truth"), merged("kinds"), merged("tight")
-HOSTILE: dict[Any, Any] = {each.statistic: each.hostile for each in RECORDS if each.statistic}
+HOSTILE: dict[Any, Any] = {
+    each.statistic: with_limits(each.hostile) for each in RECORDS if each.statistic and each.hostile
+}
 #: Statistics of which nothing but a label is ever released.
 SELECTED = {each.statistic for each in RECORDS if each.law == GAPS}
 OFTEN = [name for each in RECORDS for name in each.often]

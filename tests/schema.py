@@ -26,6 +26,8 @@ YEAR = ("2020-01-01", "2020-12-31")
 FEW_DAYS = ("2020-01-01", "2020-01-06")
 HOURS = (pd.Timedelta(0), pd.Timedelta("30D"))
 DAYS = (pd.Timestamp("2020-01-01", tz="UTC"), pd.Timestamp("2020-01-06", tz="UTC"))
+#: A limit that lowers any noise, where a unit may have two rows.
+FEW = {"max_rows_per_key": 1, "max_keys": 1}
 BY_GROUP = {"group": GROUPS, "yes": [False, True]}
 
 #: A few rows of the schema, some of them of one owner.

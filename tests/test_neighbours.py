@@ -105,6 +105,9 @@ def test_one_unit_moves_the_integers_by_no_more_than_the_sensitivities(
         made = seen.statistic
         assert seen.moved(selecting=False) <= made.l1_sensitivity(seen.max_rows), seen
         assert seen.moved(selecting=True) <= made.linf_sensitivity(seen.max_rows), seen
+        if made.takes_limits:
+            squares = sum(each**2 for each in moves(made, seen.before, seen.after))
+            assert squares <= made.l2_squared_sensitivity(seen.max_rows), seen
         if made.monotone:
             assert min(moves(made, seen.before, seen.after) or [0]) >= 0, seen
 

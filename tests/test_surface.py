@@ -125,7 +125,7 @@ def test_what_is_asked_of_can_be_annotated() -> None:
 @pytest.mark.parametrize(("kind", "names"), [
     ("Ledger", "budget by_source export for_group loss remaining schema spent to_frame verify"),
     ("Session", "budget epsilon experimental ledger remaining spent strict"),
-    ("Preview", "fits left loss missing to_frame total"),
+    ("Preview", "fits left loss missing to_frame total warnings"),
     ("Split", "left shares"),
     ("Batch", "add"),
     ("PendingRelease", "result"),

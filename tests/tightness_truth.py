@@ -201,6 +201,13 @@ def kept(each: pd.Series[Any]) -> list[float]:
     return [share, 1 - share]
 
 
+def cut_off(each: pd.Series[Any]) -> pd.DataFrame:
+    limits = pd.Index([1, 2, 3, 4], name="max_rows")
+    units = [float((each > k).mean()) for k in limits]
+    rows = [float((each - k).clip(lower=0).sum() / each.sum()) for k in limits]
+    return pd.DataFrame({"units_cut": units, "rows_dropped": rows}, index=limits)
+
+
 def three(values: Any) -> pd.DataFrame:
     found: pd.DataFrame = values.agg(["count", "mean", "std"])
     return found

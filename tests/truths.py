@@ -25,6 +25,15 @@ def by(df: pd.DataFrame, name: str, keys: Sequence[Any], values: Any, how: str) 
     return numbers(found.fillna(0) if how in ("sum", "count", "size") else found)
 
 
+def totals(df: pd.DataFrame, name: str) -> list[float]:
+    """By group: each owner's totals, clipped, and scaled down where their sizes are too large."""
+    each = df[df["group"].isin(GROUPS)].groupby(["owner", "group"])[name].sum()
+    held = each.clip(*BOUNDS).unstack(fill_value=0.0).reindex(columns=GROUPS, fill_value=0.0)
+    most = max(-BOUNDS[0], BOUNDS[1])
+    scaled = held.mul((most / held.abs().sum(axis=1)).clip(upper=1).fillna(1), axis=0)
+    return numbers(scaled.sum())
+
+
 def by_and_missing(df: pd.DataFrame, values: Any, how: str) -> list[float]:
     """By "group", with a last group of the rows that have none."""
     gone = df.assign(gone=df["group"].isna())
@@ -63,6 +72,15 @@ def mean(values: Any, weights: Any) -> float:
 def kept(rows: Any) -> list[float]:
     share = rows.clip(upper=3).sum() / rows.sum() if len(rows) else math.nan
     return [share, 1 - share]
+
+
+def cut(rows: Any) -> list[float]:
+    """Of each limit up to 4 the share of units that it cuts, and of rows that it drops."""
+    if not len(rows):
+        return [math.nan] * 8
+    seen = rows.clip(upper=4)
+    shares = [((rows > k).mean(), (seen - k).clip(lower=0).sum() / seen.sum()) for k in range(1, 5)]
+    return [float(share) for pair in shares for share in pair]
 
 
 def crosstab(df: pd.DataFrame) -> list[float]:

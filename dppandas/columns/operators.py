@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -69,8 +69,6 @@ class ColumnOperators(PrivateTable):
 
     name: Any
     _expression: Expression
-    #: The class of private frames, which says so itself.
-    _frame: ClassVar[Any]
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from ..rows import expressions, query_string
 from ..rows.expressions import Column, Expression, InPeriod, TimePart
 from ..rows.facts import kinds
 from ..rows.facts.keys import Keys, by_column, lasting_names
-from ..statistics import Cells
+from ..statistics import Cells, KeyLimit, LimitedCells
 
 
 class PrivateTable(Private):
@@ -26,6 +26,8 @@ class PrivateTable(Private):
     _table: Table
     _columns: dict[Any, Expression]
     _where: Expression | None
+    #: The class of private frames, which says so itself.
+    _frame: ClassVar[Any]
 
     def __init__(
         self, table: Table, columns: Mapping[Any, Expression], where: Expression | None = None
@@ -69,6 +71,14 @@ class PrivateTable(Private):
             expressions.agree(expression, self._table.source.facts, labels)
             expressions.times_once(expression, self._table.source.facts, labels)
         return Cells(tuple(expression for _, expression in by), parsed)
+
+    def _limited(self, cells: Cells, limit: KeyLimit | None) -> Cells:
+        """Cells of which few rows of each unit count, if there is a limit."""
+        if limit is None:
+            return cells
+        return LimitedCells.of(
+            cells, limit, self._table.source.unit.column, self._table.engine.columns
+        )
 
     def _completed(self, by: Sequence[tuple[Any, Expression]], given: Mapping[Any, Any]) -> Keys:
         """Keys that are given by name for some columns, and declared for the others."""

@@ -65,11 +65,11 @@ class Block:
             raise InternalError("a kernel reads a history and didn't announce it.")
         return self.table.history(history).take(self.where)
 
-    def hashed(self, names: Sequence[Any], salt: bytes) -> hashing.Hashes:
+    def hashed(self, names: Sequence[Any], salt: bytes, equal: bool = True) -> hashing.Hashes:
         if self.need is not None and not self.need.keyed:
             raise InternalError("a kernel hashes rows and didn't announce it.")
         columns = ((name, self.column(name)) for name in names)
-        return hashing.of_rows(columns, self.rows, self.table.key + salt, equal=True)
+        return hashing.of_rows(columns, self.rows, self.table.key + salt, equal)
 
     @property
     def hashes(self) -> hashing.Hashes:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..rows.facts.units import Unit
 from ..rows.values import vectors
-from . import parallel, rehearsal, truncation
+from . import orders, parallel, rehearsal, truncation
 from . import per_unit as aggregates
 from .base import Engine, Kernel, Need, UnitTable
 from .blocks import BLOCK, RowTable, add_blocks, reuse_memory
@@ -110,7 +110,7 @@ def by_unit(table: RowTable, unit: Unit) -> RowTable:
     codes = np.arange(len(table))
     if unit.column is not None:
         codes = vectors.codes_of(table.column(unit.column))
-    order = np.argsort(codes, kind="stable")
+    order = orders.by_codes(codes)
     picked = order if table.picked is None else table.picked[order]
     return RowTable(table.columns, table.key, picked, codes[order], table.histories)
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ..rows.facts.units import Unit
 from ..rows.values import canonical, hashing, name, vectors
+from . import orders
 from .readers import TableColumns
 
 #: Two arbitrary numbers, to derive two sums from one hash per row.
@@ -50,13 +51,22 @@ def kept_rows(
     """
     units = vectors.codes_of(columns[unit.column])
     kept = units >= 0
-    if len(units) == 0 or np.bincount(units[kept], minlength=1).max() <= unit.max_rows:
+    counts = np.bincount(units[kept], minlength=1)
+    if counts.max() <= unit.max_rows:
         return kept
+    rows = np.flatnonzero(kept & (counts[units] > unit.max_rows))
+    whole = slice(None) if len(rows) == len(units) else rows
+
+    def hashes(of: slice | npt.NDArray[np.intp], number: int, equal: bool) -> hashing.Hashes:
+        read = ((name, columns[name].take(of)) for name in (columns if names is None else names))
+        return hashing.of_rows(read, number, key, equal)
+
     # equality first, for a Categorical merges 1 and True into whichever it meets first
-    hashes = [row_hashes(columns, key, equal, names) for equal in (False, True)]
-    order = np.lexsort((*hashes, units))
-    ordered = units[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    rank = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.r_[starts, len(ordered)]))
-    kept[order[rank >= unit.max_rows]] = False
+    groups, equal = units[rows], hashes(whole, len(rows), True)
+    by = orders.in_groups(groups, [equal])
+    ties = orders.runs(by, [groups, equal])
+    by = orders.without_ties(by, ties, [lambda at: hashes(rows[at], len(at), False)])
+    starts = orders.starts(groups[by])
+    rank = np.arange(len(by)) - np.repeat(starts, orders.sizes(starts, len(by)))
+    kept[rows[by[rank >= unit.max_rows]]] = False
     return kept

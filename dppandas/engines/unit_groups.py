@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -24,10 +24,12 @@ from ..rows.values.forms import (
     Instants,
     Levels,
     Numbers,
+    Truths,
     Vector,
     joined,
     numbered,
 )
+from . import exact_sums, orders
 from .blocks import Block
 
 Floats = npt.NDArray[np.float64]
@@ -66,7 +68,8 @@ class UnitGroups:
         codes = self.units
         for by in self.rows.by:
             labels = vectors.codes_of(self.vector(by))
-            pairs = np.where((codes < 0) | (labels < 0), -1, codes * (len(labels) + 1) + labels)
+            most = int(labels.max(initial=0)) + 1
+            pairs = np.where((codes < 0) | (labels < 0), -1, codes * most + labels)
             codes = _renumbered(pairs)
         return codes
 
@@ -84,86 +87,92 @@ class UnitGroups:
         return np.flatnonzero(there)
 
     @cached_property
+    def groups(self) -> Codes:
+        """The group of each row that counts."""
+        return self.codes if len(self.kept) == len(self.codes) else self.codes[self.kept]
+
+    def counting(self, expression: Expression) -> Vector:
+        """The values of an expression in the rows that count."""
+        whole = self.vector(expression)
+        return whole if len(self.kept) == len(self.codes) else whole.take(self.kept)
+
+    @cached_property
+    def counts(self) -> Codes:
+        """How many rows each group has."""
+        return np.bincount(self.groups, minlength=self.number)
+
+    @cached_property
     def present(self) -> Codes:
         """The groups that have a row."""
-        return np.flatnonzero(np.bincount(self.codes[self.kept], minlength=self.number))
+        return np.flatnonzero(self.counts)
 
     @cached_property
     def ordered(self) -> Codes:
         """The places of the rows that count, group by group, in the order of each."""
-        arrays = [self.codes[self.kept]]
+        arrays: list[npt.NDArray[Any]] = []
         for by, falls in zip(self.rows.order, self.rows.falling, strict=True):
-            arrays += _sort_arrays(self.vector(by).take(self.kept), falls)
-        return self.kept[self._sorted(arrays, self.kept)]
+            arrays += _sort_arrays(self.counting(by), falls)
+        rows = orders.in_groups(self.groups, arrays)
+        ties = orders.runs(rows, [self.groups, *arrays])
+        decides = (partial(self._hashes, equal=True), partial(self._hashes, equal=False))
+        return self.kept[orders.without_ties(rows, ties, [*decides, self._source_places])]
 
-    def _sorted(self, arrays: list[npt.NDArray[Any]], places: Codes) -> Codes:
-        """How to sort places by some arrays, the first of which counts most, and ties by hashes."""
-        by = np.lexsort(arrays[::-1]) if len(arrays) > 1 else _stable(arrays[0])
-        new = np.zeros(len(by), dtype=bool)
-        new[:1] = True
-        for array in arrays:
-            found = array[by]
-            new[1:] |= found[1:] != found[:-1]
-        runs = np.cumsum(new)
-        tied = np.flatnonzero(np.bincount(runs, minlength=1)[runs] > 1)
-        if len(tied):
-            at = places[by[tied]]
-            source_rows, branches = at % self.block.rows, at // self.block.rows
-            equal, identical = self._hashes(source_rows)
-            ties = np.lexsort((branches, source_rows, identical, equal, runs[tied]))
-            by[tied] = by[tied][ties]
-        return by
+    def _hashes(self, at: Codes, equal: bool) -> hashing.Hashes:
+        """Keyed hashes of some whole rows that count: equal for equal rows, or for identical."""
+        table, rows, back = self.block.table, self.kept[at] % self.block.rows, None
+        if self.rows.branches > 1:
+            rows, back = np.unique(rows, return_inverse=True)
+        columns = ((name, table.column(name).take(rows)) for name in table.names)
+        found = hashing.of_rows(columns, len(rows), table.key, equal)
+        return found if back is None else found[back.reshape(-1)]
 
-    def _hashes(self, rows: Codes) -> tuple[hashing.Hashes, hashing.Hashes]:
-        """Two keyed hashes of whole rows: equal for equal rows, and for identical ones."""
-        table = self.block.table
-        used, back = np.unique(rows, return_inverse=True)
-        columns = [(name, table.column(name).take(used)) for name in table.names]
-        found = [hashing.of_rows(columns, len(used), table.key, equal) for equal in (True, False)]
-        return found[0][back], found[1][back]
+    def _source_places(self, at: Codes) -> Codes:
+        """Where rows that count are in the source, each with its branches in their order."""
+        branches, rows = np.divmod(self.kept[at], self.block.rows)
+        return rows * self.rows.branches + branches
 
     def labels(self) -> list[Vector]:
         """The unit and the other labels of each group that has a row."""
         units = self.units[: self.block.rows]
         number = int(units.max(initial=-1)) + 1
         names = _names(self.block.column(self.rows.unit), units, np.arange(number))
-        groups, unit_of = self.codes[self.kept], np.zeros(self.number, dtype=np.intp)
+        groups, unit_of = self.groups, np.zeros(self.number, dtype=np.intp)
         unit_of[groups] = self.units[self.kept]
         found = [names.take(unit_of[self.present])]
         for by in self.rows.by:
-            found.append(_names(self.vector(by).take(self.kept), groups, self.present))
+            found.append(_names(self.counting(by), groups, self.present))
         return found
 
     # --- one value for each group -----------------------------------------------------------------
 
     def aggregate(self, how: str, expression: Expression | None) -> Vector:
         """One value for each group: what pandas gives, from all its rows that pass the filter."""
-        groups = self.codes[self.kept]
         if expression is None or how == "size":
-            return Numbers(np.bincount(groups, minlength=self.number).astype(np.float64))
+            return Numbers(self.counts.astype(np.float64))
         if AGGREGATES[how].chooses:
             return self._chosen(how, expression)
-        numbers = _values(self.vector(expression).take(self.kept), how)
-        return Numbers(_aggregate(groups, numbers, how, self.number))
+        numbers = _values(self.counting(expression), how)
+        return Numbers(_aggregate(self.groups, numbers, how, self.number))
 
     def _chosen(self, how: str, expression: Expression) -> Vector:
         """The chosen element of each group; missing if all its elements are missing or opaque."""
-        places = self.ordered if how in ("first", "last") and self.rows.order else self.kept
-        whole = self.vector(expression).take(places)
-        there = np.flatnonzero(vectors.codes_of(whole) >= 0)
+        is_ordered = how in ("first", "last") and bool(self.rows.order)
+        places = self.ordered if is_ordered else self.kept
+        whole = self.vector(expression).take(places) if is_ordered else self.counting(expression)
+        there = np.flatnonzero(_is_there(whole))
         groups = self.codes[places[there]]
-        if how == "last":
+        if how == "first" and is_ordered:
             there, groups = there[::-1], groups[::-1]
-        elif how != "first" or not self.rows.order:
-            ranks = _ranks(whole.take(there))
-            first_by = -ranks if how == "max" else ranks
-            arrays: list[Any] = [first_by, groups]
+        elif not is_ordered:
             if how == "first":  # the row with the least hash
-                arrays.insert(1, self.block.hashes[places[there] % self.block.rows])
-            by = np.lexsort(arrays)
-            there, groups = there[by], groups[by]
+                hashes = self.block.hashes[places[there] % self.block.rows]
+                is_least = _is_extreme(groups, hashes, self.number, largest=False)
+                there, groups = there[is_least], groups[is_least]
+            ranks = _ranks(whole.take(there))
+            is_it = _is_extreme(groups, ranks, self.number, largest=how == "max")
+            there, groups = there[is_it], groups[is_it]
         chosen = np.full(self.number, -1, dtype=np.intp)
-        chosen[groups[::-1]] = there[::-1]  # the first of each group is written last
+        chosen[groups] = there  # the last of each group is written last
         if not len(whole):
             return Numbers(np.full(self.number, np.nan))
         return whole.take(np.maximum(chosen, 0)).without(chosen < 0)
@@ -172,21 +181,23 @@ class UnitGroups:
 
     def broadcast(self, values: Vector) -> Vector:
         """The value of its group at each place; missing where the group has no row."""
-        has_rows = np.zeros(self.number + 1, dtype=bool)  # the last one is for no group
-        has_rows[self.present] = True
         if not self.number:
             return Numbers(np.full(len(self.codes), np.nan))
-        return values.take(np.maximum(self.codes, 0)).without(~has_rows[self.codes])
+        if len(self.present) < self.number:
+            values = values.without(self.counts == 0)
+        none = self.codes < 0
+        if not none.any():
+            return values.take(self.codes)
+        return values.take(np.maximum(self.codes, 0)).without(none)
 
     @cached_property
     def starts(self) -> Codes:
         """Where groups begin among the ordered places."""
-        groups = self.codes[self.ordered]
-        return np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]][: len(groups)])
+        return orders.starts(self.codes[self.ordered])
 
     @cached_property
     def sizes(self) -> Codes:
-        return np.asarray(np.diff(np.r_[self.starts, len(self.ordered)]))
+        return orders.sizes(self.starts, len(self.ordered))
 
     def _spread(self, values: Codes) -> Codes:
         """A number of each group, at each of its ordered places."""
@@ -250,9 +261,10 @@ class UnitGroups:
     def _extremes(self, whole: Vector, largest: bool) -> Vector:
         """The largest or smallest value so far; missing where the value is, as in pandas."""
         ordered = whole.take(self.ordered)
-        there = vectors.codes_of(ordered) >= 0
+        there = _is_there(ordered)
         ranks = np.full(len(self.ordered), -1, dtype=np.int64)
-        ranks[there] = _ranks_of_values(ordered.take(there))
+        _, found = np.unique(_ranks_of_values(ordered.take(there)), return_inverse=True)
+        ranks[there] = found.reshape(-1)
         most = int(ranks.max(initial=0)) + 1
         ranks = np.where(there & (not largest), most - 1 - ranks, ranks)
         base = self._spread(np.arange(len(self.starts)) * (most + 1))
@@ -286,21 +298,19 @@ class UnitGroups:
         """The rank of each value in its group, as pandas has it."""
         places = self.ordered if self.rows.order else self.kept
         values = whole.take(places)
-        there = vectors.codes_of(values) >= 0
-        ranks = np.zeros(len(places), dtype=np.int64)
-        ranks[there] = _ranks_of_values(values.take(there))
-        if not ascending:
-            ranks = -ranks
-        missing = ~there
-        if na_option != "keep":
-            ranks[missing] = (-(2**62), 2**62)[na_option == "bottom"]
-            missing = np.zeros(len(places), dtype=bool)
-        at = np.flatnonzero(~missing)
+        there = _is_there(values)
+        at = np.arange(len(places)) if na_option != "keep" else np.flatnonzero(there)
+        ranks = _ranks_of_values(values)
+        arrays = [np.where(there, ranks if ascending else _reversed(ranks), 0)[at]]
+        if na_option != "keep":  # those that are missing together, before the others or after them
+            arrays.insert(0, there[at] if na_option == "top" else ~there[at])
         groups = self.codes[places[at]]
-        # stable: where values tie, the order of the rows stays
-        by = np.lexsort((ranks[at], groups))
+        if method == "first":  # where values tie, the order of the rows stays
+            arrays.append(at)
+        by = orders.in_groups(groups, arrays)
+        run = orders.runs(by, [groups, *arrays[: 1 + (na_option != "keep")]])
         found = np.full(len(self.codes), np.nan)
-        found[places[at[by]]] = _ranks_of_sorted(groups[by], ranks[at][by], method, pct)
+        found[places[at[by]]] = _ranks_of_sorted(groups[by], run, method, pct)
         return Numbers(found)
 
 
@@ -329,43 +339,58 @@ def _renumbered(pairs: Codes) -> Codes:
     return found
 
 
-def _stable(codes: Codes) -> Codes:
-    """A stable order of codes below 2^32, by two passes over 16 bits, which numpy counts."""
-    by = np.argsort((codes & 0xFFFF).astype(np.uint16), kind="stable")
-    if codes.max(initial=0) < 2**16:
-        return by
-    return by[np.argsort((codes >> 16).astype(np.uint16)[by], kind="stable")]
+def _is_there(v: Vector) -> Mask:
+    """Which elements equal something."""
+    return vectors.codes_of(v) >= 0 if isinstance(v, Coded) else ~v.null()
 
 
 def _sort_arrays(v: Vector, falls: bool) -> list[npt.NDArray[Any]]:
     """Arrays that sort elements, the first of which counts most; missing ones are last."""
-    null = (
-        vectors.codes_of(v) < 0 if not isinstance(v, Numbers | Instants | Durations) else v.null()
-    )
-    if isinstance(v, Numbers):
-        arrays = [v.values + 0]
-    elif isinstance(v, Instants | Durations):
-        arrays = [v.micros, v.beyond]
+    if isinstance(v, Instants | Durations):
+        arrays: list[npt.NDArray[Any]] = [v.micros] if v.nanos is None else [v.micros, v.nanos]
     else:
-        arrays = [np.where(null, 0, v.coded().by_level("value ranks", _value_ranks, -1))]
-    # of whole numbers ~x is -1 - x: the least of 64 bits has no -x
-    down = np.negative if arrays[0].dtype.kind == "f" else np.invert
-    arrays = [np.where(null, 0, down(array) if falls else array) for array in arrays]
-    return [null.astype(np.int8), *arrays] if null.any() else arrays
+        arrays = [_ranks_of_values(v)]
+    if falls:
+        arrays = list(map(_reversed, arrays))
+    null = ~_is_there(v)
+    if not null.any():
+        return arrays
+    return [null, *(np.where(null, 0, array) for array in arrays)]
 
 
-def _ranks(v: Vector) -> npt.NDArray[np.int64]:
-    """The rank of each element in the order of cells: numbers, texts, times, then others."""
+def _reversed(ranks: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Numbers that sort the other way; that of -2^63 has no negative."""
+    return ~ranks if ranks.dtype.kind == "i" else -ranks
+
+
+def _plain(v: Vector) -> npt.NDArray[Any] | None:
+    """Numbers that sort elements, and are equal where these are, if the form has them."""
     if isinstance(v, Numbers):
-        return np.unique(v.values, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    return v.coded().by_level("ranks", _level_ranks, -1)
+        return v.values + 0  # no -0.0
+    if isinstance(v, Truths):
+        return v.values.astype(np.int64)
+    return v.micros if isinstance(v, Instants | Durations) and v.nanos is None else None
 
 
-def _ranks_of_values(v: Vector) -> npt.NDArray[np.int64]:
+def _ranks(v: Vector) -> npt.NDArray[Any]:
+    """Numbers that sort elements as cells: numbers, texts, times, then others."""
+    plain = _plain(v)
+    return v.coded().by_level("ranks", _level_ranks, -1) if plain is None else plain
+
+
+def _ranks_of_values(v: Vector) -> npt.NDArray[Any]:
     """As `_ranks`, but equal cells rank alike."""
-    return (
-        v.coded().by_level("value ranks", _value_ranks, -1) if isinstance(v, Coded) else _ranks(v)
-    )
+    plain = _plain(v)
+    return v.coded().by_level("value ranks", _value_ranks, -1) if plain is None else plain
+
+
+def _is_extreme(groups: Codes, ranks: npt.NDArray[Any], size: int, largest: bool) -> Mask:
+    """Which elements are the largest, or smallest, of their group. None of them is NaN."""
+    real = ranks.dtype.kind == "f"
+    ends = (-np.inf, np.inf) if real else (np.iinfo(ranks.dtype).min, np.iinfo(ranks.dtype).max)
+    best = np.full(size, ends[0] if largest else ends[1], dtype=ranks.dtype)
+    (np.maximum if largest else np.minimum).at(best, groups, ranks)
+    return np.asarray(best[groups] == ranks)
 
 
 def _value_ranks(levels: Levels) -> npt.NDArray[np.int64]:
@@ -399,40 +424,32 @@ def _median(numbers: Floats, starts: Codes, sizes: Codes) -> Floats:
     return np.asarray(np.where(low == high, low, low / 2 + high / 2))  # low + high may overflow
 
 
-def _number(numbers: Floats, starts: Codes, sizes: Codes) -> Floats:
-    return sizes.astype(np.float64)
-
-
-#: From numbers sorted within each group, where each group starts, and how many numbers it has; and
-#: what pandas gives for no numbers.
-_ON_NUMBERS: dict[str, tuple[Callable[[Floats, Codes, Codes], Floats], float]] = {
-    "sum": (lambda numbers, starts, sizes: np.add.reduceat(numbers, starts), 0.0),
-    "mean": (lambda numbers, starts, sizes: np.add.reduceat(numbers, starts) / sizes, np.nan),
-    "median": (_median, np.nan),
-    "count": (_number, 0.0),
-    "nunique": (_number, 0.0),
-    "any": (lambda numbers, starts, sizes: np.maximum.reduceat(numbers, starts), 0.0),
-    "all": (lambda numbers, starts, sizes: np.minimum.reduceat(numbers, starts), 1.0),
-}
-
-
 def _aggregate(groups: Codes, numbers: Floats, how: str, size: int) -> Floats:
-    """Missing numbers are skipped; a group with no others gets what pandas gives."""
-    function, of_none = _ON_NUMBERS[how]
-    there = np.flatnonzero(~np.isnan(numbers))
-    groups, numbers = groups[there], numbers[there]
-    out = np.full(size, of_none)
-    order = np.lexsort((numbers, groups))  # so that sums don't depend on the order of rows
-    groups, numbers = groups[order], numbers[order]
+    """Missing numbers are skipped; a group with no others gets what pandas gives. No figure depends
+    on the order of the numbers."""
+    missing = np.isnan(numbers)
+    if missing.any():
+        groups, numbers = groups[~missing], numbers[~missing]
     if how == "nunique":
-        distinct = np.r_[True, (groups[1:] != groups[:-1]) | (numbers[1:] != numbers[:-1])]
-        groups, numbers = groups[distinct[: len(groups)]], numbers[distinct[: len(groups)]]
-    if not len(groups):
-        return out
-    starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
-    sizes = np.diff(np.r_[starts, len(groups)])
-    out[groups[starts]] = function(numbers, starts, sizes)
-    return out
+        names = numbers.astype(np.intp)
+        by = orders.by_codes(names)
+        by = by[orders.by_codes(groups[by])]
+        groups = groups[by[orders.starts(orders.runs(by, [groups, names]))]]
+    counts = np.bincount(groups, minlength=size)
+    if how in ("count", "nunique"):
+        return counts.astype(np.float64)
+    if how == "median":
+        by = orders.in_groups(groups, [numbers])
+        found = np.full(size, np.nan)
+        first = np.cumsum(counts) - counts
+        found[counts > 0] = _median(numbers[by], first[counts > 0], counts[counts > 0])
+        return found
+    total = exact_sums.sums(groups, numbers, size)
+    if how == "mean":
+        return np.where(counts > 0, total / np.maximum(counts, 1), np.nan)
+    if how == "any":
+        return (total > 0).astype(np.float64)
+    return (total == counts).astype(np.float64) if how == "all" else total
 
 
 #: Groups up to this size are added up side by side, larger ones each by itself.

@@ -15,6 +15,7 @@ from ..release.accuracy.expected import CONFIDENCE, HELD, parse_confidence, with
 from ..release.answers.arithmetic import Arithmetic
 from ..release.answers.intervals import labels_of, relative_errors
 from ..release.answers.populations import in_words, parse_how
+from ..release.combining.same_rows import check_limits
 from ..statistics.layout import between
 from ..statistics.samples import Estimate, How
 from .boxes import BOXES, Range, meet
@@ -382,6 +383,7 @@ def _restored(kind: type[DerivedNumber], value: float, findings: Findings) -> An
 def made_of(result: Any) -> Any:
     """What a function computed, as an answer."""
     if isinstance(result, Quantity):
+        check_limits(result.records)
         return DerivedFloat._of(float(result.value), Findings((result,)))
     if isinstance(result, Unusable):
         raise QueryError(result.reason)
@@ -401,6 +403,8 @@ def made_of(result: Any) -> Any:
             "the function of dp.derive must compute with the answers' numbers. Which of them are "
             "equal, or how many, isn't known from answers with noise."
         )
+    for records in {each.records for each in numbers}:
+        check_limits(records)
     values = Findings(tuple(flat)).values
     if isinstance(result, pd.Series):
         plain: Any = pd.Series(values, index=result.index, name=result.name, dtype=float)

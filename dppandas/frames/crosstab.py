@@ -16,7 +16,7 @@ from ..release.answers.shapes import Counted
 from ..release.asking import release_method
 from ..release.unreleased import Unreleased
 from ..release.wording import operand, verb_of
-from ..statistics import Layout
+from ..statistics import KeyLimit, Layout
 from .answers.summaries import Covariances
 from .grouping import names_of
 from .series import PrivateSeries
@@ -37,6 +37,8 @@ class CrosstabMethods(
         normalize: bool | str = False,
         margins: bool = False,
         margins_name: str = "All",
+        max_rows_per_key: int | None = None,
+        max_keys: int | None = None,
     ) -> Unreleased[pd.DataFrame]: ...
     @typing.overload
     def crosstab(
@@ -48,6 +50,8 @@ class CrosstabMethods(
         normalize: bool | str = False,
         margins: bool = False,
         margins_name: str = "All",
+        max_rows_per_key: int | None = None,
+        max_keys: int | None = None,
         **ways: Unpack[AskOptions],
     ) -> pd.DataFrame: ...
     @release_method
@@ -60,6 +64,8 @@ class CrosstabMethods(
         normalize: bool | str = False,
         margins: bool = False,
         margins_name: str = "All",
+        max_rows_per_key: object = None,
+        max_keys: object = None,
         **ways: Unpack[AskOptions],
     ) -> Any:
         """How many rows have each pair of keys: an int DataFrame, shaped as `pandas.crosstab`.
@@ -73,6 +79,9 @@ class CrosstabMethods(
         margins : True adds the sums of the noisy counts as a last row and column. They cost
             nothing, but their error is larger: about √n times for a sum of n cells, as error() and
             interval() say. If a sum matters more than its cells, ask for the sum alone.
+
+        max_rows_per_key, max_keys : the most rows of a unit that count for a pair of keys, and the
+            most pairs that it counts for, as in `groupby`. Margins are then of the rows that count.
 
         *Guarantee*: differential privacy of the unit; the cells are disjoint, so the ℓ1
         sensitivity is 1 a row, and all else is post-processing (docs/proofs/tables.md).
@@ -95,6 +104,7 @@ class CrosstabMethods(
         if not all(sides):
             raise QueryError("crosstab needs both index= and columns=. Name a column for each.")
         cells, joined = self._crossed(*sides, keys)
+        cells = self._limited(cells, KeyLimit.parse(max_rows_per_key, max_keys))
         share = str(normalize) if isinstance(normalize, str) else "all" if normalize else ""
         rows, across = (k.index(names) for k, names in zip(joined, sides, strict=True))
         if margins and share != "columns":
@@ -106,16 +116,14 @@ class CrosstabMethods(
             cells, layout, width=len(joined[1]), share=share, margins=margins
         )
         named = [operand(n, by) for n, by in zip([*sides[0], *sides[1]], cells.by, strict=True)]
-        verb = verb_of("crosstab")
         options: list[tuple[str, Any]] = [("cells", cells.described)]
         if share:
             options += [("share", "yes"), ("normalize", share)]
         if margins:
             options.append(("margins", "yes"))
-        split = len(sides[0])
-        what = Question(
-            verb, tuple(named[:split]), tuple(named[split:]), options=tuple(options), is_brief=True
-        )
+        split, said = len(sides[0]), tuple(options)
+        keyed = tuple(named[:split]), tuple(named[split:])
+        what = Question(verb_of("crosstab"), *keyed, options=said, is_brief=True)
         return self._question(statistic, what)
 
 
@@ -149,6 +157,8 @@ def crosstab(
     normalize: bool | str = False,
     margins: bool = False,
     margins_name: str = "All",
+    max_rows_per_key: int | None = None,
+    max_keys: int | None = None,
 ) -> Unreleased[pd.DataFrame]: ...
 @typing.overload
 def crosstab(
@@ -159,6 +169,8 @@ def crosstab(
     normalize: bool | str = False,
     margins: bool = False,
     margins_name: str = "All",
+    max_rows_per_key: int | None = None,
+    max_keys: int | None = None,
     **ways: Unpack[AskOptions],
 ) -> pd.DataFrame: ...
 @with_options_named
@@ -171,6 +183,8 @@ def crosstab(
     normalize: bool | str = False,
     margins: bool = False,
     margins_name: str = "All",
+    max_rows_per_key: object = None,
+    max_keys: object = None,
     epsilon: object = None,
     **more: Unpack[ReleaseOptions],
 ) -> Any:
@@ -203,5 +217,6 @@ charged; ask .release(epsilon=…)>
     return table.crosstab(
         [name for name, _ in sides[0]], [name for name, _ in sides[1]],
         keys=keys, normalize=normalize, margins=margins, margins_name=margins_name,
+        max_rows_per_key=max_rows_per_key, max_keys=max_keys,
         epsilon=epsilon, **more,
     )  # fmt: skip

@@ -15,7 +15,7 @@ import pandas as pd
 from .. import statistics
 from ..columns import refusals
 from ..columns.periods import is_grouper
-from ..columns.private_rows import same_rows
+from ..columns.private_rows import PrivateTable, same_rows
 from ..errors import MissingArgument, QueryError, hide_internals, quoted
 from ..privacy.accounting.losses import AskOptions, Number
 from ..release.answers.results import ReleasedInt
@@ -25,14 +25,14 @@ from ..release.blocks.bundle import ReleaseBundle
 from ..release.unreleased import Unreleased
 from ..release.ways import UNSAID, Ways
 from ..release.wording import told
-from ..rows.expressions import Column, Declared, check, need
+from ..rows.expressions import Column, Declared, Expression, check, need
 from ..rows.facts import kinds
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.domain import Declaration, parse_domain
 from ..rows.facts.keys import Keys, is_hashable
 from ..rows.facts.spans import Span
 from ..rows.facts.units import MOST_ROWS, whole_number
-from ..statistics import Cells, Layout
+from ..statistics import Cells, KeyLimit, Layout
 from ..statistics.methods import FRAME
 from .answers.several import answers_of
 from .frame_answers import FrameAggregations
@@ -280,16 +280,85 @@ ask .release(epsilon=…)>
         *Guarantee*: epsilon-differential privacy of the unit, with ℓ1 sensitivity `counted`
         (docs/proofs/units.md).
         """
-        name = "rows_" if self._unit_column("truncation_shares()") == "rows" else "rows"
+        per_unit, rows = self._rows_of_units("truncation_shares()")
         most = self._table.source.unit.max_rows
-        per_unit = self.per_unit().agg(**{name: "size"})
         number = 10 * most if counted is None else counted
         up_to = whole_number(number, "counted", most + 1, MOST_ROWS, ", more than max_rows")
         labels = pd.Index(["kept", "dropped"], name="rows")
         layout = Layout(integer=False, index=labels, name="proportion")
-        statistic = statistics.Truncation(Cells(), layout, per_unit._columns[name], most, up_to)
+        statistic = statistics.Truncation(Cells(), layout, rows, most, up_to)
         what = told(f"rows beyond max_rows={most}, of {up_to}")
         return per_unit._question(statistic, what)
+
+    @typing.overload
+    def suggest_max_rows(
+        self, *, keep: float = 0.95, counted: int = 100
+    ) -> Unreleased[pd.Series[float]]: ...
+    @typing.overload
+    def suggest_max_rows(
+        self, *, keep: float = 0.95, counted: int = 100, **ways: Unpack[AskOptions]
+    ) -> pd.Series[float]: ...
+    @typing.overload
+    def suggest_max_rows(self, *, keep: None, counted: int = 100) -> Unreleased[pd.DataFrame]: ...
+    @typing.overload
+    def suggest_max_rows(
+        self, *, keep: None, counted: int = 100, **ways: Unpack[AskOptions]
+    ) -> pd.DataFrame: ...
+    @release_method
+    def suggest_max_rows(
+        self, *, keep: float | None = 0.95, counted: int = 100, **ways: Unpack[AskOptions]
+    ) -> Any:
+        """A limit for ``max_rows``, and what it would cut, at the price of one row: a float Series
+        under "max_rows", "units_cut" and "rows_dropped", which ``max_rows=found`` takes.
+
+        keep : the share of units that are to keep all their rows. Suggested is the least limit
+            (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 70, 100 and so on) that keeps so many. None
+            shows what each limit would cut: a DataFrame by max_rows, with "units_cut" and
+            "rows_dropped". Another keep at the same loss is free.
+        counted : a unit's rows are counted up to this public number, the largest limit.
+
+        All rows of a unit count that pass the filters, whatever ``max_rows`` the source has.
+        "units_cut" is the share of units with more rows than the limit. "rows_dropped" is the share
+        of counted rows beyond it, an estimate: units with 11 to 15 rows are taken to have 13, and
+        rows of a unit beyond ``counted`` aren't seen. Its interval includes all that they may have,
+        and is wide where a few units with ``counted`` rows might hide in the noise.
+
+        If noise alone could fill what may be cut, or if too many units have more than ``counted``
+        rows, all three are NaN, which ``max_rows=`` refuses. A preview says how many units a
+        suggestion needs: at ε = 1 and keep=0.95 about 370. Otherwise, with probability 0.95, the
+        limit cuts no more than about twice what it may, and is no larger than the least limit that
+        cuts nobody. The record's ``.intervals()`` says where the least limit lies that really keeps
+        so many. `dppandas.stats.truncation` weighs the bias of a limit against its noise.
+
+        *Guarantee*: epsilon-differential privacy of the unit, with ℓ1 sensitivity 1, however many
+        rows a unit has (docs/proofs/units.md).
+
+        >>> import pandas as pd, dppandas as dp
+        >>> visits = pd.DataFrame({"who": [*range(9000), *range(3000)]})  # one or two of each
+        >>> p = dp.protect(visits, name="counted visits", unit="who", max_rows=1)
+        >>> found = p.suggest_max_rows(epsilon=1)
+        >>> found.round(1).to_dict()
+        {'max_rows': 2.0, 'units_cut': 0.0, 'rows_dropped': 0.0}
+        >>> p.suggest_max_rows(keep=None, epsilon=1).round(1).loc[1].to_dict()  # free
+        {'units_cut': 0.3, 'rows_dropped': 0.2}
+        """
+        per_unit, rows = self._rows_of_units("suggest_max_rows()")
+        share = statistics.parse_keep(keep)
+        limits = statistics.limits_up_to(whole_number(counted, "counted", 2, MOST_ROWS))
+        figures = pd.Index(["units_cut", "rows_dropped"])
+        if share is None:
+            index = pd.Index(limits, name="max_rows")
+            layout = Layout(integer=False, index=index, columns=figures)
+        else:
+            layout = Layout(integer=False, index=figures.insert(0, "max_rows"), name="suggested")
+        statistic = statistics.RowsPerUnit(Cells(), layout, rows, limits, share)
+        return per_unit._question(statistic, told(f"rows of each unit, up to {counted:,}"))
+
+    def _rows_of_units(self, verb: str) -> tuple[PrivateFrame[ReleasedInt], Expression]:
+        """A row for each unit, and the number of all its rows."""
+        name = "rows_" if self._unit_column(verb) == "rows" else "rows"
+        per_unit = self.per_unit().agg(**{name: "size"})
+        return per_unit, per_unit._columns[name]
 
     @typing.overload
     def groupby(
@@ -303,6 +372,8 @@ ask .release(epsilon=…)>
         observed: bool = False,
         dropna: bool = True,
         delta: Number | None = None,
+        max_rows_per_key: int | None = None,
+        max_keys: int | None = None,
     ) -> PrivateGroupBy[pd.DataFrame, pd.Series[Any]]: ...
     @typing.overload
     def groupby(
@@ -316,6 +387,8 @@ ask .release(epsilon=…)>
         observed: bool = False,
         dropna: bool = True,
         delta: Number | None = None,
+        max_rows_per_key: int | None = None,
+        max_keys: int | None = None,
     ) -> PrivateGroupBy[pd.DataFrame, pd.DataFrame]: ...
     @release_method
     def groupby(
@@ -329,6 +402,8 @@ ask .release(epsilon=…)>
         observed: bool = False,
         dropna: bool = True,
         delta: object = None,
+        max_rows_per_key: object = None,
+        max_keys: object = None,
     ) -> PrivateGroupBy | PerUnit[PrivateFrame]:
         """Group rows by the declared keys of one or more columns.
 
@@ -352,6 +427,13 @@ ask .release(epsilon=…)>
         sort : True sorts the labels; otherwise they are in declared order.
         observed : either, and it changes nothing: which keys have rows is private.
         dropna : False adds a last group of the rows whose label is missing, for one column.
+        max_rows_per_key, max_keys : for units of several rows, the most rows of a unit that count
+            in each group, and the most groups that it counts in. Keyed hashes choose among the rows
+            that max_rows and filters leave, and the answers are about those chosen. Where rho is
+            counted, max_rows_per_key=1 alone takes the noise of max_rows=30 from 30 to 5.5 at
+            rho=0.5. Epsilon pays for all rows of a unit together: 3 with max_keys=3 beside it. A
+            preview has the errors with and without. Counts, sums, means, spreads, covariances and
+            numbers of units take limits (docs/proofs/limits_by_key.md).
 
         To group by the unit column, and others with it, is to ask for one row for each unit, or
         for what each row knows of its unit's others: see `per_unit` and `PerUnit`.
@@ -362,10 +444,12 @@ ask .release(epsilon=…)>
         >>> p.groupby(p["when"].dt.month).size(epsilon=1).round(-2).head(3).to_dict()
         {1: 500, 2: 500, 3: 0}
         """
-        if keys is None and delta is None and (rest := self._units_and(by)) is not None:
+        limit = KeyLimit.parse(max_rows_per_key, max_keys)
+        is_declared = not (keys is None and delta is None and limit is None)
+        if not is_declared and (rest := self._units_and(by)) is not None:
             return self.per_unit(rest or None)
         shown = labels_shown(by, as_index, sort, observed, dropna, delta)
-        return grouped_by(self, by, keys, range, shown, delta, dropna)
+        return grouped_by(self, by, keys, range, shown, delta, dropna, limit)
 
     @hide_internals
     def resample(
@@ -376,6 +460,8 @@ ask .release(epsilon=…)>
         *,
         on: Any = None,
         range: object = None,
+        max_rows_per_key: object = None,
+        max_keys: object = None,
     ) -> PrivateGroupBy[pd.DataFrame, pd.Series[Any]]:
         """Group rows by periods of a column of times: ``groupby(pd.Grouper(key=on, freq=rule))``.
 
@@ -384,6 +470,8 @@ ask .release(epsilon=…)>
         range : (start, end), as in `groupby`; else the declared bounds of the column. All periods
             between them have an answer.
         closed, label : as in pandas, but only their defaults make sense here.
+        max_rows_per_key, max_keys : the most rows of a unit that count in a period, and the most
+            periods that it counts in, as in `groupby`.
 
         >>> import pandas as pd, dppandas as dp
         >>> when = pd.to_datetime(["2024-01-05", "2024-02-07"] * 500)
@@ -407,7 +495,9 @@ ask .release(epsilon=…)>
                 f"resample can't use rule={quoted(rule)} or the options given. Write a frequency "
                 'of pandas, such as "W" or "MS".'
             ) from None
-        return PrivateGroupBy(frame, grouping(frame, grouper, None, range, "resample"))
+        found = grouping(frame, grouper, None, range, "resample")
+        limit = KeyLimit.parse(max_rows_per_key, max_keys)
+        return PrivateGroupBy(frame, found.with_cells(frame._limited(found.cells, limit)))
 
     @release_method
     def partition(
@@ -447,4 +537,4 @@ ask .release(epsilon=…)>
         return parts_of(self, by, keys, range)
 
 
-PrivateSeries._frame = PrivateFrame  # which methods such as .str.split make
+PrivateTable._frame = PrivateFrame  # which methods such as .str.split make

@@ -30,9 +30,10 @@ from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Span
 from ..rows.facts.units import whole_number
 from ..rows.query_string import lookup
-from ..statistics import Cells, Count, Layout
+from ..statistics import Cells, Count, KeyLimit, Layout
 from .answers.arguments import weights_of
 from .answers.descriptions import Parts, Values, add_labels, of_labels_in, rows_of
+from .answers.unit_totals import sum_of_totals
 from .pivots import PivotMethods
 from .series import PrivateSeries
 from .verbs.column_verbs import is_along_rows
@@ -189,6 +190,7 @@ class FrameAggregations(Naming[Selected], PivotMethods[Counted], Generic[Counted
         weight_bounds: object = None,
         at_most: object = None,
         norm: object = None,
+        per_unit_bounds: object = None,
     ) -> Unreleased[pd.Series[Any]]: ...
     @typing.overload
     def sum(
@@ -199,6 +201,7 @@ class FrameAggregations(Naming[Selected], PivotMethods[Counted], Generic[Counted
         weight_bounds: object = None,
         at_most: object = None,
         norm: object = None,
+        per_unit_bounds: object = None,
         **ways: Unpack[TargetAskOptions],
     ) -> pd.Series[Any]: ...
     @typing.overload
@@ -214,6 +217,7 @@ class FrameAggregations(Naming[Selected], PivotMethods[Counted], Generic[Counted
         weight_bounds: object = None,
         at_most: object = None,
         norm: object = None,
+        per_unit_bounds: object = None,
         said: Ways = UNSAID,
         **ways: Unpack[TargetAskOptions],
     ) -> Any:
@@ -225,13 +229,14 @@ class FrameAggregations(Naming[Selected], PivotMethods[Counted], Generic[Counted
         weights, weight_bounds : as in `count`; each value is multiplied by its weight.
         norm : the most that the absolute values of a row may add up to, or ("l2", norm). Rows
             beyond are scaled down, and the noise grows with the norm. See `PrivateSeries.sum`.
+        per_unit_bounds : instead of bounds, those of what a unit adds to a column in all.
         at_most : the most True values of a row that count. The noise then grows with this number,
             not with the number of columns. If a row has more, keyed hashes of the row decide which
             ones count, which is about as good as a random choice.
 
         *Guarantee*: differential privacy of the unit; the ℓ1 sensitivity is the most that one row
         can add to all columns together, or the norm (docs/proofs/sums.md), or at_most
-        (docs/proofs/counts.md).
+        (docs/proofs/counts.md), or per_unit_bounds (docs/proofs/totals.md).
 
         >>> import pandas as pd, dppandas as dp
         >>> likes = pd.DataFrame({name: [True] * 90 for name in "abcdefgh"})
@@ -239,6 +244,9 @@ class FrameAggregations(Naming[Selected], PivotMethods[Counted], Generic[Counted
         >>> bool(few.sum() < 400), dp.record(few).scale
         (True, 2.0)
         """
+        if per_unit_bounds is not None:
+            others = {"bounds": bounds, "norm": norm, "weights": weights, "at_most": at_most}
+            return sum_of_totals(self, per_unit_bounds, others)
         declared = [self._table.declared(e) for e in self._columns.values()]
         is_bounded = bounds is not None or any(map(_are_numbers, declared))
         if is_bounded or any(x is not None for x in (weights, weight_bounds, norm)):
@@ -321,6 +329,8 @@ class FrameAggregations(Naming[Selected], PivotMethods[Counted], Generic[Counted
         dropna: bool = True,
         *,
         keys: object = None,
+        max_rows_per_key: int | None = None,
+        max_keys: int | None = None,
         delta: Number = ...,
     ) -> Unreleased[pd.Series[Any]]: ...
     @typing.overload
@@ -333,6 +343,8 @@ class FrameAggregations(Naming[Selected], PivotMethods[Counted], Generic[Counted
         dropna: bool = True,
         *,
         keys: object = None,
+        max_rows_per_key: int | None = None,
+        max_keys: int | None = None,
         **ways: Unpack[AskOptions],
     ) -> pd.Series[Any]: ...
     @release_method
@@ -345,6 +357,8 @@ class FrameAggregations(Naming[Selected], PivotMethods[Counted], Generic[Counted
         dropna: bool = True,
         *,
         keys: object = None,
+        max_rows_per_key: object = None,
+        max_keys: object = None,
         said: Ways = UNSAID,
         **ways: Unpack[AskOptions],
     ) -> Any:
@@ -352,6 +366,8 @@ class FrameAggregations(Naming[Selected], PivotMethods[Counted], Generic[Counted
 
         keys : a dict with a list for each column (their product), or a list of tuples; else the
             declared domain's. The rest is as in DataFrame.value_counts.
+        max_rows_per_key, max_keys : the most rows of a unit that count for a combination, and the
+            most combinations that it counts for, as in `groupby`.
         delta : without keys, finds the combinations in the data: see `PrivateSeries.value_counts`.
 
         *Guarantee*: epsilon-differential privacy of the unit; the keys are disjoint, so the ℓ1
@@ -365,4 +381,5 @@ class FrameAggregations(Naming[Selected], PivotMethods[Counted], Generic[Counted
             raise QueryError("dropna=False is for one column. Select it, as in frame['column'].")
         chosen: Any = self if subset is None else self[names]
         flags = (normalize, sort, ascending, dropna)
-        return chosen._value_counts(list(chosen._columns), keys, *flags, said.delta)
+        limit = KeyLimit.parse(max_rows_per_key, max_keys)
+        return chosen._value_counts(list(chosen._columns), keys, *flags, said.delta, limit)

@@ -28,11 +28,12 @@ from ..rows import query_string
 from ..rows.expressions import Expression
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import Keys
-from ..statistics import Cells, Count, Layout, Statistic
+from ..statistics import Cells, Count, KeyLimit, Layout, Statistic
 from ..statistics.layout import GroupLabels
 from ..statistics.methods import FOUND_GROUPS, GROUPS
 from .answers.arguments import index
 from .answers.frequencies import all_distinct
+from .answers.queryable import no_limit_of_found_keys
 from .answers.several import answers_of
 from .answers.summaries import Covariances
 from .grouping import Grouping, grouping, labels_of, names_and_columns
@@ -62,7 +63,8 @@ class PrivateGroupBy(
 
     @hide_internals
     def __repr__(self) -> str:
-        return f"<private groups of {listed(self._names)}, {self._groups.described}>"
+        limit = f", {self._groups.limited}" if self._groups.limited else ""
+        return f"<private groups of {listed(self._names)}, {self._groups.described}{limit}>"
 
     @typing.overload
     def __getitem__(
@@ -153,6 +155,9 @@ class PrivateGroupBy(
         self._can_show(layout.names, levels)
         shown = replace(statistic, layout=replace(layout, groups=self._by.shown))
         return super()._question(shown, what, kind)
+
+    def _question_of(self, made: Any, statistic: Statistic, what: Question) -> Request:
+        return type(self)(made, self._by, self._selected)._question(statistic, what)
 
     def _can_show(self, columns: Sequence[Any], levels: Sequence[Any] | None = None) -> None:
         """Refuse columns of an answer that have the name of a column of labels."""
@@ -315,6 +320,12 @@ class PrivateGroupBy(
 
     def _within(self, inner: Cells) -> Cells:
         """A cell for each group and key of a column, group by group."""
+        if self._groups.limited:
+            raise QueryError(
+                "max_rows_per_key= and max_keys= of groupby limit the rows of a group, and not "
+                "those of a key of a second column. Group by both columns: groupby(['day', "
+                "'city'], …, max_rows_per_key=1).size(epsilon=…)."
+            )
         if self._groups.keys is None or inner.keys is None or self._groups.missing_cell:
             raise QueryError("this needs declared keys and dropna=True: groupby(…, keys=[…]).")
         return Cells(self._groups.by + inner.by, self._groups.keys.then(inner.keys))
@@ -400,12 +411,15 @@ class UnknownGroups(PrivateGroupBy[Measured, OfRows]):
 
 def grouped_by(
     frame: PrivateTable, by: Any, keys: object, ranges: object, shown: GroupLabels, delta: object,
-    dropna: bool,
+    dropna: bool, limit: KeyLimit | None = None,
 ) -> PrivateGroupBy:  # fmt: skip
     """See `PrivateFrame.groupby`."""
     if delta is None:
         declared = grouping(frame, by, keys, ranges, "groupby", dropna)
+        declared = declared.with_cells(frame._limited(declared.cells, limit))
         return PrivateGroupBy(frame, _placed(declared, shown))
+    if limit is not None:
+        raise no_limit_of_found_keys("groupby")
     items, used = names_and_columns(frame, by)
     if not items:
         raise QueryError("groupby needs at least one column.")

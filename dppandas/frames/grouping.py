@@ -33,6 +33,10 @@ class Grouping:
     #: Whether the columns were given as a list: pandas then names each group by a tuple.
     is_listed: bool = False
 
+    def with_cells(self, cells: Cells) -> Grouping:
+        """The same groups, of which other rows count."""
+        return replace(self, cells=cells)
+
 
 def names_of(given: Any) -> list[Any]:
     """The names of columns: one, or a list; empty for None."""

@@ -93,6 +93,11 @@ class GroupsOneByOne:
                 f"{what} of groups has no group of missing labels. Leave dropna=False out, and "
                 "keep those rows by a mask: frame[frame['city'].isna()]."
             )
+        if self._by.cells.limited:
+            raise QueryError(
+                f"{what} of groups gives all rows of each group, and max_rows_per_key= and "
+                "max_keys= are for answers about all groups together. Leave them out."
+            )
         if (keys := self._by.cells.keys) is not None:
             return keys
         raise QueryError(

@@ -25,7 +25,7 @@ from ..release.query import same_value
 from ..release.request import Request
 from ..release.unreleased import Unreleased
 from ..rows import query_string
-from ..statistics import Count, Layout
+from ..statistics import Count, KeyLimit, Layout
 from ..statistics.methods import PIVOT
 from .answers import several
 from .crosstab import CrosstabMethods, with_margin
@@ -57,6 +57,8 @@ class PivotMethods(CrosstabMethods[Counted]):
         observed: bool = True,
         keys: object = None,
         bounds: object = None,
+        max_rows_per_key: int | None = None,
+        max_keys: int | None = None,
     ) -> Unreleased[pd.DataFrame] | ReleaseBundle[pd.DataFrame]: ...
     @typing.overload
     def pivot_table(
@@ -73,6 +75,8 @@ class PivotMethods(CrosstabMethods[Counted]):
         observed: bool = True,
         keys: object = None,
         bounds: object = None,
+        max_rows_per_key: int | None = None,
+        max_keys: int | None = None,
         **ways: Unpack[AskOptions],
     ) -> pd.DataFrame: ...
     @release_method
@@ -90,6 +94,8 @@ class PivotMethods(CrosstabMethods[Counted]):
         observed: bool = True,
         keys: object = None,
         bounds: object = None,
+        max_rows_per_key: object = None,
+        max_keys: object = None,
         **ways: Unpack[AskOptions],
     ) -> Any:
         """Aggregates for each combination of keys: a DataFrame, shaped as DataFrame.pivot_table.
@@ -106,6 +112,9 @@ class PivotMethods(CrosstabMethods[Counted]):
         fill_value, dropna, observed : they change nothing, because all keys have an answer.
         keys : a dict with labels for each column; else the declared domain's. Others don't count.
         bounds : of the values, as for the aggregate alone.
+        max_rows_per_key, max_keys : the most rows of a unit that count in a cell, and the most
+            cells that it counts in, as in `groupby`. Such tables have no margins; `crosstab` has
+            those of counts.
 
         *Guarantee*: that of the aggregates by groups, because these are the same releases in
         another shape (docs/proofs/tables.md); their losses add up to exactly epsilon.
@@ -120,25 +129,15 @@ class PivotMethods(CrosstabMethods[Counted]):
         >>> asked.release(epsilon=1).round(-2).loc["f"].tolist()  # not old, and old
         [5000, 0]
         """
-        if not isinstance(margins, bool):
-            raise QueryError(f"margins={quoted(margins)} must be True or False.")
+        limit = KeyLimit.parse(max_rows_per_key, max_keys)
+        margin = _margin(margins, margins_name, limit)
         frame, sides = _with_sides(self, index, columns, values)
-        if frame is not self:
-            options = {"margins_name": margins_name, "keys": keys, "bounds": bounds}
-            return frame.pivot_table(values, *sides, aggfunc, margins=margins, **options)
         if not any(sides):
             raise QueryError("pivot_table needs index= or columns=. Name at least one column.")
-        _, joined = self._crossed(*sides, keys)
-        found = [k.column(i) for k in joined for i in range(k.width)]
-        names = [*sides[0], *sides[1]]
-        labels = {n: list(dict.fromkeys(of)) for n, of in zip(names, found, strict=True)}
-        margin = margins_name if margins else None
-        if margin is not None:
-            for side, own in zip(filter(None, sides), joined, strict=True):
-                with_margin(own.index(side), margin)  # refuses a name that is a key
+        labels = _labels_in(frame, sides, keys, margin)
         tables = [
-            Table(self, sides, keys, labels, asked, bounds, margin)
-            for asked in _wanted(self, values, sides, aggfunc)
+            Table(frame, sides, keys, labels, asked, bounds, margin, limit)
+            for asked in _wanted(frame, values, sides, aggfunc)
         ]
         releases = _releases(tables)
         if bounds is not None and all(table.asked.how in COUNTED for table in tables):
@@ -154,6 +153,30 @@ class Asked(NamedTuple):
     value: Any
     how: str
     heads: tuple[Any, ...]
+
+
+def _margin(margins: object, name: object, limit: KeyLimit | None) -> object:
+    """The name of the margins that a call asks for; None for none."""
+    if not isinstance(margins, bool):
+        raise QueryError(f"margins={quoted(margins)} must be True or False.")
+    if margins and limit is not None:
+        raise QueryError(
+            "margins=True: a margin is over other keys, in which max_rows_per_key= and max_keys= "
+            "would keep other rows. Leave margins= out, or count by crosstab(…, margins=True, "
+            "max_rows_per_key=1), whose margins are sums of its cells."
+        )
+    return name if margins else None
+
+
+def _labels_in(frame: Any, sides: Sides, keys: object, margin: object) -> dict[Any, list[Any]]:
+    """The keys of each column of the sides, in its cells."""
+    _, joined = frame._crossed(*sides, keys)
+    if margin is not None:
+        for side, own in zip(filter(None, sides), joined, strict=True):
+            with_margin(own.index(side), margin)  # refuses a name that is a key
+    found = [k.column(i) for k in joined for i in range(k.width)]
+    pairs = zip([*sides[0], *sides[1]], found, strict=True)
+    return {name: list(dict.fromkeys(of)) for name, of in pairs}
 
 
 def _written(item: Any) -> str:
@@ -288,6 +311,7 @@ class Table:
     asked: Asked
     bounds: object
     margin: object  # the name of the margins, None for none
+    limit: KeyLimit | None = None
 
     @property
     def is_counted(self) -> bool:
@@ -339,7 +363,8 @@ class Table:
     @property
     def _grouping(self) -> Grouping:
         by = [*self.sides[0], *self.sides[1]]
-        return Grouping(by, self.frame._crossed(*self.sides, self.keys)[0], frozenset(by))
+        cells, _ = self.frame._crossed(*self.sides, self.keys)
+        return Grouping(by, self.frame._limited(cells, self.limit), frozenset(by))
 
     def _by_keys(self) -> PrivateGroupBy:
         return PrivateGroupBy(self.frame, self._grouping, self.asked.value)

@@ -59,7 +59,7 @@ def protect(
     df: Any,
     name: str,
     unit: Any = None,
-    max_rows: int | None = None,
+    max_rows: int | pd.Series[float] | None = None,
     domain: Any = None,
     version: str | None = None,
     kinds: Any = None,
@@ -75,7 +75,7 @@ def protect(
     unit : the column that says whose row it is. Without it every row is one person; state that as
         "row" in a session that holds a source with a unit column. Rows without a unit are dropped.
     max_rows : needed with a unit column: the most rows of each unit that are used, those of the
-        smallest keyed hashes of their contents. The noise grows with it.
+        smallest keyed hashes; a result of `suggest_max_rows` works too. The noise grows with it.
     domain : public facts: a dict of columns to (lower, upper) or to a list of keys. They are never
         read from the data, and apply if a call gives none. The returned frame knows only these;
         `PrivateFrame.declare` makes one that knows more.
@@ -280,14 +280,22 @@ def _difference(before: Terms, now: Terms) -> str:
 
 @typing.overload
 def private(
-    df: pd.Series[Any], unit: Any = None, max_rows: int | None = None, kinds: Any = None
+    df: pd.Series[Any],
+    unit: Any = None,
+    max_rows: int | pd.Series[float] | None = None,
+    kinds: Any = None,
 ) -> PrivateSeries: ...
 @typing.overload
 def private(
-    df: pd.DataFrame, unit: Any = None, max_rows: int | None = None, kinds: Any = None
+    df: pd.DataFrame,
+    unit: Any = None,
+    max_rows: int | pd.Series[float] | None = None,
+    kinds: Any = None,
 ) -> PrivateFrame[ReleasedInt]: ...
 @hide_internals
-def private(df: Any, unit: Any = None, max_rows: int | None = None, kinds: Any = None) -> Any:
+def private(
+    df: Any, unit: Any = None, max_rows: int | pd.Series[float] | None = None, kinds: Any = None
+) -> Any:
     """A private frame or column, as ``df.dp`` gives, with types and a choice of the privacy unit.
 
     unit : "row" states that every row is one person, if dppandas can't know. A column is the unit;
@@ -355,7 +363,7 @@ def _check_owner(
         )
 
 
-def _frame(df: Any, unit: Any, max_rows: int | None, kinds: Any) -> PrivateFrame[ReleasedInt]:
+def _frame(df: Any, unit: Any, max_rows: object, kinds: Any) -> PrivateFrame[ReleasedInt]:
     found = _taken(df)
     columns = found.names
     _named_once(columns)

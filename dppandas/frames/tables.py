@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any, TypeVar
@@ -25,7 +25,7 @@ from ..rows.facts.declared import DeclaredFacts
 from ..rows.facts.domain import Declaration
 from ..rows.facts.keys import Keys, did_you_mean
 from ..rows.facts.steps import Steps
-from ..rows.facts.units import Unit
+from ..rows.facts.units import MOST_ROWS, Unit
 from .histories import UnitRows, own_rows
 from .verbs.transformations import Transformations
 
@@ -196,18 +196,42 @@ charged; ask .release(epsilon=…)>
             asked[name] = expression, how
         return asked
 
-    def _table_of(self, asked: Asked) -> V:
-        """A frame of the aggregated rows."""
+    def _totals(
+        self, summed: Mapping[Any, Expression], place: Expression | None = None
+    ) -> tuple[V, list[Column]]:
+        """A frame with the sums of some expressions for each unit, or for each unit and number that
+        its rows have; and its columns of sums, after that of the numbers.
+
+        All rows of a unit are there, however many: only what limits a unit by itself may ask it.
+        """
+        facts, names = self._frame._table.source.facts, _distinct_names(self._labels(), summed)
+        for (name, expression), own in zip(summed.items(), names, strict=True):
+            expressions.check(expression, facts)
+            said = f"{own if name is None else name}, the sum"
+            expressions.need(expression, AGGREGATES["sum"].takes, facts, said)
+        asked: Asked = {n: (e, "sum") for n, e in zip(names, summed.values(), strict=True)}
+        if place is None:
+            return self._table_of(asked), list(map(Column, names))
+        expressions.check(place, facts)
+        (cell,) = _distinct_names([*self._labels(), *names], ["cell"])
+        made = PerUnit(self._frame, by=((cell, place),))._table_of(asked, MOST_ROWS)
+        return made, list(map(Column, [cell, *names]))
+
+    def _table_of(self, asked: Asked, max_rows: int | None = None) -> V:
+        """A frame of the aggregated rows, at most max_rows of a unit where they have labels; by
+        default so many as the source has."""
         frame, table = self._frame, self._frame._table
         facts = table.source.facts
         by, ordered = dict(self._by), any(how in ("first", "last") for _, how in asked.values())
         rows = own_rows(frame, tuple(by.values()), table.order if ordered else ())
-        more = [each for each in (rows.by, rows.order and (rows.order, rows.falling)) if each]
+        orders: Any = rows.order and (rows.order, rows.falling)
+        more = [each for each in (rows.by, orders, max_rows and ("max_rows", max_rows)) if each]
         made = _name_of(table.source.made, frame._where, table.branches, asked, *more)
         # labels are chosen from the rows, as "first" is
         all_asked: Asked = {name: (each, "first") for name, each in by.items()} | asked
         undeclared, assumed = _unknown(table, frame._where, all_asked)
-        unit = Unit(rows.unit, table.source.unit.max_rows if by else 1)
+        most = table.source.unit.max_rows if max_rows is None else max_rows
+        unit = Unit(rows.unit, most if by else 1)
         schema = {unit.column: facts.schema.get(unit.column, kinds.UNKNOWN)}
         schema |= {name: _kind_of(facts, *each) for name, each in all_asked.items()}
         source = replace(
@@ -258,6 +282,17 @@ charged; ask .release(epsilon=…)>
 
         method.__name__ = how  # errors name it
         return hide_internals(method)
+
+
+def _distinct_names(taken: Sequence[Any], names: Iterable[Any]) -> list[Any]:
+    """Names for columns, as they are where none is taken and each is one of its own."""
+    found: list[Any] = []
+    for place, name in enumerate(names):
+        own = f"total {place}" if name is None else name
+        while own in taken or own in found:
+            own = f"{own}_"
+        found.append(own)
+    return found
 
 
 def _pair(name: Any, given: Any) -> tuple[Any, str]:

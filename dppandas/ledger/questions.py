@@ -30,7 +30,7 @@ _OF_VERB = {
 }  # fmt: skip
 _OF_COLUMNS = {"outside": " below, inside and above {}", "bins": " ({})"}
 _AT_END = {
-    "cells": " ({})", "weights": ", weighted by {}", "weight_bounds": " in {}",
+    "cells": " ({})", "limit": ", {}", "weights": ", weighted by {}", "weight_bounds": " in {}",
     "norm": " (norm {})",
 }  # fmt: skip
 #: An option that tells apart rows whose text doesn't.
@@ -160,6 +160,7 @@ class Question:
             f"weighted by {weights}" if (weights := self.option("weights")) else "",
             "complete rows" if self.option("complete") else "",
             f"at most {most} a row" if (most := self.option("at_most")) else "",
+            self.option("limit"),
         ]
         said = ", ".join(filter(None, [self._in_words(), *more]))
         return _capital(_with_rows(said, self.where, ", where "))

@@ -116,8 +116,10 @@ def need_of(statistic: Statistic, where: Expression | None) -> Need:
     """What is read for a statistic of the rows that pass a filter."""
     read = statistic.columns() if where is None else statistic.columns() | where.columns()
     each = where, *statistic.expressions()
-    keyed = statistic.keyed or any(map(samples, each))
-    return Need(read, statistic.whole_units, keyed, statistic.plain, bool(histories(*each)))
+    is_limited = bool(statistic.cells.limited)
+    keyed = is_limited or statistic.keyed or any(map(samples, each))
+    whole_units = is_limited or statistic.whole_units
+    return Need(read, whole_units, keyed, statistic.plain, bool(histories(*each)))
 
 
 #: How lists are read. Counted up when the limits of cells change.
@@ -212,8 +214,11 @@ class Query:
         """A key that queries of the same rows share, however these are written. "" if rows can't be
         known to be the same."""
         read = frozenset() if self.where is None else self.where.columns()
-        kept = Need(read, keyed=bool(samples(self.where)))
-        return self._of_source(kept, self.where, self.branches)
+        cells = self.statistic.cells
+        kept = Need(read, keyed=bool(cells.limited or samples(self.where)))
+        # which rows a limit keeps follows from its cells
+        limits = (cells,) if cells.limited else ()
+        return self._of_source(kept, self.where, self.branches, *limits)
 
     def _named(self, asked: LossRequest | None) -> str:
         what = self.where, self.branches, self.statistic, asked, self.select

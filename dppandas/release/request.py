@@ -13,6 +13,7 @@ from ..privacy.accounting.measures import LossRequest, PrivacyBudget
 from ..rows import expressions
 from ..rows.expressions import Expression
 from ..statistics import Statistic
+from . import limited
 from .accuracy import target_error
 from .answers.making import among
 from .answers.records import Record
@@ -45,6 +46,7 @@ class Request:
             expressions.check(expression, facts, seen=seen)
         for operand, wanted in self.statistic.needed():
             expressions.need(operand, wanted, facts, self.what)
+        limited.refuse(self.statistic, self.what)
 
     def selecting(self, number: int, way: str) -> Request:
         """A request for the labels of the largest entries, instead of the numbers."""
@@ -86,7 +88,9 @@ class Request:
 
     def asked(self, loss: LossRequest) -> Asked:
         """The query at a loss, the engine that reads its rows, and what its answer becomes."""
-        return self.query(loss), self.table.engine, self.table.row_level_declared, refinable.Record
+        query = self.query(loss)
+        limited.say_if_nothing_is_saved(query)
+        return query, self.table.engine, self.table.row_level_declared, refinable.Record
 
     def _near_enough(self, ways: Ways) -> Record:
         """The record of an answer that keeps ``within=``."""

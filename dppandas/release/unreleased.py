@@ -236,7 +236,9 @@ class Unreleased(Private, Generic[Answer]):
     @hide_internals
     def __repr__(self) -> str:
         where = self._request.where
-        asked = replace(self._request.what, where="" if where is None else where).text
+        limit = self._statistic.cells.limited
+        what = self._request.what.beside(("limit", limit)) if limit else self._request.what
+        asked = replace(what, where="" if where is None else where).text
         return (
             f"<unreleased {asked}, from {self._table.source.name} ({self._table.source.lineage}): "
             f"nothing computed or charged; ask {', '.join(self._menu())}>"

@@ -131,7 +131,7 @@ def described(
 ) -> Question:
     """A question with its rows, and with all that it depends on beside its columns."""
     more: list[tuple[str, Any]] = []
-    if statistic.cells.keys is not None:
+    if statistic.cells.keys is not None and all(name != "keys" for name, _ in what.options):
         more.append(("keys", Later(labels, statistic.cells.keys, statistic.cells.missing_cell)))
     if (ddof := getattr(statistic, "ddof", 1)) != 1:
         more.append(("ddof", ddof))
@@ -144,6 +144,8 @@ def described(
         else:
             more += ("digest", Later(unsaid, read)), (OF_ROWS, Later(unsaid, kept))
         more.append(("public tables", Later(_tables, (*kept, *read))))
+    if statistic.cells.limited:
+        more.append(("limit", statistic.cells.limited))
     if table.branches != 1:
         more.append(("each row becomes", f"{table.branches} rows"))
     if table.path:

@@ -15,6 +15,8 @@ from .base import REGISTRY
 from .base import Statistic as Statistic
 from .layout import Cells as Cells
 from .layout import Layout as Layout
+from .limits import KeyLimit as KeyLimit
+from .limits import LimitedCells as LimitedCells
 from .methods import Offered
 
 if TYPE_CHECKING:
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from .counting.labels_alone import Unique as Unique
     from .counting.labels_alone import WeightedUnique as WeightedUnique
     from .counting.occurring_keys import OccurringKeys as OccurringKeys
+    from .counting.rows_per_unit import RowsPerUnit as RowsPerUnit
+    from .counting.rows_per_unit import limits_up_to as limits_up_to
+    from .counting.rows_per_unit import parse_keep as parse_keep
     from .counting.unknown_keys import Sparse as Sparse
     from .counting.unknown_keys import UndeclaredKeys as UndeclaredKeys
     from .counting.unknown_keys import WeightedKeys as WeightedKeys
@@ -42,6 +47,7 @@ if TYPE_CHECKING:
     from .moments.several import Moments as Moments
     from .moments.several import Several as Several
     from .moments.sums import Sum as Sum
+    from .moments.unit_totals import UnitTotals as UnitTotals
     from .moments.variances import Variance as Variance
     from .quantile_intervals import MeasuredQuantiles as MeasuredQuantiles
     from .quantile_intervals import RankedQuantiles as RankedQuantiles
@@ -71,6 +77,7 @@ _HOMES = {
     "Proposed": "distances",
     "Quantiles": "quantiles",
     "RankedQuantiles": "quantile_intervals",
+    "RowsPerUnit": "counting.rows_per_unit",
     "Scores": "scores",
     "SecondMoments": "moments.second_moments",
     "Several": "moments.several",
@@ -80,6 +87,7 @@ _HOMES = {
     "Sum": "moments.sums",
     "TrimmedMean": "smooth",
     "Truncation": "counting.distinct",
+    "UnitTotals": "moments.unit_totals",
     "UnattributedHistogram": "counting.contingency",
     "UndeclaredKeys": "counting.unknown_keys",
     "Unique": "counting.labels_alone",
@@ -89,6 +97,8 @@ _HOMES = {
     "WeightedQuantiles": "weighted_quantiles",
     "WeightedUnique": "counting.labels_alone",
     "grids_of_norm": "moments.norms",
+    "limits_up_to": "counting.rows_per_unit",
+    "parse_keep": "counting.rows_per_unit",
 }
 
 

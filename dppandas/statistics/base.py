@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial, wraps
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import InternalError
 from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.noise import additive
@@ -23,7 +24,7 @@ from ..rows.facts import kinds
 from ..rows.facts.kinds import Kind, Schema
 from ..rows.values.vectors import Mask
 from .error_model import ErrorModel
-from .layout import Cells, Codes, Layout
+from .layout import Cells, Codes, Kept, Layout
 from .methods import Method
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ RowPass = Callable[[BranchKernel, Callable[[], Accumulator]], Any]
 
 T = TypeVar("T")
 ONE, ZERO = Fraction(1), Fraction(0)
+ALL_ROWS = Cells()
 
 
 class Form(NamedTuple):
@@ -105,6 +107,7 @@ class Statistic(RecordPart, ABC):
     def __init_subclass__(cls, registered: bool = True) -> None:
         super().__init_subclass__()
         cls.methods = vars(cls).get("methods", ())
+        cls.takes_limits = vars(cls).get("takes_limits", False)
         for name in FOUND_ONCE:
             own: Any = vars(cls).get(name)
             if isinstance(own, property):
@@ -148,7 +151,7 @@ class Statistic(RecordPart, ABC):
 
     def columns(self) -> frozenset[Any]:
         """The source columns that the kernel reads."""
-        return frozenset().union(*(each.columns() for each in self.expressions()))
+        return self.cells.read.union(*(each.columns() for each in self.expressions()))
 
     #: For a field, the kinds that its expressions must have for the answer to be about anything.
     needs: ClassVar[Mapping[str, frozenset[Kind]]] = MappingProxyType({})
@@ -176,6 +179,9 @@ class Statistic(RecordPart, ABC):
     #: Whether the kernel must see all rows of a unit together.
     whole_units: ClassVar[bool] = False
 
+    #: Whether its sensitivities hold in cells that are limited, too. A subclass says it anew.
+    takes_limits: ClassVar[bool] = False
+
     #: Whether a function that the caller wrote sees the rows as they were given.
     plain: ClassVar[bool] = False
 
@@ -186,16 +192,20 @@ class Statistic(RecordPart, ABC):
 
     def l1_sensitivity(self, rows: int) -> int:
         """The most that `rows` rows of one unit can move all integers together: ℓ1."""
-        return self.l1 * rows
+        return self.l1 * self.cells.most(rows).together
 
     def linf_sensitivity(self, rows: int) -> int:
         """The most that `rows` rows of one unit can move one integer: ℓ∞."""
-        return self.linf * rows
+        return self.linf * self.cells.most(rows).in_one
 
     def l2_squared_sensitivity(self, rows: int) -> int:
         """The square of the most that `rows` rows of one unit can move the vector in ℓ2: at most
-        ℓ1 times ℓ∞, by Hölder's inequality."""
-        return self.l1_sensitivity(rows) * self.linf_sensitivity(rows)
+        ℓ1 times ℓ∞, by Hölder's inequality; and in disjoint cells that of a row times the squares
+        of the numbers of rows (docs/proofs/limits_by_key.md)."""
+        all_cells = self.l1_sensitivity(rows) * self.linf_sensitivity(rows)
+        if not self.cells.limited:
+            return all_cells
+        return min(all_cells, self.l1 * self.linf * self.cells.most(rows).squares)
 
     @property
     def places(self) -> int:
@@ -225,6 +235,8 @@ class Statistic(RecordPart, ABC):
 
     def sensitivity(self, rows: int) -> Sensitivity:
         """The most that one unit of `rows` rows can move the integers."""
+        if self.cells.limited and not self.takes_limits:
+            raise InternalError("a statistic that has no sensitivities for limited cells has them.")
         l1, linf = self.l1_sensitivity(rows), self.linf_sensitivity(rows)
         return Sensitivity(l1, self.l2_squared_sensitivity(rows), linf, self.monotone)
 
@@ -254,7 +266,7 @@ class Statistic(RecordPart, ABC):
     def over_branches(self, branches: Sequence[Chunk], where: Expression | None) -> Any:
         """What a chunk adds, through all rows that its rows become: by default the sum of the
         kernel over these branches."""
-        parts = [self.kernel(*each) for each in with_kept(branches, where)]
+        parts = [self.kernel(*each) for each in with_kept(branches, where, self.cells)]
         return parts[0] if len(parts) == 1 else np.sum(parts, axis=0, dtype=np.int64)
 
     def released_layout(self, noisy: Sequence[Any]) -> Layout:
@@ -281,10 +293,11 @@ class Statistic(RecordPart, ABC):
 
 
 def with_kept(
-    branches: Sequence[Chunk], where: Expression | None
-) -> Iterator[tuple[Chunk, Mask | None]]:
-    """Each branch with the rows that a filter keeps, None for all."""
-    return ((chunk, None if where is None else where.truth(chunk)) for chunk in branches)
+    branches: Sequence[Chunk], where: Expression | None, cells: Cells = ALL_ROWS
+) -> Sequence[Kept]:
+    """Each branch with the rows that a filter keeps and cells count, None for all."""
+    kept = [(chunk, None if where is None else where.truth(chunk)) for chunk in branches]
+    return cells.counted(kept)
 
 
 def count_by(codes: Codes | None, mask: Mask | None, rows: int, cells: int) -> Partial:

@@ -102,6 +102,11 @@ class ErrorModel:
         """The error of each number at this half-width of noise; None if the answer decides it."""
         return None
 
+    def row_adds(self) -> list[float] | None:
+        """The most that one row adds to a number, for each column asked about or one for all; None
+        where numbers don't grow with their rows alone."""
+        return None
+
     def errors_by_column(self, half_width: int) -> list[float] | None:
         """`error` for each column asked about, or one for all."""
         error = self.error(half_width)

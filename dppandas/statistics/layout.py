@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,21 @@ def around(answers: Sequence[float], intervals: Sequence[Interval]) -> list[Inte
     return [(min(low, answer), max(high, answer)) for answer, (low, high) in pairs]
 
 
+class MostRows(NamedTuple):
+    """The most rows of a unit that count: in all cells together and in one cell. And the most that
+    the squares of its numbers of rows in the cells add up to, and the most cells that they reach.
+    """
+
+    together: int
+    in_one: int
+    squares: int
+    reached: int
+
+
+#: A branch of a chunk, and which of its rows are kept; None for all.
+Kept = tuple[Chunk, Mask | None]
+
+
 @dataclass(frozen=True)
 class Cells(RecordPart):
     """Disjoint public cells of rows: one for each key, or a single one for all rows.
@@ -47,6 +62,19 @@ class Cells(RecordPart):
     by: tuple[Expression, ...] = ()
     keys: Keys | None = None
     missing_cell: bool = False
+
+    #: In words, how many rows of a unit count; "" for all that its source keeps.
+    limited: ClassVar[str] = ""
+    #: The columns that decide which rows count, beside those of the labels.
+    read: ClassVar[frozenset[Any]] = frozenset()
+
+    def most(self, rows: int) -> MostRows:
+        """How many of `rows` rows of a unit count."""
+        return MostRows(rows, rows, rows * rows, rows)
+
+    def counted(self, branches: Sequence[Kept]) -> Sequence[Kept]:
+        """The rows that count, of those that a filter keeps of what a chunk's rows become."""
+        return branches
 
     def __len__(self) -> int:
         return 1 if self.keys is None else len(self.keys) + self.missing_cell

@@ -102,6 +102,7 @@ def test_columns_may_be_called_whatever_they_are_called() -> None:
 
 #: Those that have no record, or whose query is a sentence by itself.
 SENTENCES = {"unique", "unique codes", "unique elements", "kept and dropped"}
+SENTENCES |= {"suggested max_rows", "what limits cut"}
 
 
 @pytest.mark.parametrize("name", sorted({*OPERATIONS, *UNKNOWN, *OF_UNITS, *TESTED} - SENTENCES))

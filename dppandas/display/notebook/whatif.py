@@ -29,7 +29,7 @@ from ...privacy.accounting.losses import (
     parse_rho,
 )
 from ...privacy.accounting.measures import Measure
-from ...release.accuracy import target_error
+from ...release.accuracy import reach, target_error
 from ...release.accuracy.expected import CONFIDENCE, in_words
 from ...release.blocks import split
 from ...release.private import Table
@@ -117,6 +117,7 @@ def forecast(ledger: Ledger, query: Query, value: object, rows: float) -> Foreca
             found = query.statistic.errors.error_before(mechanism, CONFIDENCE, rows)
             said = query.statistic.errors.in_short(found)
             error = f"about ± {said} over {format_number(rows)} rows"
+        drowned = reach.told_of(query, mechanism)
         is_free = ledger._stored(query.key, 1) is not None
     except DPError as refusal:
         return Forecast(escape(str(refusal)))
@@ -126,7 +127,8 @@ def forecast(ledger: Ledger, query: Query, value: object, rows: float) -> Foreca
     if is_free:
         return Forecast(f"{gives}; answered already: asking again is free")
     said, takes = _paid(ledger, query, cost)
-    return Forecast(f"{gives}, {said}", takes)
+    told = f"<br>{escape(drowned[0].upper() + drowned[1:])}" if drowned else ""
+    return Forecast(f"{gives}, {said}{told}", takes)
 
 
 def priced(query: Query, value: object) -> tuple[Query, Loss]:

@@ -38,6 +38,7 @@ from .arguments import (
     with_levels,
 )
 from .queryable import Queryable
+from .unit_totals import sum_of_totals
 
 
 class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
@@ -103,6 +104,7 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         weights: object = None,
         weight_bounds: object = None,
         norm: object = None,
+        per_unit_bounds: object = None,
     ) -> Unreleased[Measured]: ...
     @typing.overload
     def sum(
@@ -112,6 +114,7 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         weights: object = None,
         weight_bounds: object = None,
         norm: object = None,
+        per_unit_bounds: object = None,
         **ways: Unpack[AskOptions],
     ) -> Measured: ...
     @typing.overload
@@ -130,6 +133,7 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         weights: object = None,
         weight_bounds: object = None,
         norm: object = None,
+        per_unit_bounds: object = None,
         **ways: Unpack[AskOptions],
     ) -> Any:
         """The sum of the values, clipped to bounds: a float, or a Series or DataFrame of them.
@@ -142,10 +146,15 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
             down together until they add up to it. The noise then grows with the norm, not with the
             bounds. ("l2", norm) limits the root of their sum of squares, which counts for noise by
             rho. As with bounds, no interval includes what this changes.
+        per_unit_bounds : instead of bounds, (lower, upper) of what a unit adds in all, or a dict of
+            them by column. All rows of a unit are added up, whatever max_rows is, and charged to
+            the whole source. By groups, a unit's totals are clipped, and scaled down together if
+            their sizes add up to more than max(|lower|, |upper|).
 
         *Guarantee*: differential privacy of the unit; sensitivity max(|lower|, |upper|) a row and
         column, on the grid; times the largest weight with weights; the norm for all columns
-        together with norm= (docs/proofs/sums.md).
+        together with norm= (docs/proofs/sums.md); max(|lower|, |upper|) a unit and column, in all
+        groups together, with per_unit_bounds= (docs/proofs/totals.md).
 
         >>> import pandas as pd
         >>> people = pd.DataFrame({"sex": ["f", "m"] * 5000, "paid": [20, 60] * 5000}).dp
@@ -158,6 +167,9 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
         books    500.0
         dtype: float64
         """
+        if per_unit_bounds is not None:
+            others = {"bounds": bounds, "norm": norm, "weights": weights}
+            return sum_of_totals(self, per_unit_bounds, others)
         weighing = weights_of(self, weights, weight_bounds)
         face = self._beside(weights)
         if bounds is None and weighing is None and norm is None and face._hold_truths():

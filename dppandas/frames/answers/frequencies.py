@@ -21,7 +21,7 @@ from ...release.private import Table
 from ...release.unreleased import Unreleased, UnreleasedLabels, UnreleasedMode
 from ...release.ways import UNSAID, Ways
 from ...rows.expressions import Column, Expression
-from ...statistics import Cells, Count, Layout, Statistic
+from ...statistics import Cells, Count, KeyLimit, Layout, Statistic
 from .arguments import index
 from .summaries import Summaries
 
@@ -156,6 +156,8 @@ class Frequencies(
         dropna: bool = True,
         *,
         keys: object = None,
+        max_rows_per_key: int | None = None,
+        max_keys: int | None = None,
         delta: Number = ...,
     ) -> Unreleased[pd.Series[Any]]: ...
     @typing.overload
@@ -168,6 +170,8 @@ class Frequencies(
         dropna: bool = True,
         *,
         keys: object = None,
+        max_rows_per_key: int | None = None,
+        max_keys: int | None = None,
         **ways: Unpack[AskOptions],
     ) -> pd.Series[Any]: ...
     @release_method
@@ -180,6 +184,8 @@ class Frequencies(
         dropna: bool = True,
         *,
         keys: object = None,
+        max_rows_per_key: object = None,
+        max_keys: object = None,
         said: Ways = UNSAID,
         **ways: Unpack[AskOptions],
     ) -> Any:
@@ -190,6 +196,9 @@ class Frequencies(
             interval, each with its right edge, and the first with both. The same as
             ``.cut(edges, include_lowest=True).value_counts()``.
         dropna : False adds a last cell for missing values.
+        max_rows_per_key, max_keys : the most rows of a unit that count for a key, and the most keys
+            that it counts for, which can lower the noise where units have several rows: see
+            `PrivateFrame.groupby`.
         delta : finds the labels in the data, in a session with a δ and without keys. Shown are
             those whose noisy count reaches a public threshold, chosen so that labels of a single
             unit are shown with probability delta at most. The index always holds objects, one for
@@ -212,12 +221,14 @@ class Frequencies(
         Name: count, dtype: int64
         """
         flags = normalize, sort, ascending, dropna
+        limit = KeyLimit.parse(max_rows_per_key, max_keys)
         if bins is None:
-            return self._value_counts([self.name], keys, *flags, said.delta)
+            return self._value_counts([self.name], keys, *flags, said.delta, limit)
         if keys is not None:
             raise QueryError("bins= makes the keys. Leave keys= out, or cut at edges of your own.")
         edges = edges_within(self._table, self.name, self._expression, bins, None, has_range=False)
-        asked = self.cut(edges, include_lowest=True)._value_counts([self.name], None, *flags, None)
+        cut = self.cut(edges, include_lowest=True)
+        asked = cut._value_counts([self.name], None, *flags, None, limit)
         named = list(pd.cut([], edges, include_lowest=True).categories)  # as pandas writes them
         intervals = pd.IntervalIndex(named if dropna else [*named, np.nan])
         layout = replace(asked.statistic.layout, index=intervals)

@@ -25,7 +25,7 @@ from ...rows.facts import kinds
 from ...rows.facts.bounds import Bounds
 from ...rows.facts.keys import Keys, did_you_mean
 from ...rows.facts.spans import Span
-from ...statistics import Cells, Count, Layout, Statistic
+from ...statistics import Cells, Count, KeyLimit, Layout, Statistic
 from .arguments import index
 
 
@@ -144,6 +144,11 @@ class Queryable(PrivateTable):
         """The request of a public method, which `release_method` answers if a loss is given."""
         return Request(self._table, self._where, statistic, what, kind, kind._selects)
 
+    def _question_of(self, made: Any, statistic: Statistic, what: Question) -> Request:
+        """A request to a table that was made of these rows, in the shape of their answers."""
+        found: Request = made._question(statistic, what)
+        return found
+
     def _value_counts(
         self,
         names: list[Any],
@@ -153,13 +158,16 @@ class Queryable(PrivateTable):
         ascending: bool,
         dropna: bool,
         delta: object,
+        limit: KeyLimit | None = None,
     ) -> Request:
         """The counts of declared keys, or with a δ of labels that are found in the data."""
         order = ("ascending" if ascending else "descending") if sort else None
         if not self._are_unknown(names, keys, delta):
             cells = self._cells(names, keys)
             cells = cells if dropna else replace(cells, missing_cell=True)
-            return self._histogram(cells, names, normalize, order)
+            return self._histogram(self._limited(cells, limit), names, normalize, order)
+        if limit is not None:
+            raise no_limit_of_found_keys("value_counts")
         self._some_columns()
         if normalize:
             raise QueryError(
@@ -202,3 +210,11 @@ class Queryable(PrivateTable):
         options = (("cells", cells.described),)
         asked = Question(verb_of(what), columns, options=options, is_brief=True)
         return self._question(statistic, asked)
+
+
+def no_limit_of_found_keys(method: str) -> QueryError:
+    """Why undeclared keys have no limits."""
+    return QueryError(
+        f"{method}: max_rows_per_key= and max_keys= need declared keys. Give keys=[…] in place of "
+        "delta=."
+    )

@@ -11,7 +11,7 @@ from ...privacy.accounting.losses import Loss
 from ...privacy.accounting.measures import Measure, PrivacyBudget
 from ..query import Query
 from ..session import running
-from . import expected
+from . import expected, reach
 
 #: Makes a query at a loss, as a session's terms allow it.
 QueryAt = Callable[[PrivacyBudget, Mapping[str, Fraction]], Query]
@@ -29,14 +29,22 @@ def forecasts(parts: Sequence[tuple[str, QueryAt, Fraction]]) -> list[str]:
     session = running()
     terms = PrivacyBudget() if session is None else session.ledger._terms
     measure = "rho" if terms.measure is Measure.ZCDP else "epsilon"
-    lines = []
+    lines, drowned = [], list[str]()
     for amount in TRIED:
         try:
             made = [(name, at(terms, {measure: amount * share})) for name, at, share in parts]
             lines.append(_line(made))
+            drowned = [_drowned(*each, terms.measure, amount) for each in made]
         except DPError:  # such as of a release that needs a δ, in a session without one
             continue
-    return lines
+    return [*lines, *filter(None, drowned)]
+
+
+def _drowned(name: str, query: Query, measure: Measure, amount: Fraction) -> str:
+    """What to do where noise drowns an answer even at the largest loss that is tried."""
+    said = reach.told_of(query, query.mechanism())
+    symbol = "ρ" if measure is Measure.ZCDP else "ε"
+    return f"{f'{name}: ' if name else ''}at {symbol} = {amount} {said}" if said else ""
 
 
 def _line(queries: Sequence[tuple[str, Query]]) -> str:

@@ -19,8 +19,8 @@ from ...ledger.storage.store import Entry, StoredRelease
 from ...privacy.accounting.composition import ParallelComposition
 from ...privacy.accounting.losses import NO_DELTA, NO_EPSILON, NO_RHO, Epsilon, Loss
 from ...privacy.mechanisms.base import Mechanism
-from .. import context
-from ..accuracy import expected
+from .. import context, limited
+from ..accuracy import expected, reach
 from ..answers.records import PREVIEW, Record
 from ..query import Query
 from ..session import current
@@ -50,6 +50,8 @@ class Preview:
         self._is_blank = False  # whether it made an answer up
         self._entries: list[Entry] = []
         self._populations: list[str] = []  # of each release, the error for a population
+        self._unlimited: list[str] = []  # and the error that it would have without a limit by key
+        self._drowned: list[str] = []  # of each release, what to do if noise drowns it
         self._bought: Counter[str] = Counter()  # draws of each query that the block would pay for
         self._account: _Account | None = None
         self._outside: dict[str, object] | None = None  # the context around its block
@@ -100,6 +102,8 @@ class Preview:
         error = expected.in_words(query.statistic, mechanism, self._rows)
         self._entries.append(draft._replace(loss=loss, status=status, error=error))
         self._populations.append(self._for_population(query, mechanism))
+        self._unlimited.append(limited.error_without(query, self._rows))
+        self._drowned.append("" if is_free else reach.told_of(query, mechanism, self._rows))
         account.after = account.after.plus((place, loss) for place, _ in draft.charges)
         if before is not None:
             return record(before)
@@ -166,14 +170,18 @@ class Preview:
 
         ``error`` is what noise makes. With expected_rows, ``population`` is what noise and sample
         make together, for the population that the rows are a sample of; "" where an answer says
-        nothing of one. ``status`` is "new" for a release that would be charged, and "replayed" for
-        one that was answered before, which costs nothing.
+        nothing of one. Where a release limits the rows of a unit by key, ``without limits`` is the
+        error that it would have without. ``status`` is "new" for a release that would be charged,
+        and "replayed" for one that was answered before, which costs nothing.
         """
         columns = ["source", "lineage", "query", *self._counted(), "mechanism", "scale", "error"]
         table = statement.table(self._entries, self._counted())[[*columns, "status"]]
         if self._rows is not None:
             of_both = pd.Series(self._populations, table.index, dtype=object)
             table.insert(len(columns), "population", of_both)
+        if any(self._unlimited):
+            without = pd.Series(self._unlimited, table.index, dtype=object)
+            table.insert(len(columns), "without limits", without)
         return table.set_axis(pd.RangeIndex(1, len(table) + 1, name="release"))
 
     def _counted(self) -> tuple[str, ...]:
@@ -191,15 +199,23 @@ class Preview:
             return f"{head}; {self.left} is left"
         return f"{head}: {self.missing} more than is left, so the budget can't pay for all"
 
+    @property
+    def warnings(self) -> list[str]:
+        """Of each release whose noise drowns it, as far as public facts say, how far one unit may
+        move it, and what lowers the noise."""
+        each = enumerate(self._drowned, 1)
+        return [f"release {number}: {said}" for number, said in each if said]
+
     def __repr__(self) -> str:
         table = f"\n{self.to_frame().to_string()}" if self._entries else ""
-        return f"dppandas preview · {self._summary()}{table}"
+        return "\n".join([f"dppandas preview · {self._summary()}{table}", *self.warnings])
 
     def _repr_html_(self) -> str:
         table = self.to_frame().to_html(escape=True, border=0) if self._entries else ""
+        said = "".join(f"<p>{escape(each)}</p>" for each in self.warnings)
         return (
             f'<div class="dppandas-preview"><p><b>Preview</b> · {escape(self._summary())}</p>'
-            f"{table}</div>"
+            f"{table}{said}</div>"
         )
 
 
@@ -264,7 +280,8 @@ def preview(*, expected_rows: float | None = None) -> Preview:
     ``with dp.preview() as plan: ...`` checks every call in the block as usual and refuses what is
     wrong, but nothing is charged and no row is read. The plan has the scale, the expected error and
     the cost of each release: ``plan.to_frame()``, ``plan.total``, ``plan.fits``. A query that was
-    answered before, or earlier in the block, costs nothing.
+    answered before, or earlier in the block, costs nothing. ``plan.warnings`` names answers that
+    noise will drown, by how far one unit may move them, and what lowers the noise.
 
     Results in the block have the type and shape of answers, so that the code can go on. Their
     values are made up and mean nothing: ``dp.record(result).preview`` is True. Answers by

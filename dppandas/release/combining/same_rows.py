@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ...errors import QueryError
 from ..answers.records import Record
@@ -66,6 +66,28 @@ def check_comparable(part: Record, key: str) -> None:
         )
 
 
+def check_limits(parts: Iterable[Record]) -> None:
+    """Refuse numbers of one source that limits by key make about different rows."""
+    by_source: dict[str, Record] = {}
+    for part in sorted(parts, key=lambda each: each.number):
+        first = by_source.setdefault(part.source, part)
+        if different := _other_limits(first, part):
+            raise QueryError(different)
+
+
+def _other_limits(a: Record, b: Record) -> str:
+    """Why limits make two releases of one source count different rows; "" if they don't: neither
+    has one, or both have the same by the same keys."""
+    cells = a._statistic.cells, b._statistic.cells
+    if not any(each.limited for each in cells) or cells[0] == cells[1]:
+        return ""
+    return (
+        f"'{a.query}' and '{b.query}' count different rows, because max_rows_per_key= and "
+        "max_keys= keep other rows of a unit for other keys. Ask both by the same keys with the "
+        "same limits, or both without."
+    )
+
+
 def _difference(a: Record, b: Record) -> str:
     """Why two releases of one source may be of different rows; "" if they are of the same."""
     if a.version != b.version:
@@ -85,6 +107,8 @@ def _difference(a: Record, b: Record) -> str:
             f"'{a.query}' protects {a.unit}, and '{b.query}' {b.unit}, so they may have used "
             "different rows. Ask both of the source as it is protected now."
         )
+    if different := _other_limits(a, b):
+        return different
     if a._query.rows != b._query.rows:
         return (
             f"'{a.query}' and '{b.query}' are of different rows. Ask both after the same methods "

@@ -41,7 +41,7 @@ from .logic import (
     samples,
 )
 from .periods import Calendar, InPeriod, Period
-from .table_lookups import Element, HasElement, InPart, InTable, Lookup, places
+from .table_lookups import Element, HasElement, InPart, InTable, Lookup, Place, places
 from .text import Joined, TextMap, TextTest, joined
 from .times import DAY, ISO, InZone, Localized, TimePart
 
@@ -52,8 +52,9 @@ __all__ = [
     "Dot", "Element", "Every", "Expression", "Extreme", "Facts", "Function", "Gives",
     "HasElement", "History", "InPart", "InPeriod", "InTable", "InZone", "IsIn", "IsMissing",
     "Joined", "Literal", "Localized", "Lookup", "Mapped", "Measured", "Negative", "Not",
-    "OfTwo", "Or", "Outside", "OwnRows", "Period", "Sampled", "TextMap", "TextTest", "TimePart",
-    "TimeText", "Truth", "Way", "Where", "agree", "assumptions", "both", "by_branch", "check",
-    "family", "histories", "holds_truths", "joined", "need", "negated", "note", "places",
-    "plain_or_missing", "refusal", "samples", "spanned", "times_once", "undeclared_column",
+    "OfTwo", "Or", "Outside", "OwnRows", "Period", "Place", "Sampled", "TextMap", "TextTest",
+    "TimePart", "TimeText", "Truth", "Way", "Where", "agree", "assumptions", "both",
+    "by_branch", "check", "family", "histories", "holds_truths", "joined", "need", "negated",
+    "note", "places", "plain_or_missing", "refusal", "samples", "spanned", "times_once",
+    "undeclared_column",
 ]  # fmt: skip

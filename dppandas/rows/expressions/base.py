@@ -35,8 +35,11 @@ class Chunk(Protocol):
 
     def column(self, name: Any) -> Vector: ...
 
-    def hashed(self, names: Sequence[Any], salt: bytes) -> npt.NDArray[np.uint64]:
-        """A keyed hash of each row's values in some columns."""
+    def hashed(
+        self, names: Sequence[Any], salt: bytes, equal: bool = True
+    ) -> npt.NDArray[np.uint64]:
+        """A keyed hash of each row's values in some columns: the same for equal values, or for
+        identical ones alone."""
 
     def history(self, history: Any) -> Vector:
         """What each row knows of its unit: a `History`."""

@@ -14,7 +14,7 @@ from ..facts.domain import Declaration
 from ..facts.keys import Keys
 from ..facts.kinds import Kind, Schema
 from ..values import MISSING, Cell, vectors
-from ..values.forms import Mask, Vector
+from ..values.forms import Mask, Numbers, Vector
 from ..values.lookups import Recent
 from .base import Chunk, Domain, Expression, Literal, Meets, Truth, Unary, one_of
 from .conditionals import LISTS, taken
@@ -154,6 +154,28 @@ class InPart(_Found, Truth):
         columns = ", ".join(map(str, self.by))
         left = columns if self.keys.width == 1 else f"({columns})"
         return f"{left} == {self.keys.labels[self.position]!r}"
+
+
+@dataclass(frozen=True)
+class Place(_Found):
+    """The number of the declared key that a row has, from 0; missing for rows that have none. With
+    ``missing`` one number more stands for a missing label."""
+
+    missing: bool = False
+
+    makes = kinds.NUMBER
+    is_atom = False
+
+    def vector(self, chunk: Chunk) -> Vector:
+        found = places(self.by, self.keys, chunk)
+        numbers = np.where(found < len(self.keys), found, np.nan)
+        if self.missing:
+            numbers[vectors.is_null(self.by[0].vector(chunk))] = len(self.keys)
+        return Numbers(numbers)
+
+    def __str__(self) -> str:
+        said = "1 key" if len(self.keys) == 1 else f"{len(self.keys)} keys"
+        return f"{', '.join(map(str, self.by))} ({said})"
 
 
 @dataclass(frozen=True)

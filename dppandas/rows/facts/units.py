@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...errors import MissingArgument, QueryError, quoted
-from .keys import did_you_mean, some_names
+from .keys import SOURCE_ATTR, did_you_mean, some_names
 
 #: The most rows of one unit that can be protected.
 MOST_ROWS = 2**31
+#: The labels of what `suggest_max_rows` answers.
+SUGGESTED = "max_rows", "units_cut", "rows_dropped"
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,8 @@ class Unit:
 
     @classmethod
     def parse(cls, column: object, max_rows: object, columns: Sequence[str]) -> Unit:
-        rows = None if max_rows is None else whole_number(max_rows, "max_rows", 1, MOST_ROWS)
+        given = _suggested(max_rows)
+        rows = None if given is None else whole_number(given, "max_rows", 1, MOST_ROWS)
         if isinstance(column, list | tuple) and _is_joint(column, columns):
             each = ", ".join(f"df[{quoted(name)}]" for name in column)
             raise QueryError(
@@ -52,15 +56,34 @@ class Unit:
             raise MissingArgument(
                 f"max_rows= is needed with unit={quoted(column)}: the most rows of each unit "
                 "to use. The noise grows with it. 1 would keep one row of each unit and drop its "
-                "others. dppandas never counts rows to choose it."
+                "others. dppandas never counts rows to choose it, but suggest_max_rows does, for a "
+                "loss: protect the data under another name with max_rows=1, and ask there."
             )
         return cls(column, rows)
 
     def __str__(self) -> str:
         if self.column is None:
             return "each row"
+        if self.max_rows == MOST_ROWS:
+            return f"each {self.column!r} (all rows)"
         rows = "1 row" if self.max_rows == 1 else f"at most {self.max_rows} rows"
         return f"each {self.column!r} ({rows})"
+
+
+def _suggested(max_rows: object) -> object:
+    """The limit in a result of `suggest_max_rows`; anything else as it is."""
+    if not isinstance(max_rows, pd.Series) or max_rows.index.tolist() != [*SUGGESTED]:
+        return max_rows
+    found = max_rows.iloc[0]
+    if SOURCE_ATTR in max_rows.attrs or not isinstance(found, float | int):
+        return max_rows
+    if not 1 <= found < np.inf:
+        raise QueryError(
+            "no limit was suggested: too few units for the loss that was spent, or too many with "
+            "more rows than counted=. suggest_max_rows(keep=None) of the same loss shows for free "
+            "what each limit would cut. Choose one of them, such as max_rows=10."
+        )
+    return int(found) if found == int(found) else found
 
 
 def _is_joint(column: list[Any] | tuple[Any, ...], columns: Sequence[Any]) -> bool:

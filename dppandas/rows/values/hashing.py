@@ -45,6 +45,12 @@ def several(hashes: Hashes, number: int) -> Hashes:
     return mixed(hashes[:, None] + ways)
 
 
+def with_number(hashes: Hashes, numbers: npt.NDArray[np.intp]) -> Hashes:
+    """A hash of each pair of a hash and a whole number from 0."""
+    apart = (numbers.astype(np.uint64) + np.uint64(1)) * _ODD  # all differ, for _ODD is odd
+    return mixed(hashes + mixed(apart))
+
+
 def of_elements(v: Vector, key: bytes, equal: bool = False) -> Hashes:
     """A 64-bit keyed hash of each element."""
     missing = np.uint64(_salt(key, "missing"))

@@ -227,10 +227,16 @@ def durations_from(micros: Integers, nanos: Integers, missing: Mask) -> Vector:
 
 def codes_of(v: Vector) -> npt.NDArray[np.intp]:
     """A number per element, the same for equal elements; -1 for what equals nothing."""
-    if not isinstance(v, Numbers | Truths):
+    if isinstance(v, Numbers):
+        codes = forms.numbered(v.values)[0]
+    elif isinstance(v, Truths):
+        codes = v.values.astype(np.intp)
+    elif isinstance(v, Instants | Durations) and v.nanos is None:
+        codes = forms.numbered(v.micros)[0]
+    else:
         return v.coded().by_level("places", _places, -1)
-    _, codes = np.unique(v.values, return_inverse=True)
-    return np.where(v.null(), -1, codes.reshape(-1))
+    null = v.null()
+    return np.where(null, -1, codes) if null.any() else codes
 
 
 def _places(levels: Levels) -> npt.NDArray[np.intp]:

@@ -124,6 +124,7 @@ class Contingency(Count):
     margins: bool = False
 
     methods: ClassVar = (Method("crosstab", FRAME),)
+    takes_limits: ClassVar = True
     error_model: ClassVar = ContingencyErrors
 
     @property

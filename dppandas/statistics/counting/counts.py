@@ -52,6 +52,9 @@ class CountErrors(ErrorModel):
     def error(self, half_width: int) -> float | None:
         return None if self.of.share_of else half_width
 
+    def row_adds(self) -> list[float] | None:
+        return None if self.of.share_of else [1.0]
+
     def evenly(self, rows: float) -> list[int]:
         return [math.ceil(rows / self.of.share_of)] * self.of.size if self.of.share_of else []
 
@@ -86,6 +89,7 @@ class Count(Statistic):
         Method("mode", COLUMN),
         Method("clipping_shares", COLUMN),
     )
+    takes_limits: ClassVar = True
     error_model: ClassVar = CountErrors
     not_asked: ClassVar = ("layout", "share_of")
     selectable: ClassVar[bool] = True

@@ -36,12 +36,13 @@ class Distinct(Count):
     cells that its rows can reach (proof: docs/proofs/units.md).
     """
 
+    takes_limits: ClassVar = True
     error_model: ClassVar = DistinctErrors
 
     whole_units: ClassVar[bool] = True
 
     def l1_sensitivity(self, rows: int) -> int:
-        return min(rows, len(self.cells))
+        return min(self.cells.most(rows).reached, len(self.cells))
 
     def linf_sensitivity(self, rows: int) -> int:
         return 1
@@ -50,7 +51,7 @@ class Distinct(Count):
         return self._counted([(chunk, keep)])
 
     def over_branches(self, branches: Sequence[Chunk], where: Expression | None) -> Partial:
-        return self._counted(with_kept(branches, where))
+        return self._counted(with_kept(branches, where, self.cells))
 
     def _counted(self, branches: Iterable[tuple[Chunk, Mask | None]]) -> Partial:
         """Counts each pair of unit and cell once, over all branches."""

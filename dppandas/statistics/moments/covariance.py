@@ -55,6 +55,7 @@ class Covariance(CovarianceTable):
         Method("cov", COLUMN | FRAME | GROUPS),
         Method("corr", COLUMN | FRAME | GROUPS),
     )
+    takes_limits: ClassVar = True
     error_model: ClassVar = CovarianceErrors
 
     def adapted_to(self, asked: LossRequest, rows: int) -> CovarianceTable:

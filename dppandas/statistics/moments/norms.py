@@ -38,6 +38,7 @@ class NormedSum(Sum):
     order: int = 1  # ℓ1, or ℓ2
 
     methods: ClassVar = Sum.methods
+    takes_limits: ClassVar = True
 
     @property
     def l1(self) -> int:
@@ -50,7 +51,9 @@ class NormedSum(Sum):
 
     def l2_squared_sensitivity(self, rows: int) -> int:
         known = super().l2_squared_sensitivity(rows)
-        return known if self.order == 1 else min(known, (rows * self.norm) ** 2)
+        if self.order == 1:
+            return known
+        return min(known, self.cells.most(rows).squares * self.norm**2)
 
     def is_count(self, schema: Schema) -> bool:
         """False: scaled rows don't count by ones."""

@@ -37,6 +37,7 @@ class SecondMoments(CovarianceTable):
     times their number, which Gaussian noise pays for (proof: docs/proofs/covariances.md).
     """
 
+    takes_limits: ClassVar = True
     error_model: ClassVar = SecondMomentsErrors
 
     @property

@@ -308,6 +308,7 @@ class FirstMoments(Several, Mean):
 
     shown: tuple[str, ...] = ("count", "mean")
 
+    takes_limits: ClassVar = True
     error_model: ClassVar = SeveralErrors
     not_asked: ClassVar = ("layout", "shown")
     asked_as: ClassVar = Mean
@@ -332,6 +333,7 @@ class Moments(Several, Variance):
 
     shown: tuple[str, ...] = ("count", "mean", "std")
 
+    takes_limits: ClassVar = True
     error_model: ClassVar = SeveralErrors
     not_asked: ClassVar = (*Variance.not_asked, "shown")
     dearest: ClassVar = "std"

@@ -79,6 +79,9 @@ class SumErrors(ByColumnErrors):
     def errors_by_column(self, half_width: int) -> list[float]:
         return [half_width * grid.step for grid in self.of.grids]
 
+    def row_adds(self) -> list[float]:
+        return [min(grid.reach, self.of.linf) * grid.step for grid in self.of.grids]
+
     def possible(self, entry: int) -> Interval | None:
         """On one side of 0 if all values are."""
         grid = self.of._grid(entry)
@@ -105,10 +108,11 @@ class Sum(ByColumn):
     operands: tuple[Expression, ...] = ()
     grids: tuple[Grid, ...] = ()
 
-    methods: ClassVar = (
+    methods: ClassVar[tuple[Method, ...]] = (
         Method("sum", EVERYWHERE, (sum, np.sum, np.nansum)),
         Method("idxmax", FRAME),
     )
+    takes_limits: ClassVar = True
     error_model: ClassVar = SumErrors
     selectable: ClassVar[bool] = True
 

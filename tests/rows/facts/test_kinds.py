@@ -637,7 +637,7 @@ def _verbs(face: type) -> set[str]:
 
 @pytest.mark.parametrize(("face", "named"), [
     ("column", _verbs(dp.types.PrivateSeries) - {"groupby"}),  # that of its frame
-    ("frame", _verbs(dp.types.PrivateFrame) - {"truncation_shares"}),
+    ("frame", _verbs(dp.types.PrivateFrame) - {"truncation_shares", "suggest_max_rows"}),
     ("groups", _verbs(PrivateGroupBy) - {"get_group"}),
     ("per_unit", set(AGGREGATES) - {"size"}),
     ("histories", _verbs(UnitRows)),

@@ -1,0 +1,99 @@
+"""Totals of units by cells, where each unit's totals are scaled down together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ...rows.expressions import Chunk, Expression
+from ...rows.facts.kinds import Schema
+from ...rows.values.vectors import Mask
+from ..base import Partial, sum_by, with_kept
+from ..counting.distinct import units_of
+from ..methods import Method
+from .sums import Sum, SumErrors, on_grid
+
+Integers = npt.NDArray[np.int64]
+
+
+class UnitTotalsErrors(SumErrors):
+    of: UnitTotals
+
+    def row_adds(self) -> None:  # type: ignore[override]
+        """Nothing that is known: a unit's rows are added up before they are clipped."""
+        return
+
+
+@dataclass(frozen=True)
+class UnitTotals(Sum):
+    """For each cell and column, the sum of the totals of units: for a table with a row for each
+    unit and cell.
+
+    A total becomes the integer t on the grid of its column, clipped to its bounds. With N the sum
+    of a unit's |t| over all cells and C the reach of the grid, each t of a unit with N > C becomes
+    ⌊|t|·C/N⌋ with the sign of t. So a unit moves the integers of a column by at most C in ℓ1,
+    whatever rows it has (proof: docs/proofs/totals.md).
+    """
+
+    methods: ClassVar[
+        tuple[Method, ...]
+    ] = ()  # those of sums; keys that nobody declared aren't found by units
+    error_model: ClassVar = UnitTotalsErrors
+    whole_units: ClassVar[bool] = True
+
+    def l1_sensitivity(self, rows: int) -> int:
+        return self.l1
+
+    def linf_sensitivity(self, rows: int) -> int:
+        return self.linf
+
+    def l2_squared_sensitivity(self, rows: int) -> int:
+        return sum(grid.reach**2 for grid in self.grids)
+
+    def is_count(self, schema: Schema) -> bool:
+        """False: totals that are scaled don't count by ones."""
+        return False
+
+    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
+        return self._scaled([(chunk, keep)])
+
+    def over_branches(self, branches: Sequence[Chunk], where: Expression | None) -> Partial:
+        return self._scaled(with_kept(branches, where))
+
+    def _scaled(self, branches: Iterable[tuple[Chunk, Mask | None]]) -> Partial:
+        """Sums of the scaled integers of units, whose rows are all here."""
+        cells, units, codes = len(self.cells), [], []
+        totals: list[list[Integers]] = [[] for _ in self.operands]
+        for chunk, keep in branches:
+            inside = units_of(chunk) >= 0 if keep is None else keep & (units_of(chunk) >= 0)
+            found = self.cells.codes(chunk)
+            if found is None:
+                found = np.zeros(chunk.rows, dtype=np.intp)
+            inside &= found < cells
+            units.append(units_of(chunk)[inside])
+            codes.append(found[inside])
+            for own, operand, grid in zip(totals, self.operands, self.grids, strict=True):
+                own.append(on_grid(operand, grid, chunk, inside)[0].astype(np.int64)[inside])
+        names, places = np.unique(np.concatenate(units), return_inverse=True)
+        where, columns = np.concatenate(codes), list(map(np.concatenate, totals))
+        out = np.empty((cells, len(columns)), dtype=np.int64)
+        for column, (steps, grid) in enumerate(zip(columns, self.grids, strict=True)):
+            sizes = np.zeros(len(names), dtype=np.int64)
+            np.add.at(sizes, places, np.abs(steps))
+            scaled = scaled_to(steps, sizes[places], grid.reach)
+            out[:, column] = sum_by(where, scaled.astype(np.float64), cells)
+        return out.reshape(-1)
+
+
+def scaled_to(steps: Integers, sizes: Integers, most: int) -> Integers:
+    """Integers of vectors whose sizes are these, scaled towards 0 so that none is larger than
+    ``most``: |steps| and most are at most 2^30, so that no product wraps around."""
+    over = sizes > most
+    far = steps[over]
+    scaled: Integers = steps.copy()
+    scaled[over] = np.sign(far) * (np.abs(far) * most // sizes[over])
+    return scaled
