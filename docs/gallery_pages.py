@@ -26,6 +26,9 @@ publicly known about it, and a loss for each answer; in the trial also an interv
 population that the men are a sample of. A test checks that at most a third of the lines differ. The
 notebooks are in `notebooks/gallery`, on data that come with packages; `pip install ".[gallery]"`
 installs these. (`python docs/gallery_pages.py` writes this page.)
+
+What a person did before, as retention, sessions or payments by day need it, is on a page of its
+own: [one person's history](histories.md), with pandas' answers beside ours.
 """
 
 

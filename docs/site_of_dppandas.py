@@ -53,6 +53,7 @@ docs/gaussian
 docs/pictures
 docs/plots
 docs/gallery
+docs/histories
 docs/models
 docs/synthetic
 docs/local

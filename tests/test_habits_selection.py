@@ -328,7 +328,7 @@ def test_one_row_for_each_unit_has_one_key() -> None:
 
 
 @pytest.mark.parametrize(("ask", "match"), [
-    (lambda u: u.agg({"x": ["sum", "mean"]}), "must be a pair"),
+    (lambda u: u.agg({"x": ["sum", "mean"]}), "names of their own"),
     (lambda u: u.agg(x=("x", "std")), "must be a pair .* sum, mean"),
     (lambda u: u.agg(), "needs names"), (lambda u: u.agg("sum", y=("x", "sum")), "needs names"),
     (lambda u: u.agg(["sum"]), "needs names"), (lambda u: u["xx"], "no column 'xx'"),

@@ -221,9 +221,10 @@ REFUSED: dict[str, tuple[pd.DataFrame, dict[str, Any], Callable[[Any], Any], str
         LAST_FIRST, {}, lambda p: p["x"].cut([0, 1, 3]).cat.codes, "no 'cat'.*declare labels"),
     "opendp#2949": (PAIR, PEOPLE, lambda p: p.assign(u=0), "'u' is the unit"),
     "opendp#2610, transform": (
-        PAIR, PEOPLE, lambda p: p.groupby("u")["x"].transform("sum"), "They answer agg"),
+        PAIR, PEOPLE, lambda p: p.groupby("u")["x"].transform(lambda x: x - x.mean()),
+        "transform\\('mean'\\)"),
     "opendp#2610, shift": (
-        PAIR, PEOPLE, lambda p: p.groupby("u")["x"].shift(1), r"before the first dp\.protect"),
+        PAIR, PEOPLE, lambda p: p.groupby("u")["x"].shift(1), r"sort_values\('when'\)\.groupby"),
     "opendp#2550, a plan": (PAIR, PEOPLE, lambda p: p.sql, "no 'sql'"),
     "opendp#2550, an address": (
         PAIR, PEOPLE, lambda p: dp.protect("sqlite:///x.db", "d"), "sqlite:///x.db"),

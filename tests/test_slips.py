@@ -375,7 +375,8 @@ ADVICE: dict[str, tuple[Any, ...]] = {
         lambda p: [p.declare(when=("2024", end)) for end in ("2025", "2026")], "range= for periods",
         SourceError),
     "units as groups": (
-        lambda p: units().groupby(["who", "g"]).size(), r"unit column 'who'.*per_unit\(\)\.agg"),
+        lambda p: units().pivot_table(index="who", columns="g", values="x", aggfunc="sum"),
+        r"unit column 'who'.*per_unit\(\)\.agg"),
     "units in a list": (lambda p: units()["who"].value_counts(), "which units there are is"),
     "a column of units": (
         lambda p: (lambda q: (q["x"] > 1).groupby(q["who"]).sum(epsilon=1))(units()),

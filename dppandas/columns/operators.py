@@ -82,7 +82,16 @@ class ColumnOperators(PrivateTable):
         if isinstance(other, ColumnOperators):
             is_of_table = other._table.data is self._table.data
             if not is_of_table or not same_value(other._where, self._where):
-                raise LineageError("these columns have different rows. Make both from one frame.")
+                advice = ""
+                if self._table.summary is not None and other._table.summary is not None:
+                    advice = (
+                        " Ask for several figures of each unit at once, as in "
+                        ".agg(first=('x', 'min'), last=('x', 'max')), and compute with the columns "
+                        "of the result."
+                    )
+                raise LineageError(
+                    f"these columns have different rows. Make both from one frame.{advice}"
+                )
             return other._expression
         if isinstance(other, Private) and other._is_answer:
             raise QueryError(

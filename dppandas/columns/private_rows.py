@@ -144,6 +144,15 @@ def same_rows(rows_of: PrivateTable, column: PrivateTable) -> None:
         raise QueryError("this column has other rows than the frame. Make it from this frame.")
 
 
+def unit_labels(table: Table) -> dict[Any, Expression] | None:
+    """The labels of one row for each unit, or for each unit and key, which pandas has in the index;
+    None for other tables."""
+    if table.summary is None:
+        return None
+    _, made = table.summary
+    return {name: Column(name) for name in (made.rows.unit, *made.by)}
+
+
 def keys_known(table: Table, expression: Expression) -> Keys | None:
     """The keys that the domain declares, or that follow from it, and those of True and False."""
     facts = table.source.facts
@@ -163,7 +172,8 @@ def declared_keys(table: Table, name: Any, expression: Expression) -> Keys:
         raise MissingArgument(
             f"keys= is needed for the unit column {name!r}: which units there are is private. Make "
             "one row for each unit, and ask that for an answer: "
-            "frame.per_unit().agg(total=('amount', 'sum')). Or group by the other columns only."
+            "frame.per_unit().agg(total=('amount', 'sum')), or, for how many rows each has, "
+            f"frame.groupby({quoted(unit)}).size(). Or group by the other columns only."
         )
     kind = expression.kind(table.source.facts.schema)
     if kind in kinds.TIMES or isinstance(expression, TimePart | InPeriod):

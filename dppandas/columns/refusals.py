@@ -59,10 +59,7 @@ _ROW_WISE = f"Plain pandas can do it before the first dp.protect, row by row. {_
 
 def _by_unit(code: str) -> str:
     """Where the result of each row can depend on the rows of its unit alone, and how."""
-    return (
-        "With a unit column, plain pandas can do it within each unit before the first dp.protect: "
-        f"{code}. Over all rows it would break the promise. {_LINEAGE}"
-    )
+    return f"ask for it within each unit, where there is a unit column: {code}"
 
 
 def _by_name(*refused: tuple[str, ...]) -> Refusals:
@@ -95,32 +92,42 @@ OF_RESULTS = _by_name(
 
 #: For each other name of frames and columns: why not, and what to do instead.
 VERBS: Refusals = OF_RESULTS | _by_name(
-    ("first last nth truncate take", _ORDER, _SAMPLE),
+    ("first last nth", _ORDER,
+     _by_unit("frame.sort_values('when').groupby('person_id').head(1), tail(1) or nth(1)")),
+    ("truncate take", _ORDER, _SAMPLE),
     ("iloc at iat xs", "rows have neither positions nor public labels",
      'keep rows by their own values: query("age > 30"), or loc[mask, columns]'),
-    ("rank", _OTHERS, _PUBLIC, _by_unit('df.groupby("person_id")["x"].rank()')),
-    ("cumsum cumprod cummax cummin", _OTHERS,
-     "release an answer for each period or group, and take its .cumsum(), .cummax() …",
-     _by_unit('df.groupby("person_id")["x"].cumsum()')),
-    ("cumcount", _OTHERS, "ask for the rows of each unit: frame.per_unit().agg(rows='size')",
-     _by_unit('df.groupby("person_id").cumcount()')),
+    ("rank", _OTHERS, _PUBLIC + "; or " + _by_unit("frame.groupby('person_id')['x'].rank()")),
+    ("cumsum cummax cummin", _OTHERS,
+     "release an answer for each period or group, and take its .cumsum(), .cummax() …; or "
+     + _by_unit("frame.sort_values('when').groupby('person_id')['x'].cumsum()")),
+    ("cumprod", _OTHERS,
+     "release an answer for each period or group, and take its .cumprod(); or " + _by_unit(
+         "the .cumsum() of logarithms")),
+    ("cumcount", _OTHERS,
+     _by_unit("frame.sort_values('when').groupby('person_id').cumcount()")),
     ("ngroup", "which groups there are is private", "number the declared keys: map({'a': 0, …})"),
-    ("shift diff pct_change rolling expanding ewm", _OTHERS,
+    ("shift diff pct_change", _OTHERS,
      "ask for a value of each period, as in groupby(pd.Grouper(key='when', freq='MS'), range=…), "
-     "and compare the released values", _by_unit('df.groupby("person_id")["x"].diff()')),
+     "and compare the released values; or "
+     + _by_unit("frame.sort_values('when').groupby('person_id')['x'].diff()")),
+    ("rolling expanding ewm", _OTHERS,
+     "ask for a value of each period, as in groupby(pd.Grouper(key='when', freq='MS'), range=…), "
+     "and compare the released values; or "
+     + _by_unit("g = frame.sort_values('when').groupby('person_id'), and add up g['x'].shift(1), "
+                "g['x'].shift(2) …, or take g['x'].cumsum() / (g.cumcount() + 1)")),
     ("autocorr", _OTHERS,
      "ask for a value of each period, as in groupby(pd.Grouper(key='when', freq='MS'), range=…), "
      "and take the released answer's .autocorr()"),
-    ("interpolate ffill bfill pad backfill", _OTHERS, "fill with a constant: fillna(0)",
-     _by_unit('df.groupby("person_id")["x"].ffill()')),
+    ("interpolate ffill bfill pad backfill", _OTHERS, "fill with a constant: fillna(0); or "
+     + _by_unit("frame.sort_values('when').groupby('person_id')['x'].ffill()")),
     ("resample asfreq", "which periods have rows is private, so their range has to be public",
      'frame.resample("MS", on="when", range=("2024-01", "2024-12"))'),
     ("asof at_time between_time to_timestamp to_period tz_convert tz_localize",
      "private rows have no index of times",
      "use a column: its .dt, or query('9 <= when.dt.hour < 17')"),
     ("drop_duplicates duplicated", _OTHERS,
-     "protect the source with unit= and max_rows=, or use per_unit()",
-     _by_unit('df.drop_duplicates(["person_id", "day"])')),
+     _by_unit("frame.drop_duplicates(['person_id', 'day'])")),
     ("combine", "a function of your own could look at other rows",
      "use arithmetic, where, map with a dict, .str and .dt, agg with names, or per_unit().agg()"),
     ("applymap", "pandas calls it map", "frame.map(lambda x: x * 2)"),
@@ -212,11 +219,15 @@ VERBS: Refusals = OF_RESULTS | _by_name(
 BY_GROUP = _by_name(
     ("idxmax idxmin", "pandas answers with a row, and which rows exist is private",
      "ask for the group with the largest sum or size: sum(bounds=(0, 60)).idxmax(epsilon=0.1)"),
-    ("first last nth", _ORDER, "with the unit column, first() is a value of each unit: "
-     "frame.per_unit()['city'].first()"),
+    ("first last nth", _ORDER,
+     _by_unit("frame.sort_values('when').groupby('person_id')['city'].first()")),
+    ("cumcount cumsum cummax cummin rank shift diff pct_change ffill bfill", _OTHERS,
+     _by_unit("frame.sort_values('when').groupby('person_id')['x'].shift(), and groups of it: "
+              "groupby(['person_id', 'city'])")),
     ("transform", "the value of each row would depend on other rows",
      "release the means, then map them: means = frame.groupby('g')['x'].mean(epsilon=0.1), and "
-     "frame['g'].map(means)"),
+     "frame['g'].map(means); or "
+     + _by_unit("frame.groupby('person_id')['x'].transform('mean')")),
     ("apply", "a function of your own could look at all rows of a group",
      "compute columns before: frame.assign(late=frame['delay'] > 15).groupby('g')['late']"
      ".mean(epsilon=0.1); ask for statistics by their names: agg(['count', 'mean']); and weigh "
@@ -243,10 +254,45 @@ BY_GROUP = _by_name(
      'groupby(["city", pd.Grouper(key="when", freq="MS")], range=("2024-01", "2024-12"))'),
     ("sample", "units are sampled, not rows of a group",
      "sample the frame before: frame.sample(frac=0.1).groupby(…)"),
-    ("head tail", _ORDER, "ask for the largest groups: size().nlargest(3, epsilon=0.1)"),
+    ("head tail", _ORDER, "ask for the largest groups: size().nlargest(3, epsilon=0.1); or "
+     + _by_unit("frame.sort_values('when').groupby('person_id').head(2)")),
 )  # fmt: skip
 
 GROUPS = VERBS | BY_GROUP
+
+#: What rows of each unit lack, of which a value is made for each unit or for each row.
+BY_UNIT = _by_name(
+    ("apply pipe", "a function of your own could keep what it sees",
+     "compute with named figures: agg(first=('x', 'min'), last=('x', 'max')), and their difference "
+     "on the result; or transform('mean') and the like, for each row"),
+    ("filter", "it takes a function of your own",
+     "keep rows by a figure of their unit: "
+     "frame[frame.groupby('person_id')['x'].transform('size') >= 5]"),
+    ("idxmax idxmin", "it would name a row, and private rows have no labels",
+     "take the row itself: frame.sort_values('x').groupby('person_id').tail(1)"),
+    ("nlargest nsmallest", "it would show a unit's rows",
+     "keep them: frame.sort_values('x', ascending=False).groupby('person_id').head(3)"),
+    ("rolling expanding ewm resample", _LACKING,
+     "add up g['x'].shift(1), g['x'].shift(2) …, or take g['x'].cumsum() / (g.cumcount() + 1), "
+     "where g = frame.sort_values('when').groupby('person_id'); for periods use "
+     "per_unit(by='month')"),
+    ("std var sem skew kurt quantile prod cumprod corr cov mode unique value_counts describe ohlc",
+     _LACKING,
+     "ask for sum, mean, median, min, max, count, nunique and the like of each unit, also of "
+     "computed columns such as squares or logarithms; statistics over all units are asked of the "
+     "result: frame.groupby('person_id')['x'].mean().std(bounds=…, epsilon=0.1)"),
+    ("get_group groups indices ngroup ngroups keys", "which units there are is private",
+     "count units: frame['person_id'].nunique(epsilon=0.1)"),
+    ("unstack pivot stack", "a unit has one row, with a column for each figure",
+     "make columns by their labels: frame.assign(web=frame['place'] == 'web')"
+     ".groupby('person_id')['web'].sum()"),
+    ("hist plot boxplot", _SHOWS, "ask the result: "
+     "frame.groupby('person_id').size().hist(bins=10, range=(0, 20), epsilon=0.1)"),
+    ("fillna dropna assign query rename astype", _BY_ROW,
+     "change the frame before, as in frame.fillna(0).groupby('person_id')"),
+)  # fmt: skip
+
+UNITS = GROUPS | BY_UNIT
 
 #: What ``.str`` lacks.
 TEXTS = _by_name(

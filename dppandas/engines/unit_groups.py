@@ -369,7 +369,17 @@ def _plain(v: Vector) -> npt.NDArray[Any] | None:
         return v.values + 0  # no -0.0
     if isinstance(v, Truths):
         return v.values.astype(np.int64)
-    return v.micros if isinstance(v, Instants | Durations) and v.nanos is None else None
+    if isinstance(v, Instants | Durations):  # of one zone: equal ones are identical
+        return v.micros if v.nanos is None else _ranks_of_counts(v.micros, v.nanos)
+    return None
+
+
+def _ranks_of_counts(micros: npt.NDArray[Any], beyond: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Ranks of microseconds, and of nanoseconds beyond them."""
+    by = np.lexsort((beyond, micros))
+    found = np.empty(len(by), dtype=np.int64)
+    found[by] = orders.runs(by, [micros, beyond])
+    return found
 
 
 def _ranks(v: Vector) -> npt.NDArray[Any]:

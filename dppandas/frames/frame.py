@@ -445,10 +445,15 @@ ask .release(epsilon=…)>
         {1: 500, 2: 500, 3: 0}
         """
         limit = KeyLimit.parse(max_rows_per_key, max_keys)
-        is_declared = not (keys is None and delta is None and limit is None)
-        if not is_declared and (rest := self._units_and(by)) is not None:
-            return self.per_unit(rest or None)
         shown = labels_shown(by, as_index, sort, observed, dropna, delta)
+        if keys is None and delta is None and (rest := self._units_and(by)) is not None:
+            if not dropna or range is not None or limit is not None:
+                raise QueryError(
+                    "groups of units take neither dropna=False nor range= nor limits by key: rows "
+                    "without a unit are nobody's. Make missing labels a label before: "
+                    "frame.assign(city=frame['city'].fillna('missing'))."
+                )
+            return self.per_unit(rest or None)._shown(as_index)
         return grouped_by(self, by, keys, range, shown, delta, dropna, limit)
 
     @hide_internals

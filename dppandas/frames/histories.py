@@ -42,6 +42,12 @@ Order = tuple[tuple[Expression, bool], ...]
 #: The most rows that a row looks back or ahead, or of a group that are kept.
 _MOST = 2**31
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
+#: Functions that people hand over, and the aggregates that mean the same.
+FUNCTIONS: tuple[tuple[Any, str], ...] = (
+    (sum, "sum"), (np.sum, "sum"), (np.nansum, "sum"), (np.mean, "mean"), (np.nanmean, "mean"),
+    (np.nanmedian, "median"), (min, "min"), (np.min, "min"), (np.nanmin, "min"), (max, "max"),
+    (np.max, "max"), (np.nanmax, "max"), (len, "size"),
+)  # fmt: skip
 
 
 def order_of(frame: PrivateTable, by: Any, ascending: Any, argument: str = "by=") -> Order:
@@ -181,25 +187,28 @@ class UnitRows(Private, Generic[V]):
         """
         if is_one_of(func, ROW_BY_ROW) or is_one_of(func, ("diff", "pct_change")):
             return getattr(self, str(func))(*args, **more)
-        if args or more or not is_one_of(func, AGGREGATES):
-            hint = did_you_mean(func, [*AGGREGATES, *ROW_BY_ROW]) if isinstance(func, str) else ""
-            raise QueryError(
-                f"transform({quoted(func)}): a function of your own could look at other units. "
-                f"Give a name: {', '.join([*AGGREGATES, *ROW_BY_ROW])}.{hint}"
-            )
+        given, func = func, way_of(func)
+        if args or more or func is None:
+            raise _no_transform(given)
         if func == "size":
             rows = self._own_rows("transform('size')", is_ordered=False)
-            return self._column(history(self._frame._table, rows, "size", None))
+            column = self._column(history(self._frame._table, rows, "size", None))
+            return column if isinstance(self._selected, list) else column.rename(self._selected)
         is_ordered = func in ("first", "last")
         return self._made(f"transform({func!r})", str(func), is_ordered)
 
     # --- other rows of the group ------------------------------------------------------------------
 
     @hide_internals
-    def shift(self, periods: Any = 1) -> Any:
+    def shift(self, periods: Any = 1, *, fill_value: Any = None) -> Any:
         """The value some rows before in the same group, or after if ``periods`` is negative;
-        missing where there is no such row. *Stability*: that of the frame."""
-        return self._made("shift", "shift", options={"periods": _whole(periods, "periods")})
+        missing, or ``fill_value``, where there is no such row. *Stability*: that of the frame."""
+        number = _whole(periods, "periods")
+        made = self._made("shift", "shift", options={"periods": number})
+        if fill_value is None:
+            return made
+        before = self._column(self._counted("shift", number >= 0))
+        return made.where(before >= abs(number), fill_value)
 
     @hide_internals
     def diff(self, periods: Any = 1) -> Any:
@@ -216,9 +225,14 @@ unnamed (asserted)>
         return self._with_shifted(lambda now, then: now - then, "diff", periods)
 
     @hide_internals
-    def pct_change(self, periods: Any = 1) -> Any:
-        """The relative change since the value some rows before. Missing values stay missing.
-        *Stability*: that of the frame."""
+    def pct_change(self, periods: Any = 1, *, fill_method: None = None) -> Any:
+        """The relative change since the value some rows before. Missing values stay missing:
+        ``fill_method`` is None. *Stability*: that of the frame."""
+        if fill_method is not None:
+            raise QueryError(
+                f"fill_method={quoted(fill_method)} must be None. Fill first: .ffill() of the "
+                "groups makes a column of it."
+            )
         return self._with_shifted(lambda now, then: now / then - 1, "pct_change", periods)
 
     def _with_shifted(self, change: Any, verb: str, periods: Any) -> Any:
@@ -355,6 +369,30 @@ def _whole(value: Any, name: str) -> int:
 
 def _limit(limit: Any) -> dict[str, int]:
     return {} if limit is None else {"limit": whole_number(limit, "limit", 1, _MOST)}
+
+
+def way_of(how: Any) -> str | None:
+    """The name of an aggregate: itself, or that of a function which means the same."""
+    if isinstance(how, str):
+        return how if is_one_of(how, AGGREGATES) else None
+    for function, name in FUNCTIONS:
+        if how is function:
+            return name
+    return None
+
+
+def _no_transform(func: Any) -> QueryError:
+    names = [*AGGREGATES, *ROW_BY_ROW, "diff", "pct_change"]
+    if isinstance(func, str):
+        return QueryError(
+            f"transform({quoted(func)}): give one of these names: {', '.join(names)}."
+            f"{did_you_mean(func, names)}"
+        )
+    return QueryError(
+        f"transform({quoted(func)}): a function of your own could keep what it sees. Give names, "
+        "and compute with the columns: in place of lambda x: x - x.mean() write "
+        "frame['x'] - frame.groupby(…)['x'].transform('mean')."
+    )
 
 
 # --- what units are, for each of their rows -------------------------------------------------------

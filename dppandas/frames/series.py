@@ -14,6 +14,7 @@ import pandas as pd
 
 from .. import statistics
 from ..columns import refusals
+from ..columns.private_rows import unit_labels
 from ..columns.ranges import bounds_of
 from ..columns.spellings.selection import Locator
 from ..errors import QueryError, hide_internals, is_one_of, quoted
@@ -26,9 +27,10 @@ from ..release.asking import release_method
 from ..release.blocks.bundle import Name, ReleaseBundle
 from ..release.unreleased import Unreleased
 from ..release.wording import operand, verb_of
-from ..rows.expressions import Expression, Outside
+from ..rows import expressions
+from ..rows.expressions import Column, Expression, Outside
 from ..rows.facts.bounds import Bounds
-from ..rows.facts.keys import Keys
+from ..rows.facts.keys import Keys, is_hashable
 from ..rows.figures import short
 from ..statistics import Cells, Count, Layout
 from ..statistics.methods import COLUMN
@@ -62,6 +64,83 @@ class PrivateSeries(Frequencies):
         """The values in the rows of a private mask: ``p["age"].loc[p["sex"] == "f"]``.
         *Stability*: 1, row by row."""
         return Locator(self, has_columns=False)
+
+    @release_method
+    def map(self, arg: Any, na_action: Any = None) -> Self:
+        """Values replaced by those of a dict, or of a public Series with a unique index; missing
+        where it has none. Its values are the declared keys of the result.
+
+        The unit column may also be mapped by a value of each unit, as in
+        ``p["who"].map(p.groupby("who")["paid"].sum())``: see `PrivateFrame.merge`.
+
+        na_action : None or "ignore", which are the same here: missing values stay missing.
+
+        A function is called as by `apply`. *Stability*: 1, row by row.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> p = dp.private(pd.DataFrame({"educ": [9, 12, 16]}), unit="row")
+        >>> p["educ"].map({9: "school", 12: "school", 16: "college"}).value_counts()
+        <unreleased value_counts of educ (2 keys), from unnamed (asserted): nothing computed or \
+charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
+        """
+        if not isinstance(arg, PrivateSeries):
+            return super().map(arg, na_action)
+        labels = unit_labels(arg._table)
+        if labels is None:
+            raise QueryError(
+                "a column is mapped by a dict or a Series of plain values. The unit column may be "
+                "mapped by a value of each unit: p['who'].map(p.groupby('who')['paid'].sum())."
+            )
+        (unit, *_), value = labels, arg.reset_index(name="_value")
+        found = self._several({unit: self._expression}).merge(value, "left", unit)
+        return self._new(found._columns["_value"])
+
+    @hide_internals
+    def isin(self, values: Any) -> Self:
+        """A mask: which values are among some plain ones: those of a list, set, Index, array or
+        Series, which count as public. *Stability*: 1, row by row.
+
+        The unit column may also be looked up in that of other rows of its frame:
+        ``p["who"].isin(p[p["place"] == "web"]["who"])`` is true in all rows of those who have such
+        a row, even one that max_rows drops. *Stability*: 1 (docs/proofs/histories.md).
+        """
+        if not isinstance(values, PrivateSeries):
+            return super().isin(values)
+        unit = self._table.source.unit.column
+        if unit is None or not all(_is_unit(each, unit) for each in (self, values)):
+            raise QueryError(
+                "isin takes a list of plain values, such as isin(['a', 'b']). Only the unit column "
+                "may be looked up in that of other rows: p['who'].isin(p[mask]['who'])."
+            )
+        found = values._several({unit: values._expression}).groupby(unit).size()
+        return self._new(expressions.Not(expressions.IsMissing(self.map(found)._expression)))
+
+    @release_method
+    def reset_index(self, *, drop: bool = False, name: Any = None) -> Any:
+        """A frame of one row for each unit, with its labels as columns; this column itself, with
+        drop=True. Other private rows have no index. *Stability*: 1.
+
+        name : of the column of values; by default the column's own.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> visits = pd.DataFrame({"who": [1, 1, 2], "paid": [5.0, 7.0, 9.0]})
+        >>> p = dp.private(visits, unit="who", max_rows=2)
+        >>> p.groupby("who").size().reset_index(name="visits").columns.tolist()
+        ['who', 'visits']
+        """
+        if drop is True:
+            return self
+        labels = unit_labels(self._table)
+        if labels is None:
+            raise QueryError(
+                "reset_index needs an index, and private rows have none. Instead, start from "
+                "df.reset_index(), or write drop=True."
+            )
+        own = 0 if self.name is None else self.name
+        called = own if name is None else name
+        if called in labels:
+            raise QueryError(f"{quoted(called)} is a label. Name the values: reset_index(name=…).")
+        return self._several({**labels, called: self._expression})
 
     @property
     @hide_internals
@@ -390,6 +469,13 @@ class PrivateSeries(Frequencies):
         {'f': 20.0, 'm': 60.0}
         """
         items = by if isinstance(by, list) else [by]
+        labels = unit_labels(self._table) or {}
+        if labels and all(is_hashable(each) and each in labels for each in items):
+            whole, name = self.reset_index(), 0 if self.name is None else self.name
+            return whole.groupby(
+                by, keys, dropna=dropna, delta=delta, as_index=as_index, sort=sort,
+                observed=observed,
+            )[name]  # fmt: skip
         if self.name is None or not all(isinstance(each, PrivateSeries) for each in items):
             raise QueryError(
                 "a column with a name is grouped by private columns of the same rows, as in "
@@ -504,3 +590,8 @@ def cut(
     if not isinstance(x, PrivateSeries):
         raise QueryError("dp.cut takes a private column. Use pandas.cut for a plain one.")
     return x.cut(bins, labels, right, include_lowest, ordered)
+
+
+def _is_unit(column: PrivateSeries, unit: Any) -> bool:
+    expression = column._expression
+    return isinstance(expression, Column) and expression.name == unit

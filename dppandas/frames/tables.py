@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any, TypeVar
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from ..columns import refusals
+from ..columns.private_rows import once
 from ..engines.base import UnitTable
 from ..errors import LineageError, QueryError, hide_internals, is_one_of, quoted
 from ..ledger import canonical
@@ -26,7 +27,7 @@ from ..rows.facts.domain import Declaration
 from ..rows.facts.keys import Keys, did_you_mean
 from ..rows.facts.steps import Steps
 from ..rows.facts.units import MOST_ROWS, Unit
-from .histories import UnitRows, own_rows
+from .histories import UnitRows, own_rows, way_of
 from .verbs.transformations import Transformations
 
 V = TypeVar("V", bound=Transformations)
@@ -100,11 +101,20 @@ class PerUnit(UnitRows[V]):
     """
 
     def __init__(
-        self, frame: V, selected: Any = None, by: tuple[tuple[Any, Expression], ...] = ()
+        self,
+        frame: V,
+        selected: Any = None,
+        by: tuple[tuple[Any, Expression], ...] = (),
+        as_index: bool = True,
     ) -> None:
         self._frame = frame
         self._selected = selected
         self._by = by
+        self._as_index = as_index
+
+    def _shown(self, as_index: bool) -> PerUnit[V]:
+        """The same, of which one column is a private column, or else a frame with the labels."""
+        return PerUnit(self._frame, self._selected, self._by, as_index)
 
     @hide_internals
     def __repr__(self) -> str:
@@ -119,18 +129,21 @@ class PerUnit(UnitRows[V]):
         """Some columns, to be aggregated in one way: ``per_unit()["amount"].sum()``."""
         for name in key if isinstance(key, list) else [key]:
             query_string.lookup(name, self._frame._columns)
-        return PerUnit(self._frame, key, self._by)
+        return PerUnit(self._frame, key, self._by, self._as_index)
 
     @typing.overload
-    def agg(self, func: str, /) -> Any: ...
+    def agg(self, func: str | Callable[..., Any], /) -> Any: ...
     @typing.overload
-    def agg(self, func: Mapping[Any, Any] | None = None, /, **columns: Any) -> V: ...
+    def agg(
+        self, func: Mapping[Any, Any] | Sequence[Any] | None = None, /, **columns: Any
+    ) -> V: ...
     @hide_internals
     def agg(self, func: Any = None, /, **columns: Any) -> Any:
         """A private frame with one row for each unit: each column a (column, how) pair, or "size".
 
         func : instead of names, a dict of column to how; or one way for the selected columns, as in
-            ``per_unit()["amount"].agg("sum")``, which for one column gives a private column.
+            ``per_unit()["amount"].agg("sum")``, which for one column gives a private column. Of one
+            selected column also several ways: ``["sum", "max"]``, or names with a way for each.
         how : sum, mean, median (of numbers), min, max (of numbers, strings, times or durations),
             first, last, count, nunique, any, all, or size. Missing values are left out, as in
             pandas. "first" and "last" are in the order of ``sort_values(…)`` of the frame; without
@@ -148,13 +161,19 @@ charged; ask .release(epsilon=…)>
         >>> people["amount"].sum()
         <private column amount of unnamed (asserted)>
         """
-        if isinstance(func, str) and not columns:
-            return self._each(func)
-        if isinstance(func, Mapping) and not columns:
+        if not columns and (isinstance(func, str) or callable(func)):
+            return self._each(_way(func))
+        one = self._selected
+        if one is not None and not isinstance(one, list) and not isinstance(func, Mapping):
+            named = columns if func is None else _named_ways(func)
+            given = {name: how if _is_pair(how) else (one, how) for name, how in named.items()}
+        elif isinstance(func, Mapping) and not columns:
             given = {name: (name, how) for name, how in func.items()}
-        elif func is None and columns:
+        elif func is None:
             given = dict(columns)
         else:
+            given = {}
+        if not given:
             raise QueryError('agg needs names for its columns, as in agg(spend=("amount", "sum")).')
         return self._table_of(self._asked(given))
 
@@ -163,14 +182,16 @@ charged; ask .release(epsilon=…)>
     def _each(self, how: str) -> Any:
         """The selected columns, or all but the unit, aggregated in one way."""
         frame = self._frame
-        if how == "size":
-            return self.agg(size="size")["size"]
         labels = self._labels()
         everything = [name for name in frame._columns if name not in labels]
         names = everything if self._selected is None else self._selected
+        if how == "size":
+            made = self._table_of(self._asked({"size": "size"}))
+            is_one = self._selected is not None and not isinstance(names, list)
+            return made["size"].rename(names if is_one else None) if self._as_index else made
         each = names if isinstance(names, list) else [names]
-        made = self.agg(dict.fromkeys(each, how))
-        return made[names]
+        made = self._table_of(self._asked({name: (name, how) for name in each}))
+        return made[names] if self._as_index else made
 
     def _asked(self, given: Mapping[Any, Any]) -> Asked:
         """What each new column aggregates, and how, if it can."""
@@ -268,7 +289,8 @@ charged; ask .release(epsilon=…)>
         if name in self._frame._columns:
             return self[name]
         answers = f"agg(spend=('amount', 'sum')), and {', '.join(AGGREGATES)}, also of columns"
-        raise refusals.refuse(self, "rows for each unit", answers, name, self._frame._columns)
+        columns = self._frame._columns
+        raise refusals.refuse(self, "rows for each unit", answers, name, columns, refusals.UNITS)
 
     def _method(self, how: str) -> Any:
         """A method without arguments, which aggregates in one way."""
@@ -297,15 +319,48 @@ def _distinct_names(taken: Sequence[Any], names: Iterable[Any]) -> list[Any]:
     return found
 
 
+def _is_pair(given: Any) -> bool:
+    return isinstance(given, pd.NamedAgg | tuple)
+
+
+def _named_ways(func: Any) -> dict[Any, Any]:
+    """The ways that a list gives for one column, by the names of the new ones."""
+    if not isinstance(func, list | tuple):
+        return {}
+    ways = [each[1] if isinstance(each, tuple) and len(each) == 2 else each for each in func]
+    names = [each[0] if isinstance(each, tuple) and each else _way(each) for each in func]
+    once(names)
+    return {name: _way(way) for name, way in zip(names, ways, strict=True)}
+
+
+def _way(how: Any) -> Any:
+    """The name of a way: that of a function which means the same, such as np.mean."""
+    known = way_of(how)
+    if callable(how) and known is None:
+        raise QueryError(
+            f"agg({quoted(how)}): a function of your own could keep what it sees. Name what you "
+            "aggregate, and compute with the columns of the result: in place of x.max() - x.min() "
+            "ask both, as in .agg(first=('x', 'min'), last=('x', 'max'))."
+        )
+    return how if known is None else known
+
+
 def _pair(name: Any, given: Any) -> tuple[Any, str]:
     """What a new column aggregates, and how."""
     if is_one_of(given, ("size",)):
         return None, "size"
     if isinstance(given, pd.NamedAgg):
         given = (given.column, given.aggfunc)
-    if isinstance(given, tuple) and len(given) == 2 and is_one_of(given[1], AGGREGATES):
-        return given[0], str(given[1])
+    if isinstance(given, tuple) and len(given) == 2 and not isinstance(given[1], list | tuple):
+        column, how = given[0], _way(given[1])
+        if is_one_of(how, AGGREGATES):
+            return (None if how == "size" else column), str(how)
     how = given[-1] if isinstance(given, tuple) and given else given
+    if isinstance(how, list | tuple):
+        raise QueryError(
+            f"{quoted(name)}: several ways need names of their own, as in "
+            "agg(total=('amount', 'sum'), largest=('amount', 'max'))."
+        )
     hint = did_you_mean(how, AGGREGATES) if isinstance(how, str) else ""
     raise QueryError(
         f"{quoted(name)}: {quoted(given)} must be a pair such as ('amount', 'sum'), with one of "

@@ -47,6 +47,11 @@ _ADVICE = {
     "skipna": "missing values are always left out, or a single one would decide the answer. To "
     "give them a value, use fillna(0) before; to count them, isna().sum(epsilon=0.1)",
     "ignore_index": "private rows have no labels: leave it out",
+    "group_keys": "no function of yours is applied to groups: leave it out",
+    "sort_values kind": "where rows are equal, a keyed hash decides: leave it out, or sort by one "
+    "more column",
+    "sort_values na_position": "missing values come last: leave it out",
+    "sort_values key": "sort by a private column: sort_values(frame['name'].str.lower())",
     "level": "private rows have no index: name a column",
     "random_state": "the same share of a source gives the same units each time: leave it out",
     "fillna method": "rows have no order, so there is no row before: fill with a constant or a "

@@ -37,6 +37,11 @@ def sum_of_totals(
             "sum(per_unit_bounds=…) needs declared keys, because a unit is limited in all groups "
             "together: groupby(…, keys=[…])."
         )
+    if groups.limited:
+        raise QueryError(
+            "per_unit_bounds= reads all rows of a unit, and a limit by key keeps some. Leave "
+            "max_keys= and max_rows_per_key= out."
+        )
     _all_given(asked, per_unit_bounds)
     operands, parsed, shape = asked._measured(per_unit_bounds)
     summable(parsed, None)

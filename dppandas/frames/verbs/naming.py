@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import pandas as pd
 
-from ...columns.private_rows import once
+from ...columns.private_rows import once, unit_labels
 from ...errors import QueryError, hide_internals, quoted
 from ...release.answers.shapes import Selected
 from ...release.asking import release_method
@@ -110,9 +110,12 @@ class Naming(Transformations[Selected]):
 
     @release_method
     def reset_index(self, *, drop: bool = False) -> Self:
-        """This frame itself, with drop=True: private rows have no index."""
+        """This frame itself, with drop=True: private rows have no index. One row for each unit has
+        its labels as columns, where pandas has them in the index."""
         if drop is True:
             return self
+        if (labels := unit_labels(self._table)) is not None:
+            return self._with({**labels, **self._columns}, self._where)
         raise _no_index("reset_index", "start from df.reset_index(), or write drop=True")
 
     @release_method

@@ -12,7 +12,7 @@ from typing import Any, Self
 import pandas as pd
 
 from ...columns.columns import kept
-from ...columns.private_rows import once
+from ...columns.private_rows import once, unit_labels
 from ...columns.rowwise import present
 from ...columns.spellings.selection import Locator
 from ...errors import (
@@ -34,6 +34,7 @@ from ...rows.expressions import Expression, Literal
 from ...rows.facts.units import whole_number
 from ...rows.public_tables import indexed, public_table, shared_names
 from ..histories import learned, order_of
+from ..repeats import is_repeated
 from ..series import PrivateSeries
 from .column_verbs import variables_of
 from .frame_operators import FrameOperators
@@ -226,6 +227,8 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
 
     def _merged_with_units(self, right: Private, how: Any, on: Any, suffixes: Any) -> Self:
         """Each row with what it learns of its unit: see `merge`."""
+        if isinstance(right, PrivateSeries) and unit_labels(right._table) is not None:
+            right = right.reset_index()
         summary = right._table.summary if isinstance(right, Transformations) else None
         if summary is None or summary[0] is not self._table.engine:
             raise LineageError(
@@ -286,6 +289,35 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
                 "sort an answer, release it first."
             )
         return self._with(self._columns, self._where, replace(self._table, order=order))
+
+    @release_method
+    def duplicated(self, subset: Any = None, keep: Any = "first") -> PrivateSeries:
+        """Which rows repeat an earlier row of their unit: see `drop_duplicates`."""
+        return PrivateSeries(self._table, None, is_repeated(self, subset, keep), self._where)
+
+    @release_method
+    def drop_duplicates(self, subset: Any = None, *, keep: Any = "first") -> Self:
+        """The first of each unit's rows that are equal in some columns.
+
+        subset : these columns; by default all. The unit column has to be among them, because which
+            rows of other people are equal to a person's is nothing that row may depend on.
+        keep : "first", or "last", in the order of ``sort_values(…)``; without one, "first" is the
+            row with the smallest keyed hash. False drops all rows that have an equal one.
+
+        It looks at all rows of a unit. What max_rows drops is dropped afterwards, so a unit whose
+        first row isn't kept may have none: ``per_unit(by=…)`` makes one in any case.
+        *Stability*: 1 (docs/proofs/histories.md).
+
+        >>> import pandas as pd, dppandas as dp
+        >>> visits = pd.DataFrame({"who": [1, 1, 2], "day": [4, 4, 4]})
+        >>> p = dp.private(visits, unit="who", max_rows=2)
+        >>> p.drop_duplicates(["who", "day"])["day"].count()
+        <unreleased count of day where not ((cumcount() by who and day.isna() and \
+where(day.isna(), 0, day)) > 0), from unnamed (asserted): nothing computed or charged; ask \
+.release(epsilon=…)>
+        """
+        once_only = expressions.Not(is_repeated(self, subset, keep))
+        return self._with(self._columns, expressions.both(self._where, once_only))
 
     @release_method
     def explode(self, column: Any, *, max_items: Any = None) -> Self:

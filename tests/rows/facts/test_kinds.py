@@ -444,6 +444,10 @@ FRAME: dict[str, Row] = {
         lambda p, c: p.groupby(BY_YEAR, range=tuple(
             pd.Timestamp(year, tz=getattr(c.labels[0], "tz", None)) for year in ("2020", "2021")
         )).size(**E), TIMES, lambda d, c: d.groupby(BY_YEAR).size()),
+    "drop_duplicates": Row(lambda p, c: p.drop_duplicates(["u", "x"]).count(**E), LABELS,
+                           lambda d, c: len(d.drop_duplicates(["u", "x"])), unit="u"),
+    "duplicated": Row(lambda p, c: p[p.duplicated(["u", "x"])].count(**E), LABELS,
+                      lambda d, c: d.duplicated(["u", "x"]).sum(), unit="u"),
     "copy": count_row(lambda d, c: d.copy()["x"]),
     "pipe": count_row(lambda d, c: d.pipe(lambda f: f["x"])),
 }  # fmt: skip

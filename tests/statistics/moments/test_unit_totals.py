@@ -247,6 +247,8 @@ def test_what_has_no_totals_is_refused_before_the_charge() -> None:
     refusal(lambda: p[["yes"]].sum(per_unit_bounds=(0, 5), at_most=1, epsilon=1))
     found = p.groupby("group", delta="0.00001")["number"]
     refusal(lambda: found.sum(per_unit_bounds=(0, 5), epsilon=1), "declared keys")
+    few = p.groupby("group", keys=KEYS, max_keys=1)["number"]
+    refusal(lambda: few.sum(per_unit_bounds=(0, 5), epsilon=1), "a limit by key keeps some")
     alone = pd.DataFrame({"x": [1.0], "k": ["a"]}).dp
     refusal(lambda: alone["x"].sum(per_unit_bounds=(0, 5), epsilon=1), "needs a unit column",
             Exception)  # fmt: skip
