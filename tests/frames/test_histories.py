@@ -746,7 +746,7 @@ def refusing() -> dict[str, tuple[Callable[[Any, Any], Any], str, type[Exception
             lambda p, o: p.groupby("owner")["number"].transform("lats"), "last", QueryError),
         "a function": (
             lambda p, o: p.groupby("owner")["number"].transform(lambda s: s.sum()),
-            "could look at other units", QueryError),
+            "a function of your own", QueryError),
         "arguments of an aggregate": (
             lambda p, o: p.groupby("owner")["number"].transform("sum", 3), "transform", QueryError),
         "sum of texts": (
