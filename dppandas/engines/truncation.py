@@ -65,7 +65,8 @@ def kept_rows(
     groups, equal = units[rows], hashes(whole, len(rows), True)
     by = orders.in_groups(groups, [equal])
     ties = orders.runs(by, [groups, equal])
-    by = orders.without_ties(by, ties, [lambda at: hashes(rows[at], len(at), False)])
+    # of rows that hold the same the first, of which histories say that they come first, too
+    by = orders.without_ties(by, ties, [lambda at: hashes(rows[at], len(at), False), rows.take])
     starts = orders.starts(groups[by])
     rank = np.arange(len(by)) - np.repeat(starts, orders.sizes(starts, len(by)))
     kept[rows[by[rank >= unit.max_rows]]] = False

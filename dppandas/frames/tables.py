@@ -246,7 +246,9 @@ charged; ask .release(epsilon=…)>
         by, ordered = dict(self._by), any(how in ("first", "last") for _, how in asked.values())
         rows = own_rows(frame, tuple(by.values()), table.order if ordered else ())
         orders: Any = rows.order and (rows.order, rows.falling)
-        more = [each for each in (rows.by, orders, max_rows and ("max_rows", max_rows)) if each]
+        # what the labels are called decides which rows are kept, by a hash
+        labels: Any = rows.by and (tuple(by), rows.by)
+        more = [each for each in (labels, orders, max_rows and ("max_rows", max_rows)) if each]
         made = _name_of(table.source.made, frame._where, table.branches, asked, *more)
         # labels are chosen from the rows, as "first" is
         all_asked: Asked = {name: (each, "first") for name, each in by.items()} | asked

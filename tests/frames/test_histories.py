@@ -560,6 +560,21 @@ def test_rows_of_a_unit_and_key_are_limited_by_a_hash_of_their_labels() -> None:
     assert alike(again) == alike(kept[0])
 
 
+def test_rows_kept_by_another_hash_are_rows_of_another_table() -> None:
+    """Of one table, a unit's one row lies in one part. If labels of two names keep other rows, and
+    these were one table, it would lie in two, and pay twice."""
+    frame = pd.DataFrame({"owner": [1] * 40, "code": range(40)})
+    p = dp.protect(frame, name="visits", unit="owner", max_rows=1)
+    tables = [p.per_unit(p["code"].rename(name)).agg(n="size") for name in "abcdefgh"]
+    kept = {told(each, frame, 1)[0][1] for each in tables}
+    assert len(kept) > 1  # fails with probability 40^-7
+    assert len({each._table.source.made for each in tables}) == 8
+    parts = [each.partition("n", keys=[1, 2])[1]._table.path for each in tables]
+    assert len(set(parts)) == 8
+    again = p.per_unit(p["code"].rename("a")).agg(n="size")
+    assert again._table.source.made == tables[0]._table.source.made
+
+
 def test_sorting_changes_no_other_question() -> None:
     frame = visits()
     dp.session(epsilon=1000)
