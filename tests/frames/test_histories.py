@@ -731,7 +731,7 @@ def refusing() -> dict[str, tuple[Callable[[Any, Any], Any], str, type[Exception
             lambda p, o: p.groupby("owner")["number"].transform("lats"), "last", QueryError),
         "a function": (
             lambda p, o: p.groupby("owner")["number"].transform(lambda s: s.sum()),
-            "could look at other units", QueryError),
+            "could keep what it sees", QueryError),
         "arguments of an aggregate": (
             lambda p, o: p.groupby("owner")["number"].transform("sum", 3), "transform", QueryError),
         "sum of texts": (
@@ -793,7 +793,7 @@ def refusing() -> dict[str, tuple[Callable[[Any, Any], Any], str, type[Exception
         "units on one side": (
             lambda p, o: p.merge(units(p), left_on="owner"), "the same columns", QueryError),
         "units by an index": (
-            lambda p, o: p.merge(units(p), left_on="owner", right_index=True),
+            lambda p, o: p.merge(units(p), right_on="owner", right_index=True),
             "the same columns", QueryError),
         "units validated": (
             lambda p, o: p.merge(units(p), on="owner", validate="1:1"), "validate=", QueryError),

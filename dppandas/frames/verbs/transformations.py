@@ -412,7 +412,10 @@ Branch = tuple[Mapping[Any, Expression], Expression | None]
 
 
 def _one_key(on: Any, left_on: Any, right_on: Any, right_index: bool) -> Any:
-    """The columns by which rows learn what their units are, which both frames have."""
+    """The columns by which rows learn what their units are, which both frames have; in pandas they
+    are the index of the other one."""
+    if right_index and on is None and right_on is None and left_on is not None:
+        return left_on
     named = [_listed(each) for each in (on, left_on, right_on) if each is not None]
     pairs = (left_on is None) is (right_on is None) and (on is None or left_on is None)
     if right_index or not pairs or any(each != named[0] for each in named):
