@@ -412,12 +412,13 @@ Branch = tuple[Mapping[Any, Expression], Expression | None]
 
 
 def _one_key(on: Any, left_on: Any, right_on: Any, right_index: bool) -> Any:
-    """The columns by which rows learn what their units are, which both frames have."""
-    if right_index:  # of pandas' groups, the index holds their labels
-        right_on = left_on if right_on is None else ()
+    """The columns by which rows learn what their units are, which both frames have; in pandas they
+    are the index of the other one."""
+    if right_index and on is None and right_on is None and left_on is not None:
+        return left_on
     named = [_listed(each) for each in (on, left_on, right_on) if each is not None]
     pairs = (left_on is None) is (right_on is None) and (on is None or left_on is None)
-    if not pairs or any(each != named[0] for each in named):
+    if right_index or not pairs or any(each != named[0] for each in named):
         raise QueryError(
             "a row learns what its own unit's rows are, so both frames are merged on the same "
             "columns. Write on=, as in p.merge(p.per_unit().agg(…), on='person_id')."
