@@ -22,7 +22,7 @@ from dppandas.ledger.questions import LONGEST, MOST_LISTED, Question, Verb
 from dppandas.release import pickles
 from dppandas.release.query import Query
 from dppandas.release.wording import described, operand
-from dppandas.rows.expressions import Column, Expression, InPart
+from dppandas.rows.expressions import Column, Expression, InPart, OwnRows
 from dppandas.rows.expressions.base import Infix
 from dppandas.rows.expressions.logic import EVERY as ALL_ROWS
 from dppandas.rows.expressions.periods import Calendar
@@ -180,7 +180,7 @@ def test_what_had_the_same_words_has_others() -> None:
 
 #: Two values for each type of a field; those of many parts differ in the last.
 A, B, TEN = Column("a"), Column("b"), tuple(Column(f"c{i}") for i in range(10))
-VALUES: dict[str, tuple[Any, Any]] = {
+VALUES: dict[str, tuple[Any, ...]] = {
     "Expression": (A, B), "tuple[Expression, ...]": (TEN, (*TEN[:-1], B)),
     "tuple[Any, ...]": (tuple("abcdefghij"), tuple("abcdefghix")),
     "tuple[float, ...]": (tuple(map(float, range(10))), (*map(float, range(9)), 20.0)),
@@ -189,6 +189,12 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "Span": (Span("time", 0, 10**9), Span("time", 0, 10**9 + 1)),
     "Ruler": (Ruler(Span("time", 0, 60), 1), Ruler(Span("time", 0, 60), 2)),
     "float": (0.25, 0.1234567891234), "Keys": (Keys((1, 2)), Keys((1, 3))),
+    "Expression | None": (A, None), "tuple[tuple[str, Any], ...]": ((), (("periods", 2),)),
+    "OwnRows": (
+        OwnRows("u"), OwnRows("v"), OwnRows("u", (A,)), OwnRows("u", (A, B)), OwnRows("u", (B,)),
+        OwnRows("u", (), (A,), (False,)), OwnRows("u", (), (A,), (True,)), OwnRows("u", where=A),
+        OwnRows("u", (), (A, B), (False, False)), OwnRows("u", branches=2),
+    ),
     "Bounds": (Bounds(0.0, 1.0), Bounds(0.0, 1.0000000001)), "Kind": (kinds.NUMBER, kinds.TRUTH),
 }  # fmt: skip
 #: Values of a field that its type doesn't give.
@@ -203,7 +209,7 @@ OF_FIELD: dict[str, list[Any]] = {
     "TextTest.method": ["contains", "match"], "TextMap.method": ["lower", "upper"],
     "TimePart.part": ["hour", "day"], "Cast.to": ["str", "bool"],
     "ByBranch.branches": [(A, ALL_ROWS), (B, ALL_ROWS), (ALL_ROWS, A)],
-    "Lookup.column": ["a", "b"],
+    "Lookup.column": ["a", "b"], "History.how": ["sum", "mean"], "History.branch": [0],
 }  # fmt: skip
 
 

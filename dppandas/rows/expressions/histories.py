@@ -202,7 +202,10 @@ class History(Expression):
     def __str__(self) -> str:
         options = [f"{name}={value!r}" for name, value in self.options]
         operand = [] if self.operand is None else [str(self.operand)]
-        return f"{self.how}({', '.join([*operand, *options])}) {self.rows}"
+        said = f"{self.how}({', '.join([*operand, *options])}) {self.rows}"
+        if self.rows.branches == 1:
+            return said
+        return f"{said} in branch {self.branch + 1} of {self.rows.branches}"
 
 
 def histories(*given: Expression | None) -> list[History]:
