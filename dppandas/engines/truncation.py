@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import InternalError
 from ..rows.facts.units import Unit
 from ..rows.values import canonical, hashing, name, vectors
 from . import orders
@@ -49,6 +50,8 @@ def kept_rows(
     names : the columns whose hash decides, if not all: of a table with one row for each unit and
         key these two, so that what is asked of the groups doesn't change which are kept.
     """
+    if not key:
+        raise InternalError("rows are truncated without a key.")
     units = vectors.codes_of(columns[unit.column])
     kept = units >= 0
     counts = np.bincount(units[kept], minlength=1)

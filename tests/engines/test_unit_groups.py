@@ -168,3 +168,23 @@ def test_a_unit_keeps_the_same_rows_alone_and_among_others(max_rows: int) -> Non
         assert found.sum() == min(max_rows, len(rows))
         told = kept[rows].astype(str).tolist()
         assert cells(alone, found.astype(str).tolist()) == cells(frame.iloc[rows], told)
+
+
+@pytest.mark.parametrize("labels", [1, 3, 50])
+def test_groups_stay_apart_whatever_levels_a_column_has(labels: int) -> None:
+    """A column may have more levels than rows: categories, bins, a public table's labels."""
+    names = [f"c{i}" for i in range(labels)]
+    frame = pd.DataFrame({"who": np.arange(40) % 8})
+    frame["label"] = pd.Categorical([names[(i * 7) % labels] for i in range(40)], categories=names)
+
+    def sizes(rows: pd.DataFrame) -> list[tuple[int, float]]:
+        private = dp.private(rows, unit="who", max_rows=9)
+        history = private.groupby(["who", "label"]).transform("size")._expression
+        found = UnitHistories(Columns(rows), KEY).column(history)
+        return list(zip(rows["who"].tolist(), vectors.as_numbers(found).tolist(), strict=True))
+
+    wanted = frame.groupby(["who", "label"], observed=True)["who"].transform("size").tolist()
+    assert [size for _, size in sizes(frame)] == wanted
+    for left_out in range(8):
+        kept = frame[frame["who"] != left_out]
+        assert sizes(kept) == [each for each in sizes(frame) if each[0] != left_out]

@@ -125,7 +125,8 @@ class ClusterEngine(ABC):
     def _work(self, kernel: Kernel) -> Work:
         needs = [kernel.need, *(step.need for step in self._steps)]
         truncates = self.source_unit.column is not None and not self._steps
-        truncates = truncates or any(step.unit.max_rows > 1 for step in self._steps)
+        if self._steps:  # of a unit's rows for each label max_rows are kept
+            truncates = bool(self._steps[-1].table.by)
         keyed = truncates or self.checked or any(n.keyed or n.histories for n in needs)
         key = self.key if keyed else b""
         return Work(kernel, self.source_unit, key, self._steps, self.checked, self.block)

@@ -134,7 +134,8 @@ class Work:
         table, unit, labels = _all_rows(columns, self.key), self.unit, None
         for step in self.steps:
             table, unit, labels = step(table), step.unit, step.table.labels
-        if self.whole:
+        # without labels, a table of units has one row for each
+        if self.whole and (not self.steps or self.steps[-1].table.by):
             kept = truncation.kept_rows(table.columns, unit, table.key, labels)
             picked = None if kept.all() else np.flatnonzero(kept)
             table = RowTable(table.columns, table.key, picked, histories=table.histories)

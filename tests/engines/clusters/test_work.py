@@ -7,6 +7,7 @@ import numpy as np
 import operations as ops
 import pandas as pd
 import pytest
+from ledgers import anew
 from refusals import refusal
 from same_rows import KEY, NAMES, UNITS, asked_with, integers, made
 from sizes import size
@@ -18,6 +19,7 @@ from dppandas.engines.clusters.work import Failed, Partial, Work, bucket, joined
 from dppandas.engines.readers import Columns
 from dppandas.errors import QueryError, ReleaseFailed, SourceError
 from dppandas.frames.sources.pandas_frames import PandasFrame
+from dppandas.privacy.sampling import entropy
 from dppandas.rows.accumulators import SumAccumulator
 from dppandas.rows.facts.units import Unit
 
@@ -96,6 +98,30 @@ def test_workers_find_the_integers_of_pandas(name: str, request: pytest.FixtureR
     assert Workers.sent
 
 
+def test_a_unit_keeps_the_same_label_whatever_is_asked(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """One row of each unit is kept by a keyed hash, also for questions that need no key."""
+    monkeypatch.setattr(entropy, "key", lambda size=16: KEY)
+    days = pd.DataFrame({"who": [i // 4 for i in range(400)], "day": [i % 4 for i in range(400)]})
+
+    def counts() -> list[Any]:
+        anew(epsilon=100)
+        by_day = dp.protect(days, "days", unit="who", max_rows=1).per_unit(by="day").agg(n="size")
+        asked = [
+            by_day["day"].value_counts(keys=range(4), sort=False),
+            by_day["day"].value_counts(keys=range(4), sort=False, max_rows_per_key=1),
+        ]
+        return [ops.integers(each, each._table.engine) for each in asked]
+
+    plain, limited = counts()
+    assert plain == limited
+    assert sum(plain) == 100
+    request.getfixturevalue("cluster")
+    assert counts() == [plain, limited]
+    assert all(work.key == KEY for work in Workers.sent)
+
+
 @pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize("name", [name for name in FEW if name in ASKED])
 def test_the_key_travels_only_where_rows_are_hashed(name: str) -> None:
@@ -105,8 +131,11 @@ def test_the_key_travels_only_where_rows_are_hashed(name: str) -> None:
         for work in Workers.sent:
             told = pickle.dumps(work)
             assert len(told) < 4000
-            truncates = work.unit.column is not None and not work.steps
-            keyed = truncates or work.kernel.need.keyed or any(s.need.keyed for s in work.steps)
+            truncates = work.unit.column is not None
+            if work.steps:  # of a unit's rows for each label some are kept
+                truncates = bool(work.steps[-1].table.by)
+            needs = [work.kernel.need, *(step.need for step in work.steps)]
+            keyed = truncates or any(need.keyed or need.histories for need in needs)
             assert (KEY in told) is keyed
             if terms:
                 continue
