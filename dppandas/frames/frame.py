@@ -447,10 +447,16 @@ ask .release(epsilon=…)>
         limit = KeyLimit.parse(max_rows_per_key, max_keys)
         shown = labels_shown(by, as_index, sort, observed, dropna, delta)
         if keys is None and delta is None and (rest := self._units_and(by)) is not None:
-            if not dropna or range is not None or limit is not None:
+            if limit is not None:
                 raise QueryError(
-                    "groups of units take neither dropna=False nor range= nor limits by key: rows "
-                    "without a unit are nobody's. Make missing labels a label before: "
+                    "max_rows_per_key= and max_keys= limit how often a unit counts in groups by "
+                    "declared keys. In groups of units, keep some rows of each: "
+                    "frame.sort_values('when').groupby('person_id').head(1)."
+                )
+            if not dropna or range is not None:
+                raise QueryError(
+                    "groups of units take neither dropna=False nor range=: rows without a unit are "
+                    "nobody's. Make missing labels a label before: "
                     "frame.assign(city=frame['city'].fillna('missing'))."
                 )
             return self.per_unit(rest or None)._shown(as_index)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from ..columns import refusals
-from ..columns.private_rows import once
+from ..columns.private_rows import keys_known, once
 from ..engines.base import UnitTable
 from ..errors import LineageError, QueryError, hide_internals, is_one_of, quoted
 from ..ledger import canonical
@@ -83,7 +83,8 @@ def _steps_of(table: Table, asked: Asked) -> Steps:
 def _declared(table: Table, expression: Expression, how: str) -> Declaration | None:
     aggregate = AGGREGATES[how]
     if aggregate.chooses:
-        return table.declared(expression)
+        known = table.declared(expression)
+        return keys_known(table, expression) if known is None else known
     if aggregate.gives is Gives.TRUTH:
         return Keys((False, True))
     is_between = aggregate.gives is Gives.BETWEEN
