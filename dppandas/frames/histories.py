@@ -429,7 +429,9 @@ def learned(
     for place, name in enumerate(names):
         mine = frame._columns.get(name)
         own = expressions.Column(name) if place == 0 else made.rows.by[place - 1]
-        if mine is None or not same_value(mine, own):
+        # a declared kind converts what cells are, and not whose rows they are
+        is_it = place == 0 and isinstance(mine, expressions.Column) and mine.name == name
+        if mine is None or not (is_it or same_value(mine, own)):
             raise QueryError(
                 f"the column {quoted(name)} isn't the one that the other table was made by. Merge "
                 "before it is changed."

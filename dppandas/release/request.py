@@ -46,7 +46,8 @@ class Request:
             expressions.check(expression, facts, seen=seen)
         for operand, wanted in self.statistic.needed():
             expressions.need(operand, wanted, facts, self.what)
-        limited.refuse(self.statistic, self.what)
+        if self.statistic.cells.limited:
+            limited.refuse(self.statistic, self.what)
 
     def selecting(self, number: int, way: str) -> Request:
         """A request for the labels of the largest entries, instead of the numbers."""
@@ -89,7 +90,8 @@ class Request:
     def asked(self, loss: LossRequest) -> Asked:
         """The query at a loss, the engine that reads its rows, and what its answer becomes."""
         query = self.query(loss)
-        limited.say_if_nothing_is_saved(query)
+        if self.statistic.cells.limited:
+            limited.say_if_nothing_is_saved(query)
         return query, self.table.engine, self.table.row_level_declared, refinable.Record
 
     def _near_enough(self, ways: Ways) -> Record:

@@ -192,11 +192,11 @@ class Statistic(RecordPart, ABC):
 
     def l1_sensitivity(self, rows: int) -> int:
         """The most that `rows` rows of one unit can move all integers together: ℓ1."""
-        return self.l1 * self.cells.most(rows).together
+        return self.l1 * (self.cells.most(rows).together if self.cells.limited else rows)
 
     def linf_sensitivity(self, rows: int) -> int:
         """The most that `rows` rows of one unit can move one integer: ℓ∞."""
-        return self.linf * self.cells.most(rows).in_one
+        return self.linf * (self.cells.most(rows).in_one if self.cells.limited else rows)
 
     def l2_squared_sensitivity(self, rows: int) -> int:
         """The square of the most that `rows` rows of one unit can move the vector in ℓ2: at most
@@ -297,7 +297,7 @@ def with_kept(
 ) -> Sequence[Kept]:
     """Each branch with the rows that a filter keeps and cells count, None for all."""
     kept = [(chunk, None if where is None else where.truth(chunk)) for chunk in branches]
-    return cells.counted(kept)
+    return cells.counted(kept) if cells.limited else kept
 
 
 def count_by(codes: Codes | None, mask: Mask | None, rows: int, cells: int) -> Partial:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -485,8 +486,8 @@ def test_a_kernel_that_reads_other_rows_is_found(
 
 def test_a_choice_of_rows_that_reads_other_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     # the first rows of a unit, in whatever order the table is: found unless no pair is shuffled
-    places = lambda held, key, equal=False: np.arange(held.rows, dtype=np.uint64)  # noqa: E731
-    monkeypatch.setattr(truncation, "row_hashes", places)
+    places = lambda read, rows, key, equal: np.arange(rows, dtype=np.uint64)  # noqa: E731
+    monkeypatch.setattr(truncation, "hashing", SimpleNamespace(of_rows=places))
     found = check_sensitivity(
         lambda p: p["code"].value_counts(keys=[1, 2, 3, 9], epsilon=1),
         PEOPLE[["code", "owner"]], unit="owner", max_rows=1, pairs=200,

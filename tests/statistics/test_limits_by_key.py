@@ -561,5 +561,5 @@ def test_rows_that_are_equal_and_not_identical_have_an_order() -> None:
 
 def test_the_unit_itself_can_be_grouped_by_declared_keys() -> None:
     dp.session(epsilon=9)
-    with pytest.raises(QueryError, match="keys= is needed"):
+    with pytest.raises(QueryError, match="in groups by declared keys"):
         visits().groupby("person", max_rows_per_key=1)
