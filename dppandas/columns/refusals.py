@@ -114,8 +114,8 @@ VERBS: Refusals = OF_RESULTS | _by_name(
     ("rolling expanding ewm", _OTHERS,
      "ask for a value of each period, as in groupby(pd.Grouper(key='when', freq='MS'), range=…), "
      "and compare the released values; or "
-     + _by_unit("g = frame.sort_values('when').groupby('person_id'), and add up g['x'].shift(1), "
-                "g['x'].shift(2) …, or take g['x'].cumsum() / (g.cumcount() + 1)")),
+     + _by_unit("frame.sort_values('when').groupby('person_id')['x'].shift(1), .shift(2) … added "
+                "up, or its cumsum() divided by cumcount() + 1")),
     ("autocorr", _OTHERS,
      "ask for a value of each period, as in groupby(pd.Grouper(key='when', freq='MS'), range=…), "
      "and take the released answer's .autocorr()"),
