@@ -148,8 +148,8 @@ class Aggregations(Queryable, Generic[Counted, Measured, Listed]):
             rho. As with bounds, no interval includes what this changes.
         per_unit_bounds : instead of bounds, (lower, upper) of what a unit adds in all, or a dict of
             them by column. All rows of a unit are added up, whatever max_rows is, and charged to
-            the whole source. By groups, a unit's totals are clipped, and scaled down together if
-            their sizes add up to more than max(|lower|, |upper|).
+            the whole source. By groups, a unit's totals are scaled down together if their sizes
+            add up to more than max(|lower|, |upper|); the other bound clips each of them.
 
         *Guarantee*: differential privacy of the unit; sensitivity max(|lower|, |upper|) a row and
         column, on the grid; times the largest weight with weights; the norm for all columns

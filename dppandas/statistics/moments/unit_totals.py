@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ...rows.expressions import Chunk, Expression
+from ...rows.facts.bounds import Grid
 from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
 from ..base import Partial, sum_by, with_kept
@@ -33,10 +34,10 @@ class UnitTotals(Sum):
     """For each cell and column, the sum of the totals of units: for a table with a row for each
     unit and cell.
 
-    A total becomes the integer t on the grid of its column, clipped to its bounds. With N the sum
-    of a unit's |t| over all cells and C the reach of the grid, each t of a unit with N > C becomes
-    ⌊|t|·C/N⌋ with the sign of t. So a unit moves the integers of a column by at most C in ℓ1,
-    whatever rows it has (proof: docs/proofs/totals.md).
+    A total becomes an integer t on the grid of its column. With N the sum of a unit's |t| over all
+    cells and C the reach of the grid, each t of a unit with N > C becomes ⌊|t|·C/N⌋ with the sign
+    of t: first roughly, in floats, then in whole numbers. So a unit moves the integers of a column
+    by at most C in ℓ1, whatever rows it has (proof: docs/proofs/totals.md).
     """
 
     methods: ClassVar[
@@ -77,16 +78,46 @@ class UnitTotals(Sum):
             units.append(units_of(chunk)[inside])
             codes.append(found[inside])
             for own, operand, grid in zip(totals, self.operands, self.grids, strict=True):
-                own.append(on_grid(operand, grid, chunk, inside)[0].astype(np.int64)[inside])
+                found = on_grid(operand, _wide(grid), chunk, inside)[0]
+                own.append(found.astype(np.int64)[inside])
         names, places = np.unique(np.concatenate(units), return_inverse=True)
         where, columns = np.concatenate(codes), list(map(np.concatenate, totals))
         out = np.empty((cells, len(columns)), dtype=np.int64)
         for column, (steps, grid) in enumerate(zip(columns, self.grids, strict=True)):
-            sizes = np.zeros(len(names), dtype=np.int64)
-            np.add.at(sizes, places, np.abs(steps))
-            scaled = scaled_to(steps, sizes[places], grid.reach)
+            near = shrunk_to(steps, _sizes(steps, places, len(names)), grid.reach)
+            scaled = scaled_to(near, _sizes(near, places, len(names)), grid.reach)
             out[:, column] = sum_by(where, scaled.astype(np.float64), cells)
         return out.reshape(-1)
+
+
+#: The largest integer of a total before it is scaled.
+_FURTHEST = 2**40
+
+
+def _wide(grid: Grid) -> Grid:
+    """A grid without the larger of its ends, which a unit's totals are scaled down to; if both are
+    as large, without either."""
+    low = -_FURTHEST if -grid.low == grid.reach else grid.low
+    high = _FURTHEST if grid.high == grid.reach else grid.high
+    return replace(grid, low=low, high=high)
+
+
+def _sizes(steps: Integers, places: npt.NDArray[np.intp], units: int) -> Integers:
+    """At each place, what its unit's integers add up to in size."""
+    sizes = np.zeros(units, dtype=np.int64)
+    np.add.at(sizes, places, np.abs(steps))
+    return sizes[places]
+
+
+def shrunk_to(steps: Integers, sizes: Integers, most: int) -> Integers:
+    """Integers of vectors whose sizes are these, about as they are when scaled to a size of
+    ``most``, and none larger than that, whatever the sizes are: each follows from itself and its
+    vector's size."""
+    over = sizes > most
+    shrunk: Integers = steps.copy()
+    share = np.abs(steps[over]) * (most / sizes[over])
+    shrunk[over] = np.sign(steps[over]) * np.floor(share).astype(np.int64)
+    return np.clip(shrunk, -most, most)
 
 
 def scaled_to(steps: Integers, sizes: Integers, most: int) -> Integers:

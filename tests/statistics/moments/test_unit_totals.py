@@ -59,8 +59,10 @@ def by_hand(rows: Sequence[tuple[Any, Any, float]], bounds: tuple[float, float])
     """In whole numbers and fractions; totals are floats, added up from the smallest to the largest,
     as their order is public."""
     grid = Grid.centred(Bounds.parse(bounds, "x"))
-    low, high = grid.low, grid.high
-    most, sums = max(-low, high), [0] * len(KEYS)
+    most, sums = max(-grid.low, grid.high), [0] * len(KEYS)
+    # the larger end is what all totals together are scaled down to
+    low = -(2**40) if -grid.low == most else grid.low
+    high = 2**40 if grid.high == most else grid.high
     for unit in {who for who, _, _ in rows if who == who and who is not None}:
         steps = []
         for key in KEYS:
@@ -75,9 +77,12 @@ def by_hand(rows: Sequence[tuple[Any, Any, float]], bounds: tuple[float, float])
             else:
                 exact = Fraction(total) / Fraction(grid.step)
                 steps.append(min(max(round(exact), low), high))
-        size = sum(map(abs, steps))
-        if size > most:
-            steps = [int(math.copysign(abs(t) * most // size, t)) for t in steps]
+        for scale in (lambda t, size: math.floor(abs(t) * (most / size)),
+                      lambda t, size: abs(t) * most // size):  # fmt: skip
+            size = sum(map(abs, steps))
+            if size > most:
+                steps = [int(math.copysign(scale(t, size), t)) for t in steps]
+            steps = [min(max(t, -most), most) for t in steps]
         assert sum(map(abs, steps)) <= most
         sums = [a + b for a, b in zip(sums, steps, strict=True)]
     return sums
@@ -146,6 +151,14 @@ def test_scaling_never_exceeds_the_limit_whatever_the_numbers_are() -> None:
             assert (scaled == steps).all()
         else:
             assert (np.abs(np.abs(scaled) - np.abs(steps) * (limit / size)) < 1 + 1e-6).all()
+
+
+def test_each_group_of_a_unit_is_scaled_alike() -> None:
+    """Of ten teas at 50 and one lamp at 50, with 110 in all, a tenth is the lamp's."""
+    rows = [(1, "a", 50.0)] * 10 + [(1, "b", 50.0)]
+    grid = Grid.centred(Bounds.parse((0, 110), "x"))
+    found = np.array(integers(frame_of(rows), (0, 110))) * grid.step
+    assert found == pytest.approx([100, 10, 0], abs=1e-5)
 
 
 def test_its_noise_is_that_of_one_limit_however_many_groups_and_rows() -> None:
