@@ -78,8 +78,8 @@ class UnitTotals(Sum):
             units.append(units_of(chunk)[inside])
             codes.append(found[inside])
             for own, operand, grid in zip(totals, self.operands, self.grids, strict=True):
-                found = on_grid(operand, _wide(grid), chunk, inside)[0]
-                own.append(found.astype(np.int64)[inside])
+                wide = on_grid(operand, _wide(grid), chunk, inside)[0]
+                own.append(wide.astype(np.int64)[inside])
         names, places = np.unique(np.concatenate(units), return_inverse=True)
         where, columns = np.concatenate(codes), list(map(np.concatenate, totals))
         out = np.empty((cells, len(columns)), dtype=np.int64)
