@@ -250,7 +250,7 @@ RECORDS.append(Operation(
         "size of few": lambda p: p.groupby("group", keys=GROUPS, **FEW).size(),
         "size of few by day": lambda p: p.resample("D", on="when", range=DAYS, **FEW).size(),
         "group count of few": lambda p: (
-            p.groupby("code", keys=CODES, dropna=False, **FEW)[["number", "yes"]].count()),
+            p.groupby("group", keys=GROUPS, dropna=False, **FEW)[["number", "yes"]].count()),
         "value_counts of few elements": lambda p: parts(p)["part"].value_counts(
             keys=["", "x"], sort=False, **FEW),
         "value_counts of few in a query": lambda p: p.query("number > -2")[

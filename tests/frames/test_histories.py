@@ -438,6 +438,14 @@ def of_owner(cells: list[tuple[Any, ...]], owner: int) -> Counter[Any]:
     return alike([each for each in cells if equal(each[0]) == equal(cells_of([owner])[0])])
 
 
+def inferred(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """A table of the types that pandas finds, if these hold the same: not if 2^53 + 1 becomes a
+    float beside a missing value."""
+    found, as_objects = table(rows, "inferred"), table(rows, "object")
+    are_same = all(cells_of(found[name]) == cells_of(as_objects[name]) for name in found)
+    return found if are_same else as_objects
+
+
 @pytest.mark.sized
 @pytest.mark.usefixtures("any_kind")
 @pytest.mark.parametrize("name", EVERYTHING)
@@ -455,7 +463,7 @@ def test_a_unit_is_the_same_alone_and_among_others(name: str) -> None:
             for _ in range(rng.choice([1, 9]))
         ]  # fmt: skip
         most = rng.choice([2, 3, ALL])
-        alone, everybody = table(mine, "inferred"), [*others, *mine]
+        alone, everybody = inferred(mine), [*others, *mine]
         rng.shuffle(everybody)
         text = rng.choice([None, *FILTERS])
         p = private(alone if kind != "object" else table(mine, "object"))

@@ -32,6 +32,7 @@ from ...release.answers.populations import parse_how
 from ...release.answers.records import Record
 from ...release.private import Private
 from ...statistics import Quantiles, Several
+from ...statistics.counting.rows_per_unit import RowsPerUnit
 from ...statistics.counting.unknown_keys import Sparse
 from ...statistics.samples import How
 from ...statistics.suggested_bounds import BoundsHistogram
@@ -262,6 +263,11 @@ def _refuse_what_has_no_bars(record: Record) -> None:
         raise RecordError(
             "suggested bounds have no plot: two ends and a share aren't on one scale. Use "
             "dp.record(result).intervals() for the interval of each."
+        )
+    if isinstance(statistic, RowsPerUnit):
+        raise RecordError(
+            "suggested limits on rows have no plot: a number of rows and shares aren't on one "
+            "scale. Use dp.intervals(result) for the interval of each."
         )
     model = statistic.errors
     if model.no_interval and (not model.in_ranks or model.weighs_rows):

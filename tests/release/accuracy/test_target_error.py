@@ -53,6 +53,7 @@ def asking(name: str, p: Any, **said: Any) -> Any:
 SELECTED: dict[str, Callable[[Any], Any]] = {
     "idxmax of columns": lambda p: p[["yes", "no"]].idxmax,
     "idxmax of sums": lambda p: partial(p[["number", "code"]].idxmax, bounds=ops.BOUNDS),
+    "idxmax of few": lambda p: p["group"].value_counts(keys=ops.GROUPS, max_rows_per_key=1).idxmax,
     "idxmax of counts": lambda p: p["group"].value_counts(keys=ops.GROUPS).idxmax,
     "nlargest columns": lambda p: partial(
         p.assign(high="number > 1")[["yes", "no", "high"]].sum().nlargest, 2
