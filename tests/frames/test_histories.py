@@ -842,7 +842,7 @@ REFUSED = refusing()
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused_costs_nothing(name: str) -> None:
-    frame = visits().assign(group="a")
+    frame = visits().assign(group=pd.Series("a", visits().index, dtype="string"))
     dp.session(epsilon=10)
     p = dp.protect(frame, name="visits", unit="owner", max_rows=2)
     other = dp.protect(frame.copy().assign(more=1), name="others", unit="owner", max_rows=2)
@@ -899,7 +899,7 @@ def test_orders_are_sorted_once_and_forgotten(monkeypatch: pytest.MonkeyPatch) -
 
 def test_what_is_declared_of_a_column_holds_for_its_histories() -> None:
     """Kinds, bounds, steps and domains of what is made follow from public facts."""
-    frame = visits().assign(group="a")
+    frame = visits().assign(group=pd.Series("a", visits().index, dtype="string"))
     p = dp.protect(frame, name="visits", unit="owner", max_rows=2,
                    domain={"group": ["a", "b"], "number": (0, 5)}).sort_values("when")  # fmt: skip
     groups = p.groupby("owner")
