@@ -440,8 +440,12 @@ def of_owner(cells: list[tuple[Any, ...]], owner: int) -> Counter[Any]:
 
 def inferred(rows: list[dict[str, Any]]) -> pd.DataFrame:
     """A table of the types that pandas finds, if these hold the same: not if 2^53 + 1 becomes a
-    float beside a missing value."""
-    found, as_objects = table(rows, "inferred"), table(rows, "object")
+    float beside a missing value. Old pandas fails at an integer that no float can hold."""
+    as_objects = table(rows, "object")
+    try:
+        found = table(rows, "inferred")
+    except OverflowError:
+        return as_objects
     are_same = all(cells_of(found[name]) == cells_of(as_objects[name]) for name in found)
     return found if are_same else as_objects
 

@@ -97,7 +97,7 @@ def same_engine(engine: Any, there: SparkEngine) -> SparkEngine:
     if not isinstance(engine, PerUnitEngine):
         return there
     base = same_engine(engine._base, there)
-    found: Any = base.per_unit(engine._where, engine._branches, engine._asked)
+    found: Any = base.per_unit(engine._table)
     return found
 
 
