@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..rows.values.cells import nearest
-from .orders import by_codes, starts
+from ..rows.values.orders import by_codes, starts
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from ..rows.facts.units import Unit
-from ..rows.values import vectors
-from . import orders, parallel, rehearsal, truncation
+from ..rows.values import orders, vectors
+from . import parallel, rehearsal, truncation
 from . import per_unit as aggregates
 from .base import Engine, Kernel, Need, UnitTable
 from .blocks import BLOCK, RowTable, add_blocks, reuse_memory

@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from ..errors import InternalError
 from ..rows.facts.units import Unit
-from ..rows.values import canonical, hashing, name, vectors
-from . import orders
+from ..rows.values import canonical, hashing, name, orders, vectors
 from .readers import TableColumns
 
 #: Two arbitrary numbers, to derive two sums from one hash per row.
@@ -70,7 +69,5 @@ def kept_rows(
     ties = orders.runs(by, [groups, equal])
     # of rows that hold the same the first, of which histories say that they come first, too
     by = orders.without_ties(by, ties, [lambda at: hashes(rows[at], len(at), False), rows.take])
-    starts = orders.starts(groups[by])
-    rank = np.arange(len(by)) - np.repeat(starts, orders.sizes(starts, len(by)))
-    kept[rows[by[rank >= unit.max_rows]]] = False
+    kept[rows[by[orders.places(groups[by]) >= unit.max_rows]]] = False
     return kept

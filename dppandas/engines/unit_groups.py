@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..rows.expressions import AGGREGATES, Expression, OwnRows
-from ..rows.values import hashing, vectors
+from ..rows.values import hashing, orders, vectors
 from ..rows.values.equality import key
 from ..rows.values.families import MISSING, order
 from ..rows.values.forms import (
@@ -29,7 +29,7 @@ from ..rows.values.forms import (
     joined,
     numbered,
 )
-from . import exact_sums, orders
+from . import exact_sums
 from .blocks import Block
 
 Floats = npt.NDArray[np.float64]
@@ -206,7 +206,7 @@ class UnitGroups:
     @cached_property
     def _rank(self) -> Codes:
         """The position of each ordered place in its group."""
-        return np.arange(len(self.ordered)) - self._spread(self.starts)
+        return orders.places(self.codes[self.ordered])
 
     def _at_places(self, ordered: Floats) -> Vector:
         """Numbers of the ordered places, at all places."""
@@ -252,12 +252,6 @@ class UnitGroups:
             near &= np.abs(at - last) <= limit
         return self._picked(whole, np.where(near, last, -1))
 
-    def _forward(self, whole: Vector, limit: int | None = None) -> Vector:
-        return self._filled(whole, False, limit)
-
-    def _backward(self, whole: Vector, limit: int | None = None) -> Vector:
-        return self._filled(whole, True, limit)
-
     def _extremes(self, whole: Vector, largest: bool) -> Vector:
         """The largest or smallest value so far; missing where the value is, as in pandas."""
         ordered = whole.take(self.ordered)
@@ -270,19 +264,9 @@ class UnitGroups:
         base = self._spread(np.arange(len(self.starts)) * (most + 1))
         highest = np.maximum.accumulate(base + ranks + 1) - base - 1
         # the first place that has this rank in the group
-        is_new = (
-            there
-            & (highest == ranks)
-            & (np.r_[True, (highest + base)[1:] != (highest + base)[:-1]][: len(base)])
-        )
+        is_new = there & (highest == ranks) & (orders.places(highest + base) == 0)
         at = np.maximum.accumulate(np.where(is_new, np.arange(len(base)), -1))
         return self._picked(whole, np.where(there, at, -1))
-
-    def _largest(self, whole: Vector) -> Vector:
-        return self._extremes(whole, largest=True)
-
-    def _smallest(self, whole: Vector) -> Vector:
-        return self._extremes(whole, largest=False)
 
     def _summed(self, whole: Vector) -> Vector:
         """Sums so far, each group from its own numbers alone: of floats even the last digit."""
@@ -316,11 +300,11 @@ class UnitGroups:
 
 _ROW_BY_ROW: dict[str, Callable[..., Vector]] = {
     "shift": UnitGroups._shifted,
-    "ffill": UnitGroups._forward,
-    "bfill": UnitGroups._backward,
+    "ffill": partial(UnitGroups._filled, backward=False),
+    "bfill": partial(UnitGroups._filled, backward=True),
     "cumsum": UnitGroups._summed,
-    "cummax": UnitGroups._largest,
-    "cummin": UnitGroups._smallest,
+    "cummax": partial(UnitGroups._extremes, largest=True),
+    "cummin": partial(UnitGroups._extremes, largest=False),
     "rank": UnitGroups._ranked,
 }
 
@@ -483,25 +467,19 @@ def cumulated(numbers: Floats, starts: Codes, sizes: Codes) -> Floats:
     return out
 
 
-def _ranks_of_sorted(groups: Codes, ranks: Codes, method: str, pct: bool) -> Floats:
-    """The ranks of values that are sorted in groups, as pandas counts them."""
-    size = len(groups)
-    if not size:
-        return np.empty(0)
-    is_first = np.r_[True, groups[1:] != groups[:-1]][:size]
-    is_new = is_first | np.r_[True, ranks[1:] != ranks[:-1]][:size]
-    at = np.arange(size)
-    starts = np.maximum.accumulate(np.where(is_first, at, 0))
-    firsts = np.maximum.accumulate(np.where(is_new, at, 0))
-    ends = np.r_[np.flatnonzero(is_new)[1:], size]
-    lasts = np.repeat(ends, np.diff(np.r_[np.flatnonzero(is_new), size])) - 1
-    low, high = firsts - starts + 1.0, lasts - starts + 1.0
-    dense = np.cumsum(is_new) - np.cumsum(is_new)[starts] + 1.0
-    found = {"average": (low + high) / 2, "min": low, "max": high, "first": at - starts + 1.0,
+def _ranks_of_sorted(groups: Codes, runs: Codes, method: str, pct: bool) -> Floats:
+    """The ranks of values that are sorted in groups, as pandas counts them; equal ones of a group
+    are one run."""
+    begins = [orders.starts(each) for each in (groups, runs)]
+    in_groups, in_runs = (orders.sizes(each, len(groups)) for each in begins)
+    first, place = orders.places(groups) + 1.0, orders.places(runs)
+    low = first - place
+    high = low + np.repeat(in_runs, in_runs) - 1
+    new = np.cumsum(place == 0)
+    dense = new - np.repeat(new[begins[0]], in_groups) + 1.0
+    found = {"average": (low + high) / 2, "min": low, "max": high, "first": first,
              "dense": dense}[method]  # fmt: skip
     if not pct:
         return np.asarray(found)
-    edges = np.flatnonzero(is_first)
-    of = dense if method == "dense" else at - starts + 1.0
-    last = np.r_[edges[1:], size] - 1
-    return np.asarray(found / np.repeat(of[last], np.diff(np.r_[edges, size])))
+    most = (dense if method == "dense" else first)[begins[0] + in_groups - 1]
+    return np.asarray(found / np.repeat(most, in_groups))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ..errors import InternalError
 from ..privacy.record_parts import RecordPart
 from ..rows.facts.units import MOST_ROWS, whole_number
-from ..rows.values import hashing
+from ..rows.values import hashing, orders
 from .layout import Cells, Kept, MostRows
 
 Places = npt.NDArray[np.int64]
@@ -143,14 +143,11 @@ def _is_more(groups: Places, most: int) -> bool:
 
 
 def first_of_each(
-    groups: Places, most: int, orders: Sequence[npt.NDArray[Any]]
+    groups: Places, most: int, by: Sequence[npt.NDArray[Any]]
 ) -> npt.NDArray[np.bool_]:
-    """Which of a group's elements are among its first ones: by the last of some orders, then by the
+    """Which of a group's elements are among its first ones: by the last of some arrays, then by the
     one before it, and at last by their places."""
-    order = np.lexsort((*orders, groups))
-    ordered = groups[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    rank = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.r_[starts, len(ordered)]))
+    order = np.lexsort((*by, groups))
     kept = np.zeros(len(groups), dtype=bool)
-    kept[order[rank < most]] = True
+    kept[order[orders.places(groups[order]) < most]] = True
     return kept

@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 
 import dppandas as dp
-from dppandas.engines import exact_sums, orders, truncation
+from dppandas.engines import exact_sums, truncation
 from dppandas.engines.blocks import RowTable
 from dppandas.engines.histories import UnitHistories
 from dppandas.engines.readers import Columns
 from dppandas.rows.facts.units import Unit
-from dppandas.rows.values import vectors
+from dppandas.rows.values import orders, vectors
 from dppandas.rows.values.cells import nearest
 
 KEY = bytes(range(16))

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...rows.values import hashing, vectors
+from ...rows.values import hashing, orders, vectors
 from ...rows.values.arrow import sizes
 from ...rows.values.forms import Numbers, Vector
 from .. import parallel
@@ -168,9 +168,9 @@ def _first_of_units(records: npt.NDArray[Any], most: int) -> npt.NDArray[Any]:
     words = [records["unit"][:, i] for i in range(records["unit"].shape[1])]
     records = records[np.lexsort((records["row"], records["hash"], *words))]
     units = records["unit"]
-    starts = np.flatnonzero(np.r_[True, (units[1:] != units[:-1]).any(axis=1)])
-    rank = np.arange(len(units)) - np.repeat(starts, np.diff(np.r_[starts, len(units)]))
-    return records[rank < most]
+    new = np.ones(len(units), dtype=bool)
+    new[1:] = (units[1:] != units[:-1]).any(axis=1)
+    return records[orders.places(np.cumsum(new)) < most]
 
 
 # --- all rows of units ----------------------------------------------------------------------------

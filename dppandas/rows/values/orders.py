@@ -64,8 +64,14 @@ def sizes(starts: Codes, rows: int) -> Codes:
     return np.asarray(np.diff(np.append(starts, rows)))
 
 
-def starts(groups: Codes) -> Codes:
+def starts(groups: Array) -> Codes:
     """Where groups start among rows that are sorted by them."""
     new = np.ones(len(groups), dtype=bool)
     new[1:] = groups[1:] != groups[:-1]
     return np.flatnonzero(new)
+
+
+def places(groups: Array) -> Codes:
+    """For each row, how many rows of its group are before it: they are sorted by groups."""
+    first = starts(groups)
+    return np.arange(len(groups)) - np.repeat(first, sizes(first, len(groups)))
