@@ -37,6 +37,14 @@ from .time_methods import TimeMethods
 class PrivateColumn(ColumnOperators):
     """An expression that is evaluated for each private row."""
 
+    def _learned(self, value: Any) -> Self:
+        """The unit column, mapped by a value of each unit."""
+        raise NotImplementedError
+
+    def _among(self, others: Any) -> Self:
+        """Whether the units of the rows are among those of other rows."""
+        raise NotImplementedError
+
     @hide_internals
     def __getitem__(self, key: Any) -> Self:
         if not isinstance(key, PrivateColumn):
@@ -141,6 +149,9 @@ or charged; ask .release(epsilon=…)>
         """Values replaced by those of a dict, or of a public Series with a unique index; missing
         where it has none. Its values are the declared keys of the result.
 
+        The unit column may also be mapped by a value of each unit, as in
+        ``p["who"].map(p.groupby("who")["paid"].sum())``: see `PrivateFrame.merge`.
+
         na_action : None or "ignore", which are the same here: missing values stay missing.
 
         A function is called as by `apply`. *Stability*: 1, row by row.
@@ -153,6 +164,8 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         """
         if not (na_action is None or is_one_of(na_action, ("ignore",))):
             raise QueryError(f"na_action={quoted(na_action)} must be None or 'ignore'.")
+        if isinstance(arg, PrivateColumn):
+            return self._learned(arg)
         if callable(arg):
             return self.apply(arg)
         return self._new(mapped(self._expression, as_dict(arg), others_stay=False))
@@ -302,7 +315,14 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
     @hide_internals
     def isin(self, values: Sequence[Any]) -> Self:
         """A mask: which values are among some plain ones: those of a list, set, Index, array or
-        Series, which count as public. *Stability*: 1, row by row."""
+        Series, which count as public. *Stability*: 1, row by row.
+
+        The unit column may also be looked up in that of other rows of its frame:
+        ``p["who"].isin(p[p["place"] == "web"]["who"])`` is true in all rows of those who have such
+        a row, even one that max_rows drops. *Stability*: 1 (docs/proofs/histories.md).
+        """
+        if isinstance(values, PrivateColumn):
+            return self._among(values)
         if not is_listed(values):
             raise QueryError("isin takes a list of plain values, such as isin(['a', 'b']).")
         return self._new(expressions.IsIn(self._expression, listed(values)))

@@ -144,6 +144,12 @@ def same_rows(rows_of: PrivateTable, column: PrivateTable) -> None:
         raise QueryError("this column has other rows than the frame. Make it from this frame.")
 
 
+def is_unit(expression: Expression | None, table: Table) -> bool:
+    """Whether it is the column that says whose rows they are, of whatever kind it is declared."""
+    unit = table.source.unit.column
+    return unit is not None and isinstance(expression, Column) and expression.name == unit
+
+
 def unit_labels(table: Table) -> dict[Any, Expression] | None:
     """The labels of one row for each unit, or for each unit and key, which pandas has in the index;
     None for other tables."""
@@ -167,8 +173,8 @@ def declared_keys(table: Table, name: Any, expression: Expression) -> Keys:
     if (known := keys_known(table, expression)) is not None:
         return known
     name = str(expression) if name is None else name
-    unit = table.source.unit.column
-    if unit is not None and isinstance(expression, Column) and expression.name == unit:
+    if is_unit(expression, table):
+        unit = table.source.unit.column
         raise MissingArgument(
             f"keys= is needed for the unit column {name!r}: which units there are is private. Make "
             "one row for each unit, and ask that for an answer: "

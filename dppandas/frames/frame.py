@@ -15,7 +15,7 @@ import pandas as pd
 from .. import statistics
 from ..columns import refusals
 from ..columns.periods import is_grouper
-from ..columns.private_rows import PrivateTable, same_rows
+from ..columns.private_rows import PrivateTable, is_unit, same_rows
 from ..errors import MissingArgument, QueryError, hide_internals, quoted
 from ..privacy.accounting.losses import AskOptions, Number
 from ..release.answers.results import ReleasedInt
@@ -250,8 +250,7 @@ ask .release(epsilon=…)>
             return False
         else:
             found = self._columns.get(unit)
-        is_unit = isinstance(found, Column) and found.name == unit
-        return is_unit and not self._table.declared(found)
+        return is_unit(found, self._table) and not self._table.declared(found)
 
     def _unit_column(self, verb: str) -> Any:
         if self._table.source.unit.column is None:

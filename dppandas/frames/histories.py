@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import pandas as pd
 
-from ..columns.private_rows import PrivateTable
+from ..columns.private_rows import PrivateTable, is_unit
 from ..errors import MissingArgument, QueryError, hide_internals, is_one_of, quoted
 from ..ledger import canonical
 from ..privacy.sampling import entropy
@@ -37,7 +37,7 @@ from .series import PrivateSeries
 
 V = TypeVar("V")
 
-#: Names of rows' orders, with the directions.
+#: What rows are sorted by, and whether from the largest on.
 Order = tuple[tuple[Expression, bool], ...]
 #: The most rows that a row looks back or ahead, or of a group that are kept.
 _MOST = 2**31
@@ -50,11 +50,11 @@ FUNCTIONS: tuple[tuple[Any, str], ...] = (
 )  # fmt: skip
 
 
-def order_of(frame: PrivateTable, by: Any, ascending: Any, argument: str = "by=") -> Order:
+def order_of(frame: PrivateTable, by: Any, ascending: Any) -> Order:
     """The columns that rows are sorted by, and whether each falls."""
     items, _ = names_and_columns(frame, by)
     if not items:
-        raise QueryError(f"{argument} is empty. Name the column that says in which order rows are.")
+        raise QueryError("by= is empty. Name the column that says in which order rows are.")
     flags = list(ascending) if isinstance(ascending, list | tuple) else [ascending] * len(items)
     if len(flags) != len(items) or not all(isinstance(flag, bool | np.bool_) for flag in flags):
         raise QueryError(
@@ -79,13 +79,13 @@ def own_rows(frame: PrivateTable, by: Sequence[Expression] = (), order: Order = 
     rows = OwnRows(
         table.source.unit.column, tuple(by), sorted_by, falling, frame._where, table.branches
     )
-    return replace(rows, name=_named(table, rows))
+    return replace(rows, name=_named(rows))
 
 
-def _named(table: Table, *what: Any) -> str:
+def _named(what: Any) -> str:
     """A name that equal values of one table share, and no others."""
     try:
-        return canonical.key(*what)
+        return canonical.key(what)
     except canonical.NoCanonicalText:
         return entropy.identifier()
 
@@ -94,9 +94,8 @@ def history(
     table: Table, rows: OwnRows, how: str, operand: Expression | None, **options: Any
 ) -> Expression:
     """A value of each row, in each of its branches."""
-    said = tuple(options.items())
-    found = History(rows, how, operand, said)
-    found = replace(found, name=_named(table, found))
+    found = History(rows, how, operand, tuple(options.items()))
+    found = replace(found, name=_named(found))
     expressions.check(found, table.source.facts)
     return by_branch([found.in_branch(branch) for branch in range(rows.branches)])
 
@@ -128,16 +127,19 @@ class UnitRows(Private, Generic[V]):
         by = [e for _, e in self._by]
         return own_rows(self._frame, by, order if is_ordered else ())
 
+    def _labels(self) -> list[Any]:
+        return [self._frame._table.source.unit.column, *(name for name, _ in self._by)]
+
     def _groups(self) -> str:
-        names = [self._frame._table.source.unit.column, *(name for name, _ in self._by)]
+        names = self._labels()
         return quoted(names[0]) if len(names) == 1 else quoted(names)
 
     def _names(self) -> list[Any]:
         """The selected columns, or all that rows aren't grouped by."""
         if self._selected is not None:
             return self._selected if isinstance(self._selected, list) else [self._selected]
-        grouped = {self._frame._table.source.unit.column, *(name for name, _ in self._by)}
-        return [name for name in self._frame._columns if name not in grouped]
+        labels = self._labels()
+        return [name for name in self._frame._columns if name not in labels]
 
     def _made(
         self, verb: str, how: str, is_ordered: bool = True, options: Mapping[str, Any] = NO_OPTIONS
@@ -423,15 +425,20 @@ def learned(
             f"on={quoted(on)}: a row learns what its own unit's rows are, so tables are merged on "
             f"{quoted(names[0]) if len(names) == 1 else quoted(names)}."
         )
-    lookups = _Learned(frame._table, made.rows)
-    present = Not(IsMissing(lookups.of("size", None)))
-    asked = {name: lookups.of(way, each) for name, (each, way) in made.asked.items()}
+
+    def known(way: str, operand: Expression | None) -> Expression:
+        """An aggregate of a unit's rows, as each row knows it."""
+        found = history(frame._table, made.rows, way, operand)
+        # rows with other branches learn what their unit, or a column's label, is in the first
+        return found if made.rows.branches == frame._table.branches else found.at(0)
+
+    present = Not(IsMissing(known("size", None)))
+    asked = {name: known(way, each) for name, (each, way) in made.asked.items()}
     for place, name in enumerate(names):
         mine = frame._columns.get(name)
         own = expressions.Column(name) if place == 0 else made.rows.by[place - 1]
-        # a declared kind converts what cells are, and not whose rows they are
-        is_it = place == 0 and isinstance(mine, expressions.Column) and mine.name == name
-        if mine is None or not (is_it or same_value(mine, own)):
+        is_it = is_unit(mine, frame._table) if place == 0 else same_value(mine, own)
+        if mine is None or not is_it:
             raise QueryError(
                 f"the column {quoted(name)} isn't the one that the other table was made by. Merge "
                 "before it is changed."
@@ -445,17 +452,3 @@ def learned(
     if where is not None:
         columns = {n: expressions.Where(kept, e, Literal(None)) for n, e in columns.items()}
     return columns, None
-
-
-class _Learned:
-    """Aggregates of units' rows, as each row knows them."""
-
-    def __init__(self, table: Table, rows: OwnRows) -> None:
-        self._table, self._rows = table, rows
-
-    def of(self, how: str, operand: Expression | None) -> Expression:
-        found = History(self._rows, how, operand)
-        found = replace(found, name=_named(self._table, found))
-        # rows with other branches learn what their unit, or a column's label, is in the first
-        number = self._rows.branches if self._rows.branches == self._table.branches else 1
-        return by_branch([found.in_branch(branch) for branch in range(number)])

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from ..columns.private_rows import PrivateTable, once
+from ..columns.private_rows import PrivateTable, is_unit, once
 from ..errors import MissingArgument, QueryError, is_one_of, quoted
-from ..rows.expressions import Column, Compare, Expression, IsMissing, Literal, Where, need
+from ..rows.expressions import Compare, Expression, IsMissing, Literal, Where, need
 from ..rows.facts import kinds
 from .histories import history, own_rows
 
@@ -39,8 +39,7 @@ def _labels(frame: PrivateTable, subset: Any) -> Sequence[Expression]:
     names = list(frame._columns) if subset is None else list(listed)
     once(names)
     found = {name: frame._found_column(name) for name in names}
-    mine = found.pop(unit, None) if unit is not None else None
-    if not (isinstance(mine, Column) and mine.name == unit):
+    if not is_unit(found.pop(unit, None), frame._table):
         advice = (
             "protect the data with unit=: dp.protect(df, …, unit='person_id', max_rows=…)"
             if unit is None

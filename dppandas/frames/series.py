@@ -14,7 +14,7 @@ import pandas as pd
 
 from .. import statistics
 from ..columns import refusals
-from ..columns.private_rows import unit_labels
+from ..columns.private_rows import is_unit, unit_labels
 from ..columns.ranges import bounds_of
 from ..columns.spellings.selection import Locator
 from ..errors import QueryError, hide_internals, is_one_of, quoted
@@ -28,7 +28,7 @@ from ..release.blocks.bundle import Name, ReleaseBundle
 from ..release.unreleased import Unreleased
 from ..release.wording import operand, verb_of
 from ..rows import expressions
-from ..rows.expressions import Column, Expression, Outside
+from ..rows.expressions import Expression, Outside
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import Keys, is_hashable
 from ..rows.figures import short
@@ -65,55 +65,28 @@ class PrivateSeries(Frequencies):
         *Stability*: 1, row by row."""
         return Locator(self, has_columns=False)
 
-    @release_method
-    def map(self, arg: Any, na_action: Any = None) -> Self:
-        """Values replaced by those of a dict, or of a public Series with a unique index; missing
-        where it has none. Its values are the declared keys of the result.
-
-        The unit column may also be mapped by a value of each unit, as in
-        ``p["who"].map(p.groupby("who")["paid"].sum())``: see `PrivateFrame.merge`.
-
-        na_action : None or "ignore", which are the same here: missing values stay missing.
-
-        A function is called as by `apply`. *Stability*: 1, row by row.
-
-        >>> import pandas as pd, dppandas as dp
-        >>> p = dp.private(pd.DataFrame({"educ": [9, 12, 16]}), unit="row")
-        >>> p["educ"].map({9: "school", 12: "school", 16: "college"}).value_counts()
-        <unreleased value_counts of educ (2 keys), from unnamed (asserted): nothing computed or \
-charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
-        """
-        if not isinstance(arg, PrivateSeries):
-            return super().map(arg, na_action)
-        labels = unit_labels(arg._table)
+    def _learned(self, value: Any) -> Self:
+        """The unit column, mapped by a value of each unit."""
+        labels = unit_labels(value._table)
         if labels is None:
             raise QueryError(
                 "a column is mapped by a dict or a Series of plain values. The unit column may be "
                 "mapped by a value of each unit: p['who'].map(p.groupby('who')['paid'].sum())."
             )
-        (unit, *_), value = labels, arg.reset_index(name="_value")
-        found = self._several({unit: self._expression}).merge(value, "left", unit)
+        (unit, *_), named = labels, value.reset_index(name="_value")
+        found = self._several({unit: self._expression}).merge(named, "left", unit)
         return self._new(found._columns["_value"])
 
-    @hide_internals
-    def isin(self, values: Any) -> Self:
-        """A mask: which values are among some plain ones: those of a list, set, Index, array or
-        Series, which count as public. *Stability*: 1, row by row.
-
-        The unit column may also be looked up in that of other rows of its frame:
-        ``p["who"].isin(p[p["place"] == "web"]["who"])`` is true in all rows of those who have such
-        a row, even one that max_rows drops. *Stability*: 1 (docs/proofs/histories.md).
-        """
-        if not isinstance(values, PrivateSeries):
-            return super().isin(values)
-        unit = self._table.source.unit.column
-        if unit is None or not all(_is_unit(each, unit) for each in (self, values)):
+    def _among(self, others: Any) -> Self:
+        """Whether the units of the rows are among those of other rows."""
+        if not all(is_unit(each._expression, each._table) for each in (self, others)):
             raise QueryError(
                 "isin takes a list of plain values, such as isin(['a', 'b']). Only the unit column "
                 "may be looked up in that of other rows: p['who'].isin(p[mask]['who'])."
             )
-        found = values._several({unit: values._expression}).groupby(unit).size()
-        return self._new(expressions.Not(expressions.IsMissing(self.map(found)._expression)))
+        unit = self._table.source.unit.column
+        found = others._several({unit: others._expression}).groupby(unit).size()
+        return self._new(expressions.Not(expressions.IsMissing(self._learned(found)._expression)))
 
     @release_method
     def reset_index(self, *, drop: bool = False, name: Any = None) -> Any:
@@ -590,8 +563,3 @@ def cut(
     if not isinstance(x, PrivateSeries):
         raise QueryError("dp.cut takes a private column. Use pandas.cut for a plain one.")
     return x.cut(bins, labels, right, include_lowest, ordered)
-
-
-def _is_unit(column: PrivateSeries, unit: Any) -> bool:
-    expression = column._expression
-    return isinstance(expression, Column) and expression.name == unit

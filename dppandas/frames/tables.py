@@ -122,9 +122,6 @@ class PerUnit(UnitRows[V]):
         names = " and ".join(map(repr, self._labels()))
         return f"<one row for each {names} of {self._frame!r}>"
 
-    def _labels(self) -> list[Any]:
-        return [self._frame._table.source.unit.column, *(name for name, _ in self._by)]
-
     @hide_internals
     def __getitem__(self, key: Any) -> PerUnit[V]:
         """Some columns, to be aggregated in one way: ``per_unit()["amount"].sum()``."""
@@ -182,17 +179,14 @@ charged; ask .release(epsilon=…)>
 
     def _each(self, how: str) -> Any:
         """The selected columns, or all but the unit, aggregated in one way."""
-        frame = self._frame
-        labels = self._labels()
-        everything = [name for name in frame._columns if name not in labels]
-        names = everything if self._selected is None else self._selected
+        is_one = self._selected is not None and not isinstance(self._selected, list)
+        names = self._names()
         if how == "size":
             made = self._table_of(self._asked({"size": "size"}))
-            is_one = self._selected is not None and not isinstance(names, list)
-            return made["size"].rename(names if is_one else None) if self._as_index else made
-        each = names if isinstance(names, list) else [names]
-        made = self._table_of(self._asked({name: (name, how) for name in each}))
-        return made[names] if self._as_index else made
+            named = made["size"].rename(self._selected if is_one else None)
+            return named if self._as_index else made
+        made = self._table_of(self._asked({name: (name, how) for name in names}))
+        return made[self._selected if is_one else names] if self._as_index else made
 
     def _asked(self, given: Mapping[Any, Any]) -> Asked:
         """What each new column aggregates, and how, if it can."""

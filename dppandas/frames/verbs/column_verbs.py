@@ -12,7 +12,7 @@ from typing import Any, Generic, Self
 import numpy as np
 import pandas as pd
 
-from ...columns.private_rows import PrivateTable, once, same_rows
+from ...columns.private_rows import PrivateTable, is_unit, once, same_rows
 from ...columns.spellings.query_methods import ColumnMethods
 from ...columns.spellings.selection import named, of_kinds
 from ...errors import (
@@ -28,7 +28,7 @@ from ...release.answers.shapes import Selected
 from ...release.asking import release_method
 from ...release.private import Table
 from ...rows import expressions, query_string
-from ...rows.expressions import Column, Expression, Literal
+from ...rows.expressions import Expression, Literal
 from ...rows.facts.keys import Keys, is_hashable, some_names
 from ...rows.plain_values import refuse_private
 from ..series import PrivateSeries
@@ -314,7 +314,7 @@ computed or charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(
         changed = dict(self._columns)
         for name, each in by_name.items():
             expression = query_string.lookup(name, self._columns)
-            if _is_unit(expression, self._table) and not isinstance(given, Mapping):
+            if is_unit(expression, self._table) and not isinstance(given, Mapping):
                 continue
             self._not_the_unit(name)
             column = PrivateSeries(self._table, name, expression, self._where)
@@ -356,10 +356,6 @@ def _weights(other: Any, names: Sequence[Any]) -> np.ndarray[Any, Any]:
             "columns. Give a list, an array, or a Series or DataFrame with these columns as index."
         )
     return weights
-
-
-def _is_unit(expression: Expression, table: Table) -> bool:
-    return isinstance(expression, Column) and expression.name == table.source.unit.column
 
 
 def variables_of(frame: FrameType) -> Callable[[str], Any]:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ...columns.each_value import EachRow, EachValue, called, result
 from ...columns.operators import METHODS
-from ...columns.private_rows import same_rows
+from ...columns.private_rows import is_unit, same_rows
 from ...columns.rowwise import truth
 from ...columns.spellings import numpy_functions
 from ...errors import QueryError, UnsupportedVerb, hide_internals
@@ -28,7 +28,7 @@ from ...rows.facts.keys import some_names
 from ...rows.facts.units import whole_number
 from ...rows.plain_values import refuse_private
 from ..series import PrivateSeries
-from .column_verbs import ColumnTransformations, _is_unit, is_along_rows
+from .column_verbs import ColumnTransformations, is_along_rows
 
 F = TypeVar("F", bound="FrameOperators")
 Change = Callable[[Any, PrivateSeries], PrivateSeries]
@@ -81,7 +81,7 @@ class FrameOperators(ColumnTransformations[Selected]):
         changed: dict[Any, Expression] = {}
         units: dict[Any, Expression] = {}
         for name, expression in self._columns.items():
-            if _is_unit(expression, self._table):
+            if is_unit(expression, self._table):
                 units[name] = changed[name] = expression
                 continue
             column = PrivateSeries(self._table, name, expression, self._where)
@@ -94,7 +94,7 @@ class FrameOperators(ColumnTransformations[Selected]):
 
     def _names(self) -> list[Any]:
         """The columns without the unit."""
-        return [n for n, e in self._columns.items() if not _is_unit(e, self._table)]
+        return [n for n, e in self._columns.items() if not is_unit(e, self._table)]
 
     def _for_each(self, other: Any, by_column: bool, name: str) -> Callable[[Any], Any]:
         """What stands beside a column of a name: one thing for all, or one for each."""
@@ -325,7 +325,7 @@ class FrameOperators(ColumnTransformations[Selected]):
         """A function of each column but that of units."""
         found = dict(self._columns)
         for name in found:
-            if not _is_unit(found[name], self._table):
+            if not is_unit(found[name], self._table):
                 column = self[name]  # type: ignore[index]
                 found[name] = result(verb, called(verb, func, column, args, options), column)
         return self._with(found, self._where)
