@@ -67,30 +67,38 @@ def agree(
     df: pd.DataFrame,
     plainly: Callable[[Any], Any] | None = None,
     rtol: float = 0.0,
+    protected: Callable[[pd.DataFrame], PrivateFrame] = private,
+    same_rows: Callable[[PrivateFrame, pd.DataFrame], None] | None = None,
 ) -> None:
     """A line gives the same on a plain frame and on a private one, or this test fails: of an answer
     the values, index, names and dtypes; of private rows the names and the cells.
 
     plainly : how plain pandas spells it, where it has other words.
     rtol : how far values may be apart, where sums are kept on a grid.
+    protected : makes the private frame. same_rows : compares private rows with plain ones.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        asked = line(private(df))
+        asked = line(protected(df))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas' own, of what will change in a later version
         wanted = (plainly or line)(df)
     if isinstance(asked, PrivateSeries):
+        assert isinstance(wanted, pd.Series)
         assert asked.name == wanted.name
         expression, where = asked._expression, asked._where
         asked = PrivateFrame(asked._table, {"cells": expression}, where)
         wanted = wanted.to_frame("cells")
     if isinstance(asked, PrivateFrame):
-        assert list(asked.columns) == list(wanted.columns)
-        assert cells(asked) == plain_cells(wanted)
+        (same_rows or same_cells)(asked, wanted)
         return
     answer = asked.release(epsilon=1) if hasattr(asked, "release") else asked
     same(answer, declared(wanted), rtol)
+
+
+def same_cells(asked: PrivateFrame, wanted: pd.DataFrame) -> None:
+    assert list(asked.columns) == list(wanted.columns)
+    assert cells(asked) == plain_cells(wanted)
 
 
 def declared(wanted: Any) -> Any:

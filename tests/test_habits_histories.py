@@ -5,15 +5,16 @@ No unit here has more than max_rows rows, so that truncation drops none and both
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import habits
 import numpy as np
 import pandas as pd
 import pytest
-from habits import cells, declared, plain_cells, same
+from habits import cells, plain_cells
 from notes import noted
 from refusals import refusal
 
@@ -371,31 +372,19 @@ REFUSED: dict[str, tuple[Line, str]] = {
 }
 
 
-def agree(line: Line, df: pd.DataFrame, plainly: Line | None = None, rtol: float = 0.0) -> None:
-    """A line gives the same on a plain frame and on a private one, or this test fails."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        asked = line(private(df))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pandas' own, of what will change in a later version
-        wanted = (plainly or line)(df)
-    if isinstance(asked, PrivateSeries):
-        assert isinstance(wanted, pd.Series)
-        assert asked.name == wanted.name
-        expression, where = asked._expression, asked._where
-        asked = PrivateFrame(asked._table, {"cells": expression}, where)
-        wanted = wanted.to_frame("cells")
-    if isinstance(asked, PrivateFrame):
-        names = [name for name in asked.columns if name in wanted.columns]
-        assert names == list(wanted.columns)
-        if asked._table.summary is None:  # rows of the source, in its order
-            assert as_numbers(cells(asked[names])) == as_numbers(plain_cells(wanted.sort_index()))
-        else:
-            found, plain = as_numbers(cells(asked[names])), as_numbers(plain_cells(wanted))
-            assert sorted(found, key=repr) == sorted(plain, key=repr)
-        return
-    answer = asked.release(epsilon=1) if hasattr(asked, "release") else asked
-    same(answer, declared(wanted), rtol)
+def same_rows(asked: PrivateFrame, wanted: pd.DataFrame) -> None:
+    """Rows of the source in its order, or those of units in any; pandas may have labels in the
+    index."""
+    names = [name for name in asked.columns if name in wanted.columns]
+    assert names == list(wanted.columns)
+    if asked._table.summary is None:
+        assert as_numbers(cells(asked[names])) == as_numbers(plain_cells(wanted.sort_index()))
+    else:
+        found, plain = as_numbers(cells(asked[names])), as_numbers(plain_cells(wanted))
+        assert sorted(found, key=repr) == sorted(plain, key=repr)
+
+
+agree = partial(habits.agree, protected=private, same_rows=same_rows)
 
 
 def as_numbers(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
