@@ -47,7 +47,7 @@ def sum_of_totals(
     summable(parsed, None)
     grids = tuple(map(Grid.centred, parsed))
     summed = dict(zip(asked._operands(), operands, strict=True))
-    title = asked._asks("sum", parsed).beside(("limits", "what each unit adds in all"))
+    title = asked._asks("sum", parsed).beside(("limit", "limited by what each unit adds in all"))
     if groups.keys is None:
         made, columns = frame.per_unit()._totals(summed)
         return asked._question_of(made, statistics.Sum(groups, shape, tuple(columns), grids), title)
