@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .matching import has_figures
 from .rearranged import KEEP_LABELS, unstack_whole
 
 
@@ -18,6 +19,13 @@ def changed(result: Any, released: Any) -> str:
             "these are released numbers under other labels, and only labels tell whose errors they "
             "have. Rename in a function, which keeps the errors: "
             f"dp.derive(lambda x: x.rename({keyword}{{…}}), answer)."
+        )
+    table = result.to_frame() if isinstance(result, pd.Series) else result
+    if isinstance(table, pd.DataFrame) and not has_figures(table):
+        return (
+            "all these numbers are 0 or missing, and would be after arithmetic, so nobody can tell "
+            "whose errors they have. A record belongs to the answer itself, before arithmetic: "
+            "select from dp.intervals(answer)."
         )
     return (
         "this was computed from a release, but its values are not those released. "

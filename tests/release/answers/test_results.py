@@ -126,6 +126,16 @@ def test_what_was_computed_has_no_record_even_where_the_values_are_equal(exact: 
     refusal(lambda: dp.record(table.loc[["c"]] > 5), "before arithmetic", LookupError)
 
 
+def test_selected_zeros_might_be_computed_and_are_said_to_be(exact: None) -> None:
+    counts = pd.DataFrame({"g": ["a", "b"] * 5}).dp.value_counts(
+        "g", keys=["a", "b", "c"], epsilon=1
+    )
+    assert dp.intervals(counts).loc["c", "high"] >= 0
+    for zeros in (counts.loc[["c"]], counts.loc[["c"]] * 2):
+        with pytest.raises(RecordError, match=r"0 or missing.*dp\.intervals"):
+            dp.intervals(zeros)
+
+
 def test_a_series_is_recognised_while_its_pairs_are_those_released() -> None:
     vc = counts()
     record = dp.record(vc)
