@@ -106,7 +106,7 @@ def test_counts_and_their_numbers_of_rows_say_the_same(nil: None, p: Any) -> Non
     refusal(lambda: dp.stats.proportions_ztest(counts, sizes.loc[["A"]]), "same labels", QueryError)
 
 
-def test_noise_is_counted_in_words_and_in_the_error(p: Any) -> None:
+def test_noise_is_counted_in_words_and_in_the_error(exact: None, p: Any) -> None:
     rates = p.groupby("arm")["bought"].mean(epsilon="0.05")
     spent = dp.ledger().spent
     found = dp.stats.proportions_ztest(rates.loc[["B", "A"]])
