@@ -91,7 +91,7 @@ def test_shares_hold_simultaneously() -> None:
 
 def test_bad_arguments_are_refused_before_anything() -> None:
     anew(epsilon=100)
-    released = counted([1, 2, 2, 3])
+    released = counted([1, 2, 2, 3], epsilon=64)
     usual: dict[str, Any] = {"bounds": BOUNDS, "epsilon": 1, "n": 10}
     table = pd.DataFrame({"who": [1, 2, 2]})
     p = dp.protect(table, name="three", unit="who", max_rows=2)
