@@ -136,7 +136,7 @@ def test_selected_zeros_might_be_computed_and_are_said_to_be(exact: None) -> Non
             dp.intervals(zeros)
 
 
-def test_a_series_is_recognised_while_its_pairs_are_those_released() -> None:
+def test_a_series_is_recognised_while_its_pairs_are_those_released(exact: None) -> None:
     vc = counts()
     record = dp.record(vc)
     for kept in (
