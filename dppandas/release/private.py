@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
+from ..dataclasses import dataclass, field, replace
 from ..engines.base import Engine, UnitTable
 from ..errors import PrivateValueError, SourceError, UnsupportedVerb, hide_internals, quoted
 from ..privacy.accounting.composition import Path

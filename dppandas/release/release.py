@@ -10,10 +10,10 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from ..dataclasses import dataclass, replace
 from ..engines.base import Engine, Kernel, Need, ReadError
 from ..errors import (
     BudgetExceeded,

@@ -7,11 +7,11 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 from weakref import WeakValueDictionary
 
+from ..dataclasses import dataclass, field, replace
 from ..engines.base import Engine
 from ..errors import LineageError, QueryError, SessionError, SourceError, hide_internals, quoted
 from ..ledger import canonical

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
 from typing import Any, ClassVar, NamedTuple
 
+from ..dataclasses import dataclass
 from ..privacy.accuracy import samples, student
 from ..privacy.accuracy.combined import variance_of
 from ..privacy.accuracy.margins import sum_width

@@ -12,12 +12,12 @@ import inspect
 import math
 import numbers
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import lru_cache
 from typing import ParamSpec, SupportsFloat, TypedDict, TypeVar
 
+from ...dataclasses import dataclass
 from ...errors import MissingArgument, QueryError, quoted
 
 P = ParamSpec("P")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Unpack
 
 import pandas as pd
 
+from ...dataclasses import dataclass
 from ...errors import (
     MissingArgument,
     QueryError,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ...dataclasses import dataclass
 from ...privacy.accuracy import ratios
 from ...privacy.accuracy.ratios import Terms
 from ...privacy.mechanisms.noise import Within
