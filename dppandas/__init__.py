@@ -8,6 +8,7 @@ A release is one query, which is charged, noised and answered exactly once. ::
 
 The rooms of the house. Each imports only rooms above it:
 
+``dataclasses`` cheap to define: public facts, questions and records
 ``errors``      everything that is raised on purpose
 ``privacy``     losses, mechanisms and samplers; knows no rows
 ``rows``        cells, public facts and expressions of one row; knows no privacy

@@ -39,7 +39,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable
 from fractions import Fraction
 from itertools import combinations, pairwise
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any, ParamSpec, TypeVar
 
 __all__ = [
@@ -305,8 +305,6 @@ def hide_internals(
         arguments by name.
     takes : what the function takes, if not its own parameters alone.
     """
-    names = takes or ", ".join(parameters(function)) or "nothing"
-    code = inspect.unwrap(function).__code__
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> R:
@@ -318,10 +316,10 @@ def hide_internals(
                     call, kwargs = prepare(args, kwargs)
                 return call(*args, **kwargs)  # type: ignore[no-any-return]
             except TypeError as error:
-                wrong = _misfit(error, (code, call.__code__))
+                wrong = _misfit(error, function, call)
                 if not wrong:
                     raise
-            raise QueryError(f"{function.__name__}: {_explained(wrong, function, names)}")
+            raise QueryError(f"{function.__name__}: {_explained(wrong, function, takes)}")
         except (DPError, KeyboardInterrupt) as error:
             _forget_frames(error)
             raise  # again, which adds no frame of this function
@@ -329,23 +327,24 @@ def hide_internals(
     return called
 
 
-def _misfit(error: TypeError, codes: Collection[CodeType]) -> str:
+def _misfit(error: TypeError, public: Callable[..., Any], called: Callable[..., Any]) -> str:
     """What is wrong with arguments that a function doesn't take; "" if that isn't the error.
 
     Such arguments enter nothing but what stands in for the function."""
-    function, stand_in = codes
+    function, stand_in = inspect.unwrap(public).__code__, called.__code__
     _, *entered = (frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__))
     if isinstance(error, DPError) or any(c is function or c is not stand_in for c in entered):
         return ""
     return str(error).rpartition("() ")[2]
 
 
-def _explained(wrong: str, function: Callable[..., Any], names: str) -> str:
+def _explained(wrong: str, function: Callable[..., Any], takes: str) -> str:
     """What is wrong with arguments, and which the function takes."""
     wrong = wrong.partition(". Did you mean")[0]  # as newer Pythons say
     name = wrong.partition("unexpected keyword argument ")[2].strip("'")
     near = nearest(name, parameters(function))
-    return f"{wrong}.{f' Did you mean {near[0]}=?' if near else ''} It takes {names}."
+    takes = takes or ", ".join(parameters(function)) or "nothing"
+    return f"{wrong}.{f' Did you mean {near[0]}=?' if near else ''} It takes {takes}."
 
 
 def _forget_frames(error: BaseException) -> None:

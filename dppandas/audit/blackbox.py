@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..dataclasses import dataclass
 from ..errors import QueryError, quoted
 from ..privacy.accounting.losses import parse_budget
 from ..release.accuracy.expected import parse_confidence

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
 
 import numpy as np
 
+from ..dataclasses import dataclass
 from ..privacy.accounting import conversions, gaussian
 from ..privacy.accounting.enclosures import Enclosure, normal_tail, pi, tight
 

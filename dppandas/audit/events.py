@@ -6,13 +6,13 @@ import itertools
 import math
 import textwrap
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..dataclasses import dataclass
 from .outcomes import KIND, RAISES, Sample
 
 Hits = npt.NDArray[np.bool_]

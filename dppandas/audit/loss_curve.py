@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..dataclasses import dataclass, field
 from ..display.plots.style import BLUE, VERMILLION, page, pyplot, tidy, write_around
 from ..errors import QueryError, RecordError, hide_internals, quoted
 from .dominating_pairs import ATOMS, ConcentratedLaw, Law, ResponseLaw

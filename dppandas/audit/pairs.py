@@ -10,7 +10,6 @@ import datetime
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from random import Random
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..dataclasses import dataclass
 from ..errors import QueryError, quoted
 from ..rows.facts.keys import is_missing
 from ..rows.facts.units import Unit, whole_number

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
 from itertools import zip_longest
 from typing import Any
 
 import pandas as pd
 
+from ..dataclasses import dataclass, field, fields, replace
 from ..errors import QueryError, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.protect import protect

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import pandas as pd
 
+from ..dataclasses import dataclass, replace
 from ..errors import MissingArgument, QueryError, quoted
 from ..release.pickles import register_families
 from ..rows.expressions import DAY, Calendar, Expression, Period

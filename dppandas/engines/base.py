@@ -8,9 +8,9 @@ argument covers them all.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from ..dataclasses import dataclass, replace
 from ..rows.accumulators import Accumulator
 from ..rows.expressions import Chunk, Expression, OwnRows
 

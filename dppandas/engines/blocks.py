@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, Protocol
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ..dataclasses import dataclass, field
 from ..errors import InternalError
 from ..rows.accumulators import Accumulator
 from ..rows.expressions import History

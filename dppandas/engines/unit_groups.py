@@ -7,13 +7,13 @@ tie are ordered by a keyed hash of what they hold; if they hold the same, they a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..dataclasses import dataclass, replace
 from ..rows.expressions import AGGREGATES, Expression, OwnRows
 from ..rows.values import hashing, orders, vectors
 from ..rows.values.equality import key

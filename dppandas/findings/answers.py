@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ..dataclasses import dataclass, replace
 from ..errors import QueryError, RecordError, hide_internals
 from ..release.accuracy.expected import CONFIDENCE, HELD, parse_confidence, with_error
 from ..release.answers.arithmetic import Arithmetic

@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -19,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ..dataclasses import dataclass, replace
 from ..errors import QueryError, RecordError, hide_internals, quoted
 from ..privacy.accuracy.combined import CombinedNoise
 from ..privacy.mechanisms.noise import DiscreteLaplace

@@ -6,10 +6,10 @@ noise counts once, or cancels.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from ..dataclasses import dataclass, replace
 from .boxes import times as times_of
 
 ONE = Fraction(1)

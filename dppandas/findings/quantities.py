@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Real
 from typing import Any, NoReturn
@@ -12,6 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
+from ..dataclasses import dataclass, replace
 from ..errors import QueryError, quoted
 from . import forms
 from .boxes import BOXES, Range

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, NoReturn, Self, Unpack
 
 import pandas as pd
@@ -13,6 +12,7 @@ from .. import statistics
 from ..columns import refusals
 from ..columns.bins import binned
 from ..columns.private_rows import PrivateTable, listed, once
+from ..dataclasses import dataclass, replace
 from ..errors import QueryError, hide_internals, quoted
 from ..ledger.questions import Operand, Question
 from ..ledger.verbs import Verb

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import pandas as pd
 from ..columns.operators import ColumnOperators
 from ..columns.periods import grouped, is_grouper
 from ..columns.private_rows import PrivateTable, once, same_rows
+from ..dataclasses import dataclass, field, replace
 from ..errors import QueryError, quoted
 from ..release.private import Private
 from ..release.query import same_value

@@ -5,7 +5,6 @@ from __future__ import annotations
 import typing
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, Unpack
 
@@ -14,6 +13,7 @@ import pandas as pd
 from ..columns.operators import ColumnOperators
 from ..columns.periods import is_grouper
 from ..columns.private_rows import PrivateTable, once, same_rows
+from ..dataclasses import dataclass
 from ..errors import QueryError, quoted
 from ..ledger.questions import Operand, Question
 from ..ledger.verbs import Verb

@@ -40,8 +40,7 @@ from ..rows.values import hashing
 from . import fingerprints
 from .frame import PrivateFrame
 from .series import PrivateSeries
-from .sources.base import Given, Own
-from .sources.dask_frames import DaskFrame, is_of_dask
+from .sources.base import Given, Own, is_of_dask
 from .sources.given import given
 from .sources.pandas_frames import ordered_among
 
@@ -324,7 +323,7 @@ ask .release(epsilon=…)>
 def _taken(data: Any, materialize: bool = False, prune: bool = False) -> Given:
     """What a caller gives. Frames of Dask have ``dp`` from then on."""
     found = given(data, materialize, prune)
-    if isinstance(found, DaskFrame):
+    if is_of_dask(data):
         type(data).dp = property(private)
     return found
 

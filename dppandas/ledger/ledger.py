@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pandas as pd
 
@@ -18,14 +18,14 @@ from ..privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from ..privacy.accounting.measures import Measure, PrivacyBudget
 from ..privacy.sampling import entropy
 from ..rows.facts.units import whole_number
-from . import export, html, statement, words
 from .cells import Reruns, current_cell, first_run
-from .deployment.record import PublisherFacts
 from .snapshot import Snapshot
 from .stated_errors import StatedError
 from .storage.leases import Claim
 from .storage.store import Entry, MemoryStore, Store, StoredRelease
-from .storage.verify import Verdict, verified
+
+if TYPE_CHECKING:
+    from .storage.verify import Verdict
 
 Observer = Callable[["Ledger"], None]
 
@@ -180,6 +180,8 @@ class Ledger:
         process. ``time`` : in UTC, without a zone, because spreadsheets have none:
         ``.to_excel(path)`` works, and ``["time"].dt.tz_localize("UTC")`` adds the zone.
         """
+        from . import statement
+
         table = statement.table(self._entries(), self._terms.measure.counted)
         return table.assign(time=table["time"].dt.tz_localize(None))
 
@@ -216,6 +218,9 @@ class Ledger:
         dppandas.errors.QueryError: path='report.txt' must end in .html (for readers), .json (for \
 programs), .csv (a table) or .yaml (for registries). Nothing was computed or charged.
         """
+        from . import export
+        from .deployment.record import PublisherFacts
+
         facts = PublisherFacts(name, curator, purpose, description, justification)
         export.written(self._store, self._snapshot, path, facts, replace)
 
@@ -235,6 +240,8 @@ programs), .csv (a table) or .yaml (for registries). Nothing was computed or cha
                 "this ledger is in memory and has no file to verify. Keep it in one: "
                 'dp.session(epsilon=2, store="my.ledger").'
             )
+        from .storage.verify import verified
+
         return verified(self._store.path, head)
 
     def _limit(self, terms: PrivacyBudget) -> None:
@@ -380,9 +387,13 @@ programs), .csv (a table) or .yaml (for registries). Nothing was computed or cha
         )
 
     def __repr__(self) -> str:
+        from . import words
+
         return words.text(self._snapshot())
 
     def _repr_html_(self) -> str:
+        from . import html
+
         return html.html(self._snapshot())
 
 

@@ -8,11 +8,11 @@ kept the sentence alone; `earlier_questions` reads those.)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from ..dataclasses import dataclass, replace
 from .verbs import Verb, text_of
 
 #: Longer expressions of columns with a name are cut in a question's text; `Question.whole` has all.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from ..dataclasses import dataclass
 from ..privacy.accounting.composition import ParallelComposition
 from ..privacy.accounting.losses import Epsilon
 from ..privacy.accounting.measures import PrivacyBudget

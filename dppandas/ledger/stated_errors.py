@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+from ..dataclasses import dataclass
 from ..rows.facts.spans import FURTHEST
 from ..rows.figures import errors_in_words, spread
 from ..rows.values import canonical

@@ -12,13 +12,13 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ..dataclasses import dataclass
 from ..privacy.accounting.composition import ParallelComposition, Path
 from ..privacy.accounting.losses import Loss
 from ..privacy.accounting.measures import Measure, PrivacyBudget

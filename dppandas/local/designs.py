@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -18,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ..dataclasses import dataclass
 from ..errors import MissingArgument, QueryError, hide_internals, is_one_of, quoted
 from ..privacy.accounting.enclosures import Enclosure, Interval, exp_interval, rounded, tight
 from ..privacy.accounting.losses import LARGEST, SMALLEST, Epsilon, parse_budget, parse_epsilon

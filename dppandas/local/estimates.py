@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ..dataclasses import dataclass
 from ..errors import QueryError, hide_internals, is_one_of, quoted
 from ..release.accuracy.expected import CONFIDENCE, HELD, parse_confidence, with_error
 from ..release.answers.intervals import relative_errors

@@ -7,12 +7,13 @@ trusted. A randomised response costs its respondent, whoever holds it. The two a
 from __future__ import annotations
 
 import time
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from fractions import Fraction
 from typing import Any
 
 import pandas as pd
 
+from ..dataclasses import dataclass
 from ..errors import QueryError, hide_internals, quoted
 from ..privacy.accounting.losses import Epsilon
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ..dataclasses import dataclass
 from ..errors import MissingArgument, PrivateValueError, QueryError, hide_internals
 from ..privacy.accounting.losses import Epsilon
 from ..release.private import Private

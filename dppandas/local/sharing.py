@@ -6,12 +6,12 @@ Nothing here is secure. All parties are variables of one process, which has seen
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ..dataclasses import dataclass
 from ..errors import MissingArgument, QueryError, hide_internals
 from ..privacy.accounting.losses import Epsilon, parse_epsilon
 from ..privacy.mechanisms.noise import DiscreteLaplace

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -18,6 +17,7 @@ import pandas as pd
 
 from ..columns.private_rows import same_rows
 from ..columns.ranges import bounds_of, ranges_of
+from ..dataclasses import dataclass, fields
 from ..errors import (
     LineageError,
     MissingArgument,

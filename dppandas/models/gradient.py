@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..columns.private_rows import keys_known
+from ..dataclasses import dataclass, field
 from ..errors import QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY
 from statistics import NormalDist
 from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from ..dataclasses import dataclass, field
 from ..engines import parallel
 from ..errors import QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..columns.ranges import bounds_of
+from ..dataclasses import dataclass
 from ..engines import parallel
 from ..errors import MissingArgument, QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..dataclasses import dataclass
 from ..engines import parallel
 from ..errors import hide_internals
 from ..frames.frame import PrivateFrame

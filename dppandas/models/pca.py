@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from ..dataclasses import dataclass, field
 from ..errors import QueryError, hide_internals
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries

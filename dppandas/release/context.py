@@ -9,10 +9,10 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, ParamSpec, TypeVar
 
+from ..dataclasses import dataclass, field, replace
 from ..ledger.storage.store import Program
 
 P = ParamSpec("P")

@@ -13,10 +13,10 @@ from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import cache, partial
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from ..errors import RecordError, quoted
-from ..ledger import earlier_questions as earlier
 from ..ledger.canonical import canonical_name
 from ..ledger.questions import Question
 from ..ledger.storage.store import Entry
@@ -126,19 +126,24 @@ def _filled(kind: Any, said: dict[str, Any]) -> Any:
     if needed - set(said):
         raise _other_version(kind, f"lacks {min(needed - set(said))!r}")
     if kind is Query and isinstance(said["what"], str):  # as of older versions
-        said = {**said, "what": earlier.earlier(said["what"])}
+        said = {**said, "what": _earlier().earlier(said["what"])}
     if issubclass(kind, Record):
-        said = {**said, "mechanism": earlier.mechanism_in_words(said["mechanism"])}
+        said = {**said, "mechanism": _earlier().mechanism_in_words(said["mechanism"])}
     value = object.__new__(kind)
     for name in {each.name for each in fields(kind)} & set(said):
         object.__setattr__(value, name, said[name])
     return value
 
 
+def _earlier() -> ModuleType:
+    """What reads the forms of older versions."""
+    return import_module("...ledger.earlier_questions", __name__)
+
+
 def _of_fields(kind: Any, *said: Any) -> Any:
     """A named tuple. A part of older versions had neither columns nor a label of its own."""
     if kind is Part and len(said) == 3:
-        said = (*said, *earlier.part(*said[:2]))
+        said = (*said, *_earlier().part(*said[:2]))
     if len(said) != len(kind._fields):
         raise _other_version(kind, f"has {len(said)} fields in place of {len(kind._fields)}")
     return kind(*said)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
+from ..dataclasses import dataclass, field, replace
 from ..engines.base import Engine, UnitTable
 from ..errors import PrivateValueError, SourceError, UnsupportedVerb, hide_internals, quoted
 from ..privacy.accounting.composition import Path
@@ -19,7 +19,7 @@ from ..rows.facts.domain import Declaration, list_for_tuple
 from ..rows.facts.keys import Keys
 from ..rows.facts.steps import Step, Steps
 from . import foreign
-from .blocks import preview
+from .context import here
 from .query import Source
 from .session import running
 
@@ -68,7 +68,7 @@ class Table:
     ) -> Table:
         """This table with more facts. Refuses those that contradict earlier ones, unless the call
         ``mends`` the facts of a source about which nothing is charged."""
-        if preview.running() is None:  # a preview may make up an answer, and so a fact
+        if here().preview is None:  # a preview may make up an answer, and so a fact
             advise = partial(_way_on, self.source, self.facts, mends)
             facts = chain[tuple[Any, Fact]](declared.items(), (steps or {}).items())
             self.facts.add(facts, self.source.name, advise)

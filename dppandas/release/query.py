@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from ..dataclasses import dataclass, field
 from ..engines.base import Need
 from ..ledger import canonical
 from ..ledger.questions import Question

@@ -10,10 +10,10 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..dataclasses import dataclass, replace
 from ..engines.base import Engine, Kernel, Need, ReadError
 from ..errors import (
     BudgetExceeded,
@@ -38,10 +38,12 @@ from .accuracy import expected, units
 from .answers.making import record_of
 from .answers.records import Record
 from .assumed import refuse_unknown, say_assumed
-from .blocks import preview
 from .context import here, program_of
 from .query import Query
 from .session import Session, releasing
+
+if TYPE_CHECKING:
+    from .blocks.preview import Preview
 
 #: The losses that some queries are charged if they are released together, one for each.
 Prices = Callable[[Sequence[tuple[Query, Mechanism]]], list[Loss]]
@@ -101,7 +103,7 @@ def release_all(
     """
     running = releasing()
     ledger = running.ledger
-    previewed: preview.Preview | None = here().preview
+    previewed: Preview | None = here().preview
     plans = [_planned(running, *each) for each in asked]
     for plan in plans:
         running._remember(plan.query)

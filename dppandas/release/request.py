@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
 from typing import Any
 
+from ..dataclasses import dataclass, replace
 from ..errors import BudgetExceeded, LineageError, QueryError
 from ..ledger.questions import Question
 from ..privacy.accounting.measures import LossRequest, PrivacyBudget

@@ -7,17 +7,16 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from ..dataclasses import dataclass, field, replace
 from ..engines.base import Engine
 from ..errors import LineageError, QueryError, SessionError, SourceError, hide_internals, quoted
 from ..ledger import canonical
 from ..ledger.cells import load_extension
 from ..ledger.ledger import Ledger
-from ..ledger.storage import sqlite
 from ..ledger.storage.store import Store
 from ..privacy.accounting.losses import Epsilon, Loss
 from ..privacy.accounting.measures import Measure, PrivacyBudget
@@ -26,6 +25,9 @@ from ..rows.facts.kinds import Kind
 from .answers.earlier import KEPT, Answered, advice
 from .context import Slot, here, noting_refusals, within
 from .query import UNNAMED, Query, Source
+
+if TYPE_CHECKING:
+    from ..ledger.storage.sqlite import SqliteStore
 
 #: How many different queries are remembered, to show what another of them would cost.
 REMEMBERED = 12
@@ -274,6 +276,12 @@ def session(
     return opened
 
 
+def _file(path: str | os.PathLike[str], terms: PrivacyBudget | None) -> SqliteStore:
+    from ..ledger.storage.sqlite import SqliteStore
+
+    return SqliteStore(path, terms)
+
+
 def _started(
     slot: Slot,
     terms: PrivacyBudget | None,
@@ -286,7 +294,7 @@ def _started(
         running.ledger._close()  # it is empty: looking at the ledger may have started it
         running = slot.session = None
     if running is None:
-        file = None if store is None else sqlite.SqliteStore(store, terms)
+        file = None if store is None else _file(store, terms)
         opened = slot.session = Session(
             file.terms if file else terms, bool(strict), bool(experimental), store=file
         )

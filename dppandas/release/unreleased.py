@@ -22,7 +22,6 @@ from ..rows.expressions import Expression
 from ..rows.facts.keys import did_you_mean
 from ..statistics import Statistic
 from .accuracy import expected
-from .accuracy.forecast import forecasts
 from .answers import results
 from .answers.records import Record
 from .answers.shapes import Answer
@@ -245,6 +244,8 @@ class Unreleased(Private, Generic[Answer]):
         )
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        from .accuracy.forecast import forecasts
+
         told = forecasts([("", self._request.query_at, Fraction(1))])
         printer.text("\n".join([repr(self), *told]))
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from ..dataclasses import dataclass
 from ..errors import QueryError, nearest
 from ..privacy.accounting.measures import LossRequest
 from .session import current

@@ -20,7 +20,6 @@ from ..ledger import canonical
 from ..ledger.questions import LONGEST as LONGEST
 from ..ledger.questions import OF_ROWS, Operand, digest
 from ..ledger.questions import Question as Question
-from ..ledger.statement import part
 from ..ledger.verbs import VERBS, Verb, compound, know, quantile, quantiles
 from ..rows.expressions import (
     And,
@@ -43,6 +42,7 @@ from ..statistics.base import REGISTRY
 from .context import here
 
 if TYPE_CHECKING:
+    from ..privacy.accounting.composition import Path
     from .private import Table
 
 #: So many labels are named; of more, the first ones, their number, and a digest of all.
@@ -149,7 +149,7 @@ def described(
     if table.branches != 1:
         more.append(("each row becomes", f"{table.branches} rows"))
     if table.path:
-        more.append(("part", Later(part, table.path)))
+        more.append(("part", Later(_part, table.path)))
     if table.source.told:
         more.append(("of", table.source.told))
     if where is None and not more:
@@ -246,6 +246,12 @@ def _columns(said: Any) -> frozenset[Any]:
 def _told(words: str, read: Sequence[Expression]) -> str:
     """How columns are made, in words, and a digest that tells expressions apart."""
     return f"{words} ({digest_of(*read)})"
+
+
+def _part(path: Path) -> str:
+    from ..ledger.statement import part
+
+    return part(path)
 
 
 def _tables(read: Sequence[Expression]) -> str:

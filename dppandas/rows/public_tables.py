@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
+from ..dataclasses import dataclass
 from ..errors import QueryError, is_one_of, quoted
 from .facts.keys import Keys
 from .plain_values import operands, refuse_private, unknown

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from ..dataclasses import dataclass
 from ..errors import UnsupportedExpression
 from .expressions import Expression, Literal
 from .plain_values import is_listed, listed, literal, lookup

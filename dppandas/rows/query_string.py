@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
+from ..dataclasses import dataclass
 from ..errors import DPError, UnsupportedExpression
 from . import expressions
 from .expressions import Expression, Literal

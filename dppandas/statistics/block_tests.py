@@ -15,7 +15,6 @@ import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from importlib import import_module
 from types import FunctionType
 from typing import Any, ClassVar
@@ -24,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ..dataclasses import dataclass, field
 from ..errors import QueryError
 from ..privacy.record_parts import RecordPart
 from ..rows.expressions import Chunk, Expression, places

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
+from ..dataclasses import dataclass, field
 from ..errors import QueryError, RecordError
 from ..privacy.accounting.losses import Delta
 from ..privacy.accounting.measures import LossRequest

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ..dataclasses import dataclass, field
 from ..privacy.record_parts import RecordPart
 from ..rows import expressions
 from ..rows.expressions import Chunk, Expression

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ..dataclasses import dataclass
 from ..errors import InternalError
 from ..privacy.record_parts import RecordPart
 from ..rows.facts.units import MOST_ROWS, whole_number

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Flag, auto
 from typing import Any
+
+from ..dataclasses import dataclass
 
 
 class Offered(Flag):

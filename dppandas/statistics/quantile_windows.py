@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
+from ..dataclasses import dataclass, field
 from ..privacy.mechanisms.ranks import Ranks, RanksByCell, aimed
 
 Integers = npt.NDArray[np.int64]

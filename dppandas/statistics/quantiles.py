@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
@@ -11,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ..dataclasses import dataclass
 from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.quantiles import ExponentialQuantiles

@@ -10,18 +10,18 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from ..privacy.accuracy import samples, student
+from ..dataclasses import dataclass
+from ..privacy import accuracy
 from ..privacy.accuracy.combined import variance_of
-from ..privacy.accuracy.margins import sum_width
-from ..privacy.accuracy.ratios import Terms
-from ..privacy.accuracy.ratios import shares as shares_of
 from ..rows.facts.bounds import Bounds
 from .layout import Interval
+
+if TYPE_CHECKING:
+    from ..privacy.accuracy.ratios import Terms
 
 #: The ways to an interval, by what is shown.
 EXACT, T, LARGEST, FEW = "exact", "t", "t, largest variance", "t, too few"
@@ -102,13 +102,15 @@ class SampleShare(Sample):
     def estimate(self, risk: float, how: How) -> Estimate:
         if how.method == "t":
             return _by_t(self, risk, how, (0.0, 1.0))
-        low, high, is_exact = samples.share(
+        low, high, is_exact = accuracy.samples.share(
             self.part, self.rest, self.law, risk, self.terms, how.size, self.row
         )
         return Estimate(low, high, EXACT if is_exact else CHERNOFF)
 
     def fewest(self) -> int:
-        found, _ = samples.units(self.part + self.rest, self.law, SURELY, sum(self.terms), self.row)
+        found, _ = accuracy.samples.units(
+            self.part + self.rest, self.law, SURELY, sum(self.terms), self.row
+        )
         return found
 
     def moments(self, how: How) -> Moments | None:
@@ -165,7 +167,9 @@ class SampleMean(Sample):
         return sum(self.sums) / self.row
 
     def fewest(self) -> int:
-        found, _ = samples.units(sum(self.sums), self.law, SURELY, len(self.sums), self.row)
+        found, _ = accuracy.samples.units(
+            sum(self.sums), self.law, SURELY, len(self.sums), self.row
+        )
         return found
 
     @cached_property
@@ -237,8 +241,8 @@ class SampleMean(Sample):
     def _by_noise(self, risk: float) -> tuple[Any, Any, int, float]:
         """What noise hides: the ends of the mean, the fewest rows, and the largest variance."""
         up, down = self.sums[1], self.sums[0]
-        low, high = shares_of([up], [down], self.law, risk * 2 * OF_NOISE)
-        wide = sum_width(self.law, risk * OF_ROWS, 2)
+        low, high = accuracy.ratios.shares([up], [down], self.law, risk * 2 * OF_NOISE)
+        wide = accuracy.margins.sum_width(self.law, risk * OF_ROWS, 2)
         rows = max(math.ceil((up + down - wide) / self.row), 0)
         ends = float(low[0]), float(high[0])
         middle = min(max(0.5, ends[0]), ends[1])
@@ -265,7 +269,7 @@ def _by_t(number: Sample, risk: float, how: How, ends: Interval) -> Estimate:
 
 def by_t(found: Moments, risk: float) -> Estimate:
     """A number's interval, by Student's t."""
-    wide = student.quantile(OF_T * risk, found.freedom) * math.sqrt(found.variance)
+    wide = accuracy.student.quantile(OF_T * risk, found.freedom) * math.sqrt(found.variance)
     way = FEW if found.rows < enough(risk) else LARGEST if found.is_largest else T
     return Estimate(found.value - wide, found.value + wide, way)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ..dataclasses import dataclass
 from ..privacy.accuracy.three_sums import ThreeSums
 from ..rows.facts.bounds import Bounds
 from .samples import BERNSTEIN, OF_NOISE, OF_ROWS, Estimate, How, Sample, SampleMean

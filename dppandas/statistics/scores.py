@@ -6,13 +6,13 @@ import decimal
 import numbers
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
+from ..dataclasses import dataclass, field
 from ..errors import InternalError, QueryError
 from ..privacy.record_parts import RecordPart
 from ..rows.expressions import Chunk, Column, Expression

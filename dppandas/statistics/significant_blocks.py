@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ..dataclasses import dataclass, field, replace
 from ..errors import InternalError
 from ..privacy.accounting.measures import LossRequest
 from ..privacy.accuracy.significance import best_level

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ..dataclasses import dataclass
 from ..errors import InternalError
 from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity

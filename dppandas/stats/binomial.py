@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Unpack
 
+from ..dataclasses import dataclass
 from ..errors import QueryError, hide_internals, quoted
 from ..findings.derive import is_answer
 from ..findings.forms import Linear

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ..columns.private_rows import keys_known
+from ..dataclasses import dataclass, field, replace
 from ..errors import LineageError, MissingArgument, QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.grouping import names_of

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, partial
 from statistics import NormalDist
 from typing import Any, NamedTuple, Unpack
@@ -16,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..columns.columns import PrivateColumn
+from ..dataclasses import dataclass
 from ..errors import QueryError, hide_internals
 from ..findings.derive import is_answer, quantities_in
 from ..findings.quantities import Figure, Quantity

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
 from operator import add
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ..dataclasses import dataclass
 from ..errors import QueryError, quoted
 from ..findings.derive import is_answer, quantities_in
 from ..findings.forms import Draw, Linear

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
 from typing import Any, NoReturn, ParamSpec, TypeVar, cast
@@ -14,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ..columns.columns import PrivateColumn
+from ..dataclasses import dataclass
 from ..errors import QueryError, RecordError, quoted
 from ..findings.answers import Derived
 from ..findings.derive import is_answer, quantities_in

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn, Unpack
 
 import pandas as pd
 
+from ..dataclasses import dataclass
 from ..errors import QueryError, hide_internals
 from ..findings.derive import check_label, is_answer, quantities_in, sides
 from ..findings.populations import Populations

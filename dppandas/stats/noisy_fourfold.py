@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from ..dataclasses import dataclass
 from ..findings.simulation import Generator
 from .simulated_tables import Independence
 

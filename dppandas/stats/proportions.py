@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any, NamedTuple, NoReturn, Unpack
 
 import pandas as pd
 
+from ..dataclasses import dataclass
 from ..errors import QueryError, hide_internals, quoted
 from ..findings.derive import is_answer, quantities_in
 from ..findings.forms import Linear

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from html import escape
 from typing import Any, ClassVar, NamedTuple
 
+from ..dataclasses import dataclass
 from ..errors import QueryError, hide_internals
 from ..release.accuracy.expected import parse_confidence
 from ..release.context import here

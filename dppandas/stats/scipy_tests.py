@@ -10,12 +10,12 @@ import functools
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..dataclasses import dataclass
 from ..errors import QueryError, quoted
 from ..models.select import error_in_short
 from ..rows.facts.keys import plain

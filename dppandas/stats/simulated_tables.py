@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from ..dataclasses import dataclass
 from ..findings.simulation import Generator
 
 Floats = npt.NDArray[np.float64]

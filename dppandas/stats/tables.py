@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
 import pandas as pd
 
+from ..dataclasses import dataclass, field
 from ..errors import QueryError, hide_internals, quoted
 from ..findings.answers import Findings
 from ..findings.derive import is_answer

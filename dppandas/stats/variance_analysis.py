@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
+from ..dataclasses import dataclass
 from ..errors import QueryError, hide_internals, quoted
 from ..findings.derive import quantities_in
 from ..findings.quantities import Figure, Quantity

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
+from ...dataclasses import dataclass, replace
 from ...errors import RecordError
 from ...findings.answers import DerivedFrame, DerivedSeries
 from ...release.accuracy.expected import HELD

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 import pandas as pd
 
+from ...dataclasses import dataclass, replace
 from ...release.answers.figures import Figures
 from ...rows.facts.keys import is_missing
 from ..labels import text_of

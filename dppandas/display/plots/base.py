@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ...dataclasses import dataclass, replace
 from ...errors import RecordError
 from ...release.answers.figures import Figures, ShownFigures
 from ...release.answers.populations import samples_of

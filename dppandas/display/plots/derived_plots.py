@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ...dataclasses import dataclass, replace
 from ...findings.answers import Derived, DerivedSeries
 from ...findings.comparisons import ALIKE, Comparison
 from ...statistics.layout import format_number

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ...dataclasses import dataclass
 from .base import Floats, text_of
 from .scales import days_of, number_axis, time_axis
 

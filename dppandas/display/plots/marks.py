@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass
 from .style import BLUE
 
 Bools = npt.NDArray[np.bool_]

@@ -8,12 +8,12 @@ the released points only. Without n there are no bars.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ...dataclasses import dataclass
 from ...errors import QueryError
 from ...rows.facts.bounds import Bounds
 from ...statistics import Quantiles

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 import math
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
+from ...dataclasses import dataclass
 from ...release.answers.records import Record
 from ...rows.facts.spans import Ruler
 from ...rows.values.forms import tzinfo

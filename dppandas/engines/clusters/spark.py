@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 from urllib.parse import unquote, urlparse
 
+from ...dataclasses import dataclass
 from ..base import Need, ReadError
 from ..blocks import BLOCK
 from ..parallel import Progress, started

@@ -10,11 +10,11 @@ import logging
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
+from ...dataclasses import dataclass
 from ...rows.accumulators import Accumulator
 from ...rows.facts.units import Unit
 from ...rows.values import hashing, vectors

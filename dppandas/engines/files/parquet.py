@@ -6,12 +6,12 @@ import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
 from inspect import signature
 from io import BytesIO
 from itertools import groupby
 from typing import Any
 
+from ...dataclasses import dataclass
 from ...errors import QueryError, quoted
 from ...rows.values import hashing
 from ...rows.values.arrow import sizes

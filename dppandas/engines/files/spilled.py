@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
@@ -18,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ...dataclasses import dataclass
 from ...rows.values import hashing, orders, vectors
 from ...rows.values.arrow import sizes
 from ...rows.values.forms import Numbers, Vector

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import numbers
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -16,6 +15,7 @@ import pandas as pd
 from ...columns.operators import ColumnOperators
 from ...columns.private_rows import PrivateTable, same_rows
 from ...columns.ranges import bounds_of, shown
+from ...dataclasses import dataclass, replace
 from ...errors import MissingArgument, QueryError, is_one_of, quoted
 from ...rows import expressions
 from ...rows.expressions import Expression, Literal

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Generic, Literal, Unpack
 
 from ... import statistics
 from ...columns.ranges import summable
+from ...dataclasses import dataclass, field
 from ...errors import QueryError, quoted
 from ...ledger.verbs import Verb, compound
 from ...privacy.accounting.losses import AskOptions

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
 import pandas as pd
 
+from ...dataclasses import dataclass, field
 from ...errors import QueryError, is_one_of, parameters, quoted
 from ...release.blocks.bundle import Name
 from ...release.request import Request

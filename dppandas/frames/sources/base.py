@@ -63,3 +63,9 @@ class InMemory:
 
     def engine(self, unit: Unit, key: bytes) -> Engine:
         return PandasEngine(self.columns, unit, key)
+
+
+def is_of_dask(data: Any) -> bool:
+    """Whether it is a DataFrame of Dask, which isn't imported for that."""
+    kind = type(data)
+    return kind.__module__.partition(".")[0] == "dask" and kind.__name__ == "DataFrame"

@@ -17,12 +17,6 @@ from .base import Given, Own
 from .pandas_frames import PandasFrame, with_times
 
 
-def is_of_dask(data: Any) -> bool:
-    """Whether it is a DataFrame of Dask, which isn't imported for that."""
-    kind = type(data)
-    return kind.__module__.partition(".")[0] == "dask" and kind.__name__ == "DataFrame"
-
-
 class DaskFrame(Given):
     """A DataFrame of Dask: what its partitions are to look like. With ``materialize`` they are kept
     by the cluster from now on."""

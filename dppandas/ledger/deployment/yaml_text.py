@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from ...dataclasses import dataclass
 
 
 @dataclass(frozen=True)

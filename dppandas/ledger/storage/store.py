@@ -6,11 +6,11 @@ import multiprocessing
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path as File
 from typing import Any, NamedTuple, Protocol
 
+from ...dataclasses import dataclass, field
 from ...errors import ReleaseFailed, WorkerProcessError
 from ...privacy.accounting.composition import ParallelComposition, Path, Place
 from ...privacy.accounting.losses import Epsilon, Loss

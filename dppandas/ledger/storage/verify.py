@@ -12,10 +12,10 @@ import os
 import re
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Any, NoReturn
 
+from ...dataclasses import dataclass
 from ...errors import QueryError, StoreError, quoted
 from ...privacy.accounting.composition import ParallelComposition, Place, first_beyond
 from ...privacy.accounting.losses import Loss

@@ -10,10 +10,10 @@ from __future__ import annotations
 import decimal
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from ...dataclasses import dataclass
 from .domains import Codes, Domain, Floats
 
 #: The most passes of a fit, and the gain below which it stops.

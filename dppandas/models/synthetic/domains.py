@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ...columns.private_rows import keys_by_column, keys_known
+from ...dataclasses import dataclass
 from ...errors import MissingArgument, QueryError, quoted
 from ...frames.frame import PrivateFrame
 from ...rows.expressions import Column, Expression, agree

@@ -6,13 +6,13 @@ import functools
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass
 from ...release.pickles import register_families
 from ...rows.accumulators import SumAccumulator
 from ...rows.expressions import Chunk, Expression

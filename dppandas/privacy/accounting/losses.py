@@ -12,12 +12,12 @@ import inspect
 import math
 import numbers
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import lru_cache
 from typing import ParamSpec, SupportsFloat, TypedDict, TypeVar
 
+from ...dataclasses import dataclass
 from ...errors import MissingArgument, QueryError, quoted
 
 P = ParamSpec("P")
@@ -114,9 +114,9 @@ def with_options_named(function: Callable[P, R]) -> Callable[P, R]:
     ``said`` and ``named`` are set by `release_method`, so they aren't in the public signature.
     """
     kinds, signature = inspect.Parameter, inspect.signature(function)
-    known = [*(LossOptions if "LossOptions" in str(signature) else ReleaseOptions).__annotations__]
-    known[:0] = ["epsilon"] if "AskOptions" in str(signature) else []
-    given = signature.parameters
+    given, types = signature.parameters, " ".join(map(str, function.__annotations__.values()))
+    known = [*(LossOptions if "LossOptions" in types else ReleaseOptions).__annotations__]
+    known[:0] = ["epsilon"] if "AskOptions" in types else []
     named = [
         p
         for n, p in given.items()

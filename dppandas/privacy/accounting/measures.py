@@ -7,10 +7,10 @@ answers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar
 
+from ...dataclasses import dataclass, field
 from ...errors import MissingArgument, QueryError, SessionError, is_one_of, quoted
 from . import conversions, losses
 from .losses import NO_DELTA, Delta, Epsilon, Loss, Rho

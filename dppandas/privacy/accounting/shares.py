@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from ...dataclasses import dataclass
 from .losses import Delta, Epsilon, Loss, Rho, parse_budget, parse_delta, parse_rho
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass
 from ...errors import QueryError
 from ..mechanisms.noise import DiscreteGaussian, DiscreteLaplace, chernoff
 from ..record_parts import RecordPart

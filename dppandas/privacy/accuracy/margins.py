@@ -8,13 +8,13 @@ each number is within its half-width, whatever the rows are. It is bounded from 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass
 from ..mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from .ratios import chances
 from .weighted_tails import SURE, half_width, reach, tail_of

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...dataclasses import dataclass
 from ..mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from .ratios import ADDED, BEYOND, LATTICE, Points
 from .weighted_tails import (

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass
 from ..mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from . import searches
 from .searches import Places

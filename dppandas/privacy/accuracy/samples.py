@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...dataclasses import dataclass, replace
 from ..mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from . import searches
 from .combined import variance

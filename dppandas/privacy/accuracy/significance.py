@@ -8,7 +8,6 @@ binomial, and the tail of the binomial number with noise is a p-value (docs/proo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from statistics import NormalDist
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass
 from .combined import SLACK, CombinedNoise, SumTail, tails
 
 Floats = npt.NDArray[np.float64]

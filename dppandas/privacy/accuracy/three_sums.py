@@ -11,12 +11,12 @@ all values of an interval of their own, which fails with a share of the risk.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ...dataclasses import dataclass
 from . import searches
 from .searches import Places
 from .weighted_tails import ABOVE, Floats, Truths, WeightedTail, bound, half_width, tail_of

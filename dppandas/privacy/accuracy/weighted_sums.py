@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass
 from ..mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Within
 from .combined import CombinedNoise
 

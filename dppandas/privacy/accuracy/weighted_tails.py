@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any, Protocol
@@ -16,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass
 from ..mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Within
 from .combined import CombinedNoise
 

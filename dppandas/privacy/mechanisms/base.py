@@ -6,10 +6,10 @@ that it really has, and knows its accuracy from public facts alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
+from ...dataclasses import dataclass
 from ..accounting.losses import Loss
 from ..accounting.measures import Measure
 

@@ -11,9 +11,9 @@ Floats decide on the safe side here: every condition is tested at a risk smaller
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
+from ...dataclasses import dataclass
 from ..record_parts import RecordPart
 
 #: The factor that pays for rounding.

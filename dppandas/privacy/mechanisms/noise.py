@@ -7,7 +7,6 @@ import operator
 import statistics
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any, Self
@@ -15,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass
 from ...errors import QueryError
 from ..accounting import conversions, gaussian
 from ..accounting.enclosures import DIGITS, Enclosure

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from ...dataclasses import dataclass
 from ...errors import QueryError
 from ..accounting import conversions
 from ..accounting.enclosures import Enclosure, Interval

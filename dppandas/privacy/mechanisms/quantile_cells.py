@@ -8,12 +8,12 @@ same random bits. Within a run the point is uniform.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass
 from ..sampling import samplers
 from .ranks import Integers, RanksByCell, aimed
 

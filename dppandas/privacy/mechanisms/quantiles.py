@@ -20,12 +20,12 @@ import decimal
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property, partial
 
 import numpy as np
 
+from ...dataclasses import dataclass
 from ..accounting import conversions
 from ..accounting.losses import Epsilon, Loss, Rho
 from ..accounting.measures import LossRequest, Measure

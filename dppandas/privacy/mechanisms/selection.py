@@ -5,10 +5,10 @@ from __future__ import annotations
 import decimal
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
+from ...dataclasses import dataclass
 from ...errors import InternalError, QueryError
 from ..accounting import conversions
 from ..accounting.losses import Epsilon, Loss, Rho

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass
 from ..accounting import conversions
 from ..accounting.losses import Epsilon, Loss, Rho
 from ..accounting.measures import LossRequest, Measure

@@ -8,13 +8,13 @@ error decide all bounds here, never floats.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy.typing as npt
 
+from ...dataclasses import dataclass
 from ...errors import MissingArgument, QueryError
 from ..accounting.conversions import least_from
 from ..accounting.enclosures import Enclosure

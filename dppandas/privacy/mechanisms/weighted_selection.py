@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
 
+from ...dataclasses import dataclass
 from ...errors import QueryError
 from ..accounting import gaussian
 from ..accounting.conversions import LARGE_DIGITS, least_near

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
+from ...dataclasses import dataclass, field
 from ...rows.facts.bounds import Bounds
 from ...statistics.layout import Interval
 from ..answers.making import with_figures

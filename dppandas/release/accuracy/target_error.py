@@ -14,12 +14,12 @@ import datetime
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ...dataclasses import dataclass, replace
 from ...errors import BudgetExceeded, MissingArgument, QueryError, quoted
 from ...privacy.accounting.losses import LARGEST, SMALLEST, Delta, Epsilon, Loss, Rho, parse_budget
 from ...privacy.accounting.measures import LossRequest, Measure

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ...dataclasses import dataclass, replace
 from ...errors import QueryError, RecordError
 from ...privacy.mechanisms.selection import Selection
 from ...statistics.samples import How

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
+from ...dataclasses import dataclass
 from ...errors import RecordError, hide_internals
 from ...privacy.accounting.losses import Epsilon, Loss
 from ...statistics.layout import between

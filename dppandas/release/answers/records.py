@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Unpack, cast
 from weakref import WeakValueDictionary
 
 import pandas as pd
 
+from ...dataclasses import dataclass
 from ...errors import RecordError, hide_internals
 from ...ledger.questions import Question
 from ...privacy.accounting.losses import Epsilon, Loss, ReleaseOptions, with_options_named

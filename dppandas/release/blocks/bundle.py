@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Unpack
 
 import pandas as pd
 
+from ...dataclasses import dataclass
 from ...errors import (
     MissingArgument,
     QueryError,
@@ -22,7 +22,6 @@ from ...privacy.accounting.losses import ReleaseOptions, parse_budget, with_opti
 from ...privacy.accounting.measures import LossRequest
 from ...privacy.accounting.shares import SharedLoss
 from ..accuracy import possible
-from ..accuracy.forecast import forecasts
 from ..answers import results
 from ..answers.making import counted
 from ..answers.record_bundle import places_of
@@ -121,6 +120,8 @@ class ReleaseBundle(Private, Generic[Answer]):
         return f"<unreleased {asked}: nothing computed or charged; ask .release(epsilon=…)>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        from ..accuracy.forecast import forecasts
+
         titles = zip(_titles(self._requests), self._requests.items(), strict=True)
         parts = [
             (_told(title, name, each), each.query_at, self._shares[name])

@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from html import escape
 from typing import TypeVar
 
 import pandas as pd
 
+from ...dataclasses import dataclass
 from ...errors import BudgetExceeded, SessionError, hide_internals
 from ...ledger import statement
 from ...ledger.ledger import Ledger

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
+from ...dataclasses import dataclass, fields, replace
 from ...engines.base import Engine
 from ...errors import BudgetExceeded, QueryError
 from ...privacy.accounting.losses import LARGEST, Epsilon, Loss, Rho

@@ -6,7 +6,6 @@ from typing import Any
 
 from ..answers import records
 from ..pickles import register_families
-from .combine import refine
 
 
 class Record(records.Record):
@@ -16,6 +15,8 @@ class Record(records.Record):
     """
 
     def _refined(self, **said: Any) -> Any:
+        from .combine import refine
+
         return refine(self, **said)
 
 

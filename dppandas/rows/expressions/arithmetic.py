@@ -8,12 +8,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass, field
 from ..facts import kinds, spans
 from ..facts.bounds import Bounds, finite
 from ..facts.domain import Declaration

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ...dataclasses import dataclass, field, fields, replace
 from ..facts import kinds
 from ..facts.bounds import Bounds, covering, finite
 from ..facts.domain import Declaration

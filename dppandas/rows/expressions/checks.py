@@ -9,11 +9,11 @@ whose kind nobody knows, which decides whether it may be charged: what was answe
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
+from ...dataclasses import dataclass, field
 from ...errors import QueryError, quoted
 from ..facts import kinds
 from ..facts.bounds import Bounds

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ...dataclasses import dataclass
 from ..facts import kinds
 from ..facts.bounds import Bounds, covering
 from ..facts.domain import Declaration

@@ -10,12 +10,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass
 from ...errors import QueryError
 from ..facts import kinds
 from ..facts.domain import Declaration

@@ -10,11 +10,11 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
+from ...dataclasses import dataclass
 from ..facts import kinds
 from ..values import vectors
 from ..values.forms import Vector

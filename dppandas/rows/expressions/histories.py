@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from ...dataclasses import dataclass, field, replace
 from ..facts import kinds
 from ..facts.domain import Declaration
 from ..facts.keys import Keys

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ...dataclasses import dataclass
 from ..facts import kinds
 from ..facts.domain import Declaration
 from ..facts.keys import Keys
@@ -68,6 +68,8 @@ class Compare(Infix, Truth):
 
 @dataclass(frozen=True)
 class And(Infix, Truth):
+    """True where both are."""
+
     left: Expression
     right: Expression
 
@@ -80,6 +82,8 @@ class And(Infix, Truth):
 
 @dataclass(frozen=True)
 class Or(Infix, Truth):
+    """True where one is, or both."""
+
     left: Expression
     right: Expression
 
@@ -92,6 +96,8 @@ class Or(Infix, Truth):
 
 @dataclass(frozen=True)
 class Not(Unary, Truth):
+    """True where it isn't."""
+
     is_atom = False
 
     def truth(self, chunk: Chunk) -> Mask:

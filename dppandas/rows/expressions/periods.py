@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import calendar
 import datetime
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ...dataclasses import dataclass
 from ..facts import kinds, time_keys
 from ..facts.keys import Keys
 from ..facts.kinds import Kind, Schema

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass, field
 from ..facts import kinds
 from ..facts.domain import Declaration
 from ..facts.keys import Keys

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -13,6 +12,7 @@ import pandas as pd
 from pandas.tseries.frequencies import to_offset
 from pandas.tseries.offsets import Day
 
+from ...dataclasses import dataclass
 from ..facts import kinds, time_keys
 from ..facts.domain import Declaration
 from ..facts.keys import Keys

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ...dataclasses import dataclass
 from ...errors import QueryError, quoted
 from ..figures import short
 from .keys import SOURCE_ATTR

@@ -8,7 +8,6 @@ import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
@@ -18,6 +17,7 @@ from uuid import UUID
 import numpy as np
 import pandas as pd
 
+from ...dataclasses import dataclass, field
 from ...errors import MissingArgument, QueryError, UnknownColumn, nearest, quoted
 from ..values import are_simple, canonical, key
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ...dataclasses import dataclass, replace
 from ...errors import QueryError, quoted
 from ..values import canonical, time_of
 from ..values.forms import tzinfo

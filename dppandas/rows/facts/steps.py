@@ -12,7 +12,6 @@ import math
 import numbers
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -22,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ...dataclasses import dataclass
 from ...errors import QueryError, quoted
 from ..values import canonical
 from . import kinds

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ...dataclasses import dataclass
 from ...errors import MissingArgument, QueryError, quoted
 from .keys import SOURCE_ATTR, did_you_mean, some_names
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -24,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ...dataclasses import dataclass, field, replace
 from .cells import canonical
 from .families import MISSING, MOST_CHARACTERS, MOST_MICROS, Cell
 from .instants import duration, instant

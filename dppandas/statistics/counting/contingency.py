@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass
 from ...privacy.accuracy.margins import half_widths
 from ...privacy.accuracy.ratios import Terms
 from ...privacy.mechanisms.noise import Within

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ...privacy.accuracy import ratios
-from ...privacy.accuracy.ratios import Terms
+from ...dataclasses import dataclass
+from ...privacy import accuracy
 from ...privacy.mechanisms.noise import Within
 from ...rows.expressions import EVERY, Chunk, Column, Expression
 from ...rows.facts.kinds import Schema
@@ -22,6 +21,9 @@ from ..error_model import ErrorModel
 from ..layout import Interval, around
 from ..methods import COLUMN, EVERYWHERE, FRAME, GROUPS, Method
 from ..samples import Sample, SampleCount, SampleShare
+
+if TYPE_CHECKING:
+    from ...privacy.accuracy.ratios import Terms
 
 #: Shares are rounded to this public grid.
 SHARE_STEP = Fraction(1, 2**30)
@@ -185,7 +187,7 @@ def share_intervals(
     """An interval for each entry's share of its block; all hold simultaneously."""
     # one of two shares is as far off as the other
     risk = (1 - confidence) / (len(noisy) // 2 if block == 2 else len(noisy))
-    wholes, terms = _wholes(noisy, block), [Terms(1, block - 1)] * len(noisy)
+    wholes, terms = _wholes(noisy, block), [accuracy.ratios.Terms(1, block - 1)] * len(noisy)
     return share_ranges(noisy, wholes, terms, shares(noisy, block), law, risk)
 
 
@@ -198,7 +200,7 @@ def share_ranges(
     for kind in {*terms}:
         at = [i for i, each in enumerate(terms) if each == kind]
         rests = [wholes[i] - parts[i] for i in at]
-        found[:, at] = ratios.shares([parts[i] for i in at], rests, law, risk, kind)
+        found[:, at] = accuracy.ratios.shares([parts[i] for i in at], rests, law, risk, kind)
     step = float(SHARE_STEP)
     low, high = np.floor(found[0] / step) * step, np.ceil(found[1] / step) * step
     return around(answers, list(zip(low.tolist(), high.tolist(), strict=True)))
@@ -225,7 +227,7 @@ def _share_of(form: Form, noisy: Sequence[int], law: Any) -> SampleShare | None:
         return None
     rest = whole - part
     sums = int(sum(noisy[i] for i in part)), int(sum(noisy[i] for i in rest))
-    return SampleShare(frozenset(whole), *sums, law, Terms(len(part), len(rest)))
+    return SampleShare(frozenset(whole), *sums, law, accuracy.ratios.Terms(len(part), len(rest)))
 
 
 def _count_of(form: Form, noisy: Sequence[int], law: Any) -> SampleCount | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass
 from ...errors import InternalError
 from ...privacy.mechanisms.noise import Within
 from ...rows.expressions import EVERY, Chunk, Expression

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ...dataclasses import dataclass
 from ...errors import InternalError
 from ...rows.accumulators import SumAccumulator
 from ...rows.expressions import EVERY, Chunk, Expression

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass
 from ...privacy.mechanisms.weighted_selection import weight
 from ...rows.accumulators import ROWS_PER_FOLD
 from ...rows.values.forms import Codes, numbered

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
+from ...dataclasses import dataclass
 from ...rows.accumulators import SumAccumulator
 from ..base import RowPass
 from ..layout import Interval

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from operator import add, sub
@@ -12,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...dataclasses import dataclass, replace
 from ...errors import QueryError, quoted
 from ...privacy.accounting.measures import LossRequest
 from ...privacy.accuracy.weighted_tails import half_width

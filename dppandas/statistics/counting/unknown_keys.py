@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain
 from typing import Any, ClassVar, cast
@@ -12,6 +11,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import pandas as pd
 
+from ...dataclasses import dataclass, field, replace
 from ...errors import InternalError
 from ...privacy.accounting.conversions import least_from
 from ...privacy.accounting.losses import NO_DELTA, Delta

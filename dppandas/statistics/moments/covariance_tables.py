@@ -6,7 +6,6 @@ import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -14,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass
 from ...privacy.mechanisms.noise import Within
 from ...rows.expressions import Chunk, Expression
 from ...rows.facts import kinds

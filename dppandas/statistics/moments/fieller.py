@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -24,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass
 from ...privacy.accuracy.three_sums import ThreeSums
 from ...privacy.accuracy.weighted_sums import half_widths_of_weighted
 from ...privacy.accuracy.weighted_tails import reach, tail_of

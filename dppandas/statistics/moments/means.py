@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -11,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass
 from ...privacy.accuracy.ratios import shares
 from ...privacy.accuracy.weighted_tails import CONTINUOUS
 from ...privacy.mechanisms.noise import Within

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass
 from ...errors import QueryError, is_one_of, quoted
 from ...rows.expressions import Chunk
 from ...rows.facts.bounds import Bounds, Grid, sum_step

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations_with_replacement
@@ -12,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass
 from ...rows.facts.bounds import Grid
 from ...rows.values.vectors import Mask
 from .covariance_tables import BITS, WHOLE, CovarianceTable, CovarianceTableErrors, Integers, Values

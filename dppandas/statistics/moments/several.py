@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar
 
+from ...dataclasses import dataclass
 from ...privacy.accuracy.margins import sum_width
 from ...privacy.accuracy.ratios import shares
 from ...privacy.accuracy.weighted_tails import Floats, bound

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from ...dataclasses import dataclass, replace
 from ...privacy.accuracy.ratios import PAIR
 from ...rows.expressions import Chunk, Expression
 from ...rows.facts import kinds

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass, replace
 from ...rows.expressions import Chunk, Expression
 from ...rows.facts.bounds import Grid
 from ...rows.facts.kinds import Schema

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ...dataclasses import dataclass
 from ...privacy.accuracy.three_sums import ThreeSums
 from ...privacy.mechanisms.noise import Within
 from ...rows.expressions import Chunk

@@ -9,12 +9,12 @@ import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from ...dataclasses import dataclass
 from ...errors import MissingArgument, QueryError, hide_internals, quoted
 from ...findings.answers import made_of
 from ...findings.curves import Curve

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+from ...dataclasses import dataclass
 from ...errors import QueryError
 from .draws import Draws, Floats, Truths
 

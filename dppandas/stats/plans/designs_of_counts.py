@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ...dataclasses import dataclass
 from ...privacy.accuracy import binomial_tests
 from ...privacy.accuracy.combined import variance_of
 from ...privacy.accuracy.margins import sum_width

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ...dataclasses import dataclass
 from ...statistics.samples import ADDED_IN_TESTS
 from ..variance_analysis import OneWay
 from .designs import Design, Seen, in_groups

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
 from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
 
+from ...dataclasses import dataclass
 from ..correlation import Pair
 from .designs import Seen
 from .designs_of_means import TINY, Numbers

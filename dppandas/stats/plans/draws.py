@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...dataclasses import dataclass
 from ...findings.simulation import Simulation
 from ...privacy.accuracy import student
 from ...privacy.accuracy.combined import variance_of

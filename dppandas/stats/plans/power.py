@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
+from ...dataclasses import dataclass, field
 from ...errors import QueryError, hide_internals
 from ...privacy.accounting.losses import Number
 from ...privacy.accounting.measures import Measure

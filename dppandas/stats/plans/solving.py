@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
+from ...dataclasses import dataclass
 from ...errors import QueryError
 from ...privacy.accounting.losses import LARGEST, SMALLEST, Epsilon, Rho
 from .designs import Design, Seen

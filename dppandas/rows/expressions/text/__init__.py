@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ....dataclasses import dataclass
 from ....errors import QueryError
 from ...facts import kinds
 from ...facts.domain import Declaration
