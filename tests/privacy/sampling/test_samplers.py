@@ -123,6 +123,30 @@ CUTS: dict[str, tuple[Any, list[exact.Interval]]] = {
 }
 
 
+@pytest.mark.parametrize("bits", [1, 7, 20, 64, 300])
+def test_cuts_lie_within_their_intervals(bits: int) -> None:
+    """However few bits they are computed with, and hardly wider than that takes."""
+    for rate, base in ((Fraction(1, 2**30), 200), (Fraction(1, 3), 20), (Fraction(6), 3)):
+        for cuts, true in (
+            (inverse_cdf._sign_cuts(rate), sign_cuts(rate)),
+            digit_cuts(rate, base, closed=False),
+        ):
+            assert_around(cuts(bits), true, bits, 4 * base)
+    for rate, base in ((Fraction(1, 3), 20), (Fraction(6), 3)):
+        cuts, true = digit_cuts(rate, base, closed=True)
+        if bits > 7:  # fewer don't tell the divisor from 0
+            assert_around(cuts(bits), true, bits, 40 * base)
+
+
+def assert_around(
+    found: list[tuple[int, int]], true: list[exact.Interval], bits: int, width: int
+) -> None:
+    for (low, high), (least, most) in zip(found, true, strict=True):
+        assert low <= least * 2**bits
+        assert most * 2**bits <= high
+        assert high - low <= width
+
+
 @pytest.mark.parametrize("word", [4, 5, 6])
 @pytest.mark.parametrize(("cuts", "true"), CUTS.values(), ids=CUTS)
 def test_inverse_cdf_is_exact_for_small_words(cuts: Any, true: Any, word: int) -> None:
