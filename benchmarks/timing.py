@@ -39,7 +39,7 @@ def main() -> None:
     df = pd.DataFrame({"x": np.arange(1000.0), "g": np.arange(1000) % 10})
     rows = []
     for scale in (1, 10, 1000):
-        r = correlation(lambda scale=scale: samplers.discrete_laplace(Fraction(scale)))
+        r = correlation(lambda scale=scale: samplers.discrete_laplace_vector(Fraction(scale), 1)[0])
         rows.append((f"one draw of scale {scale}", f"r = {r:+.3f}"))
     epsilon = Fraction(1, 1000)
     r = correlation(lambda: df.dp.count(epsilon=epsilon), 1000)

@@ -29,15 +29,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ..accounting.enclosures import Interval, contexts, exp_interval
-from .entropy import SYSTEM, WORD, Bits, Integers
-from .inverse_cdf import InverseCdf, _proven_floors, laplace_tables
+from .entropy import SYSTEM, WORD, Bits, Integers, Pool
+from .inverse_cdf import InverseCdf, around_one, laplace_tables, proven_floors
 
 #: Above this scale an int64 could overflow; the scalar sampler has no such limit.
 LARGEST_VECTOR_SCALE = 2**50
 #: Below this σ² all but 0 is next to impossible, and 1/σ² could overflow a float.
 SMALLEST_VECTOR_SIGMA2 = Fraction(1, 2**20)
-#: From this length on, tables are faster (measured: a new one takes about 1 ms a digit).
-VECTOR_FROM = 100
+#: From this length on, tables are faster (measured; a new one takes about .2 ms a digit).
+VECTOR_FROM = 20
+#: How many words a scalar takes on average, and hardly ever more for several.
+LAPLACE_WORDS, GAUSSIAN_WORDS = 12, 24
 
 
 # --- a handful of values ------------------------------------------------------------------------
@@ -78,14 +80,16 @@ def discrete_laplace(scale: Fraction, bits: Bits = SYSTEM) -> int:
         return -magnitude if negative else magnitude
 
 
-def discrete_laplace_vector(scale: Fraction, n: int, bits: Bits = SYSTEM) -> npt.NDArray[Any]:
+def discrete_laplace_vector(scale: Fraction, n: int) -> npt.NDArray[Any]:
     """n independent exact discrete Laplace variables; int64 unless values can be too large.
 
     >>> len(discrete_laplace_vector(Fraction(10), 1000))
     1000
     """
     if n >= VECTOR_FROM and Fraction(1, 64) <= scale <= LARGEST_VECTOR_SCALE:
-        return laplace_tables(scale).draw(n, bits)
+        tables = laplace_tables(scale)
+        return tables.draw(n, Pool(tables.words(n)))
+    bits = Pool(LAPLACE_WORDS * n)
     values = [discrete_laplace(scale, bits) for _ in range(n)]
     return np.array(values, dtype=np.int64 if scale <= LARGEST_VECTOR_SCALE else object)
 
@@ -96,6 +100,11 @@ def discrete_laplace_vector(scale: Fraction, n: int, bits: Bits = SYSTEM) -> npt
 def _proposal_scale(sigma2: Fraction) -> int:
     """floor(σ) + 1, the scale of the discrete Laplace proposals."""
     return math.isqrt(math.floor(sigma2)) + 1
+
+
+def _proposals(missing: int) -> int:
+    """How many to draw at once: nearly always enough."""
+    return missing + missing // 2 + 16
 
 
 def _excess(z: int, sigma2: Fraction, scale: int) -> Fraction:
@@ -112,7 +121,7 @@ def discrete_gaussian(sigma2: Fraction, bits: Bits = SYSTEM) -> int:
             return z
 
 
-def discrete_gaussian_vector(sigma2: Fraction, n: int, bits: Bits = SYSTEM) -> npt.NDArray[Any]:
+def discrete_gaussian_vector(sigma2: Fraction, n: int) -> npt.NDArray[Any]:
     """n independent exact discrete Gaussian variables; int64 unless values can be too large.
 
     The proposals are independent, and each has its own coin: so the first n accepted ones are
@@ -123,11 +132,13 @@ def discrete_gaussian_vector(sigma2: Fraction, n: int, bits: Bits = SYSTEM) -> n
     """
     t = _proposal_scale(sigma2)
     if n < VECTOR_FROM or sigma2 < SMALLEST_VECTOR_SIGMA2 or t > LARGEST_VECTOR_SCALE:
+        bits = Pool(GAUSSIAN_WORDS * n)
         values = [discrete_gaussian(sigma2, bits) for _ in range(n)]
         return np.array(values, dtype=np.int64 if t <= LARGEST_VECTOR_SCALE else object)
     tables, kept, missing = laplace_tables(Fraction(t)), [], n
+    bits = Pool(tables.words(_proposals(n)) + _proposals(n))
     while missing:
-        proposals = tables.draw(missing + missing // 2 + 16, bits)
+        proposals = tables.draw(_proposals(missing), bits)
         kept.append(proposals[_kept(proposals, sigma2, t, bits)][:missing])
         missing -= len(kept[-1])
     return np.concatenate(kept)
@@ -199,7 +210,7 @@ def _below_exp(prefix: int, gamma: Fraction, bits: Bits) -> bool:
     while True:
         floor = 0
         if gamma < length:  # else exp(-gamma) < 2^-gamma, whose floor is 0
-            (floor,) = _proven_floors(lambda digits: [exp_interval(gamma, digits)], length)
+            (floor,) = proven_floors(around_one(lambda digits: exp_interval(gamma, digits)), length)
         if prefix != floor:
             return prefix < floor
         prefix = prefix << WORD | int(bits.words(1)[0])
@@ -216,7 +227,7 @@ def coins(
     >>> len(coins(lambda digits: half, 1000))
     1000
     """
-    draws = InverseCdf(lambda digits: [around(digits)], word).draw(n, bits)
+    draws = InverseCdf(around_one(around), word).draw(n, bits)
     return np.asarray(draws == 0)
 
 

@@ -123,6 +123,30 @@ CUTS: dict[str, tuple[Any, list[exact.Interval]]] = {
 }
 
 
+@pytest.mark.parametrize("bits", [1, 7, 20, 64, 300])
+def test_cuts_lie_within_their_intervals(bits: int) -> None:
+    """However few bits they are computed with, and hardly wider than that takes."""
+    for rate, base in ((Fraction(1, 2**30), 200), (Fraction(1, 3), 20), (Fraction(6), 3)):
+        for cuts, true in (
+            (inverse_cdf._sign_cuts(rate), sign_cuts(rate)),
+            digit_cuts(rate, base, closed=False),
+        ):
+            assert_around(cuts(bits), true, bits, 4 * base)
+    for rate, base in ((Fraction(1, 3), 20), (Fraction(6), 3)):
+        cuts, true = digit_cuts(rate, base, closed=True)
+        if bits > 7:  # fewer don't tell the divisor from 0
+            assert_around(cuts(bits), true, bits, 40 * base)
+
+
+def assert_around(
+    found: list[tuple[int, int]], true: list[exact.Interval], bits: int, width: int
+) -> None:
+    for (low, high), (least, most) in zip(found, true, strict=True):
+        assert low <= least * 2**bits
+        assert most * 2**bits <= high
+        assert high - low <= width
+
+
 @pytest.mark.parametrize("word", [4, 5, 6])
 @pytest.mark.parametrize(("cuts", "true"), CUTS.values(), ids=CUTS)
 def test_inverse_cdf_is_exact_for_small_words(cuts: Any, true: Any, word: int) -> None:
@@ -154,7 +178,7 @@ def test_laplace_tables_are_exact(scale: Any, base: int, digits: int, monkeypatc
     assert len(tables._digits) == digits
     chances = {}
     for table in (tables._sign, *tables._digits, tables._top):
-        cuts = [0, *inverse_cdf._proven_floors(table._cuts, 400), 2**400]
+        cuts = [0, *inverse_cdf.proven_floors(table._cuts, 400), 2**400]
         chances[table] = [Fraction(b - a, 2**400) for a, b in itertools.pairwise(cuts)]
 
     def draw(table: inverse_cdf.InverseCdf, n: int, bits: Any) -> Any:
@@ -191,7 +215,7 @@ def tables_and_cuts(scale: Fraction) -> list[tuple[inverse_cdf.InverseCdf, list[
     for digit in tables._digits:
         pairs.append((digit, closed_cuts(rate, base)))
         rate *= base
-    return [*pairs, (tables._top, open_cuts(rate, base))]
+    return [*pairs, (tables._top, open_cuts(rate, tables._open))]
 
 
 @pytest.mark.parametrize("scale", SCALES, ids=str)
@@ -199,11 +223,10 @@ def test_floors_agree_with_fractions(scale: Fraction) -> None:
     """The 64-bit tables against cuts that use neither `decimal` nor floats."""
     for table, cuts in tables_and_cuts(scale):
         assert table.floors.tolist() == floors(cuts, 64)
-    # The top is seldom "base or more", and needs no thousands of digits to tell that from never.
+    # The top is seldom "so much or more", and needs no thousands of bits to tell that from never.
     tables = inverse_cdf.laplace_tables(scale)
     top_rate = tables._base ** len(tables._digits) / scale
-    assert 4 <= top_rate * tables._base <= 1024
-    assert top_rate * tables._base <= 128 or tables._digits
+    assert 4 <= top_rate * tables._open <= 128
 
 
 def wanted(cuts: list[exact.Interval], words: list[int]) -> tuple[int, int]:
