@@ -99,7 +99,8 @@ def behaviour(cls: Any) -> Iterator[Any]:
     others = [cls(first=1), cls(first=2, third=(2,)), cls(first=1, third=(2,), fifth=6)]
     yield vars(one), vars(same), [vars(other) for other in others]
     yield cls(first=1).third is not cls(first=1).third
-    yield [one == other for other in (same, *others, 1)], one == one
+    alike = type("Alike", (cls,), {})(first=1, third=(2,))  # of another class
+    yield [one == other for other in (same, *others, 1, alike)], one == one
     yield cls.__hash__ is None, cls.__hash__ is object.__hash__
     if cls.__eq__ is not object.__eq__:
         yield repr(one) if cls.__repr__ is not object.__repr__ else ""

@@ -123,9 +123,7 @@ class Scripted(entropy.Pool):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 12, 15, 16, 17, 31, 40, 85, 256])
-def test_numbers_below_a_limit_are_equally_likely(
-    n: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_numbers_below_a_limit_are_equally_likely(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """All words of 4 bits, and all that follow a word that doesn't decide."""
     monkeypatch.setattr(entropy, "WORD", 4)
     monkeypatch.setattr(entropy, "WHOLE", 16)
