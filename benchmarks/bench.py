@@ -13,18 +13,16 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
-import platform
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))  # measure this copy, installed or not
 
+import bench_facts  # noqa: E402
 from bench_display import on_display  # noqa: E402
 from bench_histories import on_histories  # noqa: E402
 from bench_measure import Result  # noqa: E402
@@ -63,10 +61,8 @@ def facts(rows: int, peer: Diffprivlib | None) -> dict[str, Any]:
     packages = ("pandas", "numpy", "pyarrow", "opendp")
     return {
         "dppandas": dp.__version__,
-        "python": platform.python_version(),
-        **{name: version(name) for name in packages},
+        **bench_facts.facts(*packages),
         "diffprivlib": peer.version if peer else None,
-        "cpus": os.cpu_count(),
         "rows": rows,
     }
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
 from bench_measure import Result  # noqa: E402
+from bench_turns import peak  # noqa: E402
 
 import dppandas as dp  # noqa: E402
 
@@ -65,16 +65,6 @@ TARGETS = {
     "filtered undeclared keys": 50,
     "filtered nine quantiles": None,
 }
-
-
-def peak() -> float:
-    """The megabytes that this process has had at most. Linux's ru_maxrss won't do: a process
-    begins with that of the one that started it."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        (line,) = [line for line in status.read_text().splitlines() if line.startswith("VmHWM:")]
-        return int(line.split()[1]) / 2**10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def beyond(release: Callable[[pd.DataFrame], None]) -> float:

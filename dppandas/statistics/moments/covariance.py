@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
@@ -16,7 +16,15 @@ from ...privacy.accounting.measures import LossRequest
 from ...rows.facts.bounds import Grid
 from ...rows.values.vectors import Mask
 from ..methods import COLUMN, FRAME, GROUPS, Method
-from .covariance_tables import BITS, WHOLE, CovarianceTable, CovarianceTableErrors, Integers, Values
+from .covariance_tables import (
+    WHOLE,
+    Add,
+    CovarianceTable,
+    CovarianceTableErrors,
+    Integers,
+    Values,
+    rounded,
+)
 from .fieller import Design, NoisySums
 from .second_moments import SecondMoments
 
@@ -95,36 +103,49 @@ class Covariance(CovarianceTable):
         return self.complete
 
     @property
+    def complete_rows(self) -> bool:
+        return not self.gaps
+
+    @property
     def l1(self) -> int:
         return WHOLE * len(self.blocks)
 
     # from rows to integers
 
-    def _integers(self, values: Sequence[Values], grids: Sequence[Grid]) -> Iterable[Integers]:
+    def _sums(self, values: Sequence[Values], grids: Sequence[Grid], add: Add) -> Integers:
         pairs = zip(values, grids, strict=True)
-        shares = [self._shares(steps, there, grid.high) for (steps, there), grid in pairs]
-        return (part for block in self.blocks for part in self._block(block, shares))
+        cuts = [self._cuts(*each, grid.high) for each, grid in pairs]
+        rows = np.full((1, cuts[0].shape[1]), WHOLE, dtype=np.int64)
+        shares = [_split(rows, each) for each in cuts]
+        found = []
+        for block in self.blocks:
+            parts = shares[block[0]] if block[1:] else rows
+            for column in block[1:-1]:
+                parts = _split(parts, cuts[column])
+            states = [len(cuts[column]) + 1 for column in block]
+            found.append(self._put(_split_sums(parts, cuts[block[-1]], add), states))
+        return np.concatenate(found, axis=1)
 
-    def _block(self, block: Sequence[int], shares: Sequence[Sequence[Integers]]) -> list[Integers]:
-        parts = list(shares[block[0]])
-        for column in block[1:]:
-            parts = [piece for part in parts for piece in _split(part, shares[column])]
+    def _put(self, sums: Integers, states: Sequence[int]) -> Integers:
+        """The sums of a block at their places. Those of a gap that none of the rows has are 0."""
+        found = np.zeros((len(sums), *(self.states,) * len(states)), dtype=np.int64)
+        found[(slice(None), *map(slice, states))] = sums.reshape(-1, *states)
+        found = found.reshape(len(sums), -1)
         if self.gaps:
-            parts[-1] = np.zeros_like(parts[-1])  # a row with all values missing adds nothing
-        return parts
+            found[:, -1] = 0  # a row with all values missing adds nothing
+        return found
 
-    def _shares(self, steps: npt.NDArray[np.float64], there: Mask, whole: int) -> list[Integers]:
-        """The share of 2^30 at each node, and in the gap."""
+    def _cuts(self, steps: npt.NDArray[np.float64], there: Mask | None, whole: int) -> Integers:
+        """The running sums of the shares of 2^30 at each node, but for the last state that some
+        row has, where they are 2^30."""
         t = steps.astype(np.int64)
         t = (t * WHOLE + whole // 2) // whole if whole else t
-        if self.nodes == 2:
-            shares = [WHOLE - t, t]
-        else:
-            low, high = _rounded((WHOLE - t) ** 2), _rounded(t**2)
-            shares = [low, WHOLE - low - high, high]
-        for share in shares:
-            share[~there] = 0
-        return [*shares, np.where(there, 0, WHOLE)] if self.gaps else shares
+        cuts = [WHOLE - t]
+        if self.nodes == 3:
+            cuts = [rounded((WHOLE - t) ** 2), WHOLE - rounded(t**2)]
+        if there is None:
+            return np.stack(cuts)
+        return np.stack([*(np.where(there, cut, 0) for cut in cuts), np.where(there, WHOLE, 0)])
 
     # from noisy integers to numbers
 
@@ -168,24 +189,24 @@ def _design(nodes: int, columns: int) -> Design:
     return tuple((4, 2 * h, 2 * k, one, h * k, other) for h, one in places for k, other in places)
 
 
-def _rounded(value: Integers) -> Integers:
-    """A product of two integers up to 2^30, divided by 2^30 and rounded half up: exact."""
-    rounded: Integers = (value + WHOLE // 2) >> BITS
-    return rounded
+def _split(parts: Integers, cuts: Integers) -> Integers:
+    """Each part divided at the cuts, one after the other. Differences of rounded running sums are
+    whole and never negative, and add up to the part."""
+    pieces = np.empty((len(parts), len(cuts) + 1, parts.shape[1]), dtype=np.int64)
+    ends = np.multiply(parts[:, None], cuts, out=pieces[:, :-1])
+    rounded(ends)
+    np.subtract(parts, ends[:, -1], out=pieces[:, -1])
+    for k in range(len(cuts) - 1, 0, -1):
+        ends[:, k] -= ends[:, k - 1]
+    return pieces.reshape(-1, parts.shape[1])
 
 
-def _split(part: Integers, shares: Sequence[Integers]) -> Sequence[Integers]:
-    """A part divided by shares. Differences of rounded running sums are whole and never negative,
-    and add up to the part where the shares add up to 2^30."""
-    if not part.any():
-        return [part] * len(shares)
-    pieces, before, cumulated = [], np.zeros_like(part), np.zeros_like(part)
-    for share in shares:
-        cumulated = cumulated + share
-        now = _rounded(part * cumulated)
-        pieces.append(now - before)
-        before = now
-    return pieces
+def _split_sums(parts: Integers, cuts: Integers, add: Add) -> Integers:
+    """The sums of the pieces of `_split`, which are the differences of the sums of their ends."""
+    ends = rounded(parts[:, None] * cuts)
+    sums, whole = add(ends.reshape(-1, parts.shape[1])), add(parts)
+    sums, whole = sums.reshape(len(whole), len(parts), -1), whole[:, :, None]
+    return np.diff(np.concatenate([sums, whole], axis=2), axis=2, prepend=0)
 
 
 @lru_cache(maxsize=128)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,13 +22,15 @@ from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask
 from ..base import Floats, Partial, Statistic, sum_by
 from ..error_model import ErrorModel
-from ..layout import Interval
+from ..layout import Codes, Interval
 from .fieller import NoisySums, PairSums, Range, Seen, Side, U, V
 from .sums import on_grid
 
 Integers = npt.NDArray[np.int64]
-#: Grid integers of a column's values, and where there is a value.
-Values = tuple[npt.NDArray[np.float64], Mask]
+#: Grid integers of a column's values, and where there is a value: None for everywhere.
+Values = tuple[npt.NDArray[np.float64], Mask | None]
+#: The sums in each cell of integers of rows: one row of a matrix for each sum.
+Add = Callable[[Integers], Integers]
 #: Numbers of cells or columns.
 Places = npt.NDArray[np.intp]
 
@@ -160,26 +162,34 @@ class CovarianceTable(Statistic, registered=False):
     def states_of_all(self) -> int:
         """The number of integers of a cell."""
 
+    @property
+    def complete_rows(self) -> bool:
+        """Whether a row without one of the values adds nothing."""
+        return self.same_rows
+
     @abstractmethod
-    def _integers(self, values: Sequence[Values], grids: Sequence[Grid]) -> Iterable[Integers]:
-        """What each row of a slice adds, integer by integer; rows without values add nothing."""
+    def _sums(self, values: Sequence[Values], grids: Sequence[Grid], add: Add) -> Integers:
+        """What the rows of a slice add in each cell, from values of which none is missing if only
+        complete rows add."""
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         grids, cells = [bounds.grid for bounds in self.bounds], len(self.cells)
-        read = (on_grid(*pair, chunk, keep) for pair in zip(self.operands, grids, strict=True))
-        every = np.ones(chunk.rows, dtype=bool)
-        values = [(steps, every if there is None else there) for steps, there in read]
-        if self.same_rows:
-            there = np.logical_and.reduce([each for _, each in values])
-            values = [(np.where(there, steps, 0.0), there) for steps, _ in values]
-        codes = self.cells.codes(chunk)  # rows that aren't kept add nothing
+        pairs = zip(self.operands, grids, strict=True)
+        values = [on_grid(*pair, chunk, None) for pair in pairs]
+        codes, rows = self.cells.codes(chunk), chunk.rows
+        adding = [there for _, there in values if self.complete_rows and there is not None]
+        adding += [keep] if keep is not None else []
+        if adding:  # the others are left out, as if they weren't there
+            those = np.flatnonzero(np.logical_and.reduce(adding))
+            codes, rows = None if codes is None else codes[those], len(those)
+            values = [_taken(each, those, self.complete_rows) for each in values]
         found = np.zeros((cells, self.states_of_all), dtype=np.int64)
-        for first in range(0, chunk.rows, ROWS):
-            these = slice(first, first + ROWS)
-            here = [(steps[these], there[these]) for steps, there in values]
-            of = None if codes is None else codes[these]
-            for k, part in enumerate(self._integers(here, grids)):
-                found[:, k] += sum_by(of, part.astype(np.float64), cells).astype(np.int64)
+        step = ROWS if codes is None else max(ROWS, cells)
+        for first in range(0, rows, step):
+            these = slice(first, first + step)
+            here = [_taken(each, these) for each in values]
+            add = partial(_sums_of, None if codes is None else codes[these], cells)
+            found += self._sums(here, grids, add)
         return found.reshape(-1)
 
     @abstractmethod
@@ -256,6 +266,28 @@ class CovarianceTable(Statistic, registered=False):
             return [STEP] * len(self._entries())
         widths = [Fraction(b.upper) - Fraction(b.lower) for b in self.bounds]
         return [STEP * widths[i] * widths[j] for i, j in self._entries()]
+
+
+def rounded(products: Integers) -> Integers:
+    """Products of two integers up to 2^30, divided by 2^30 and rounded half up: exact. In place."""
+    products += WHOLE // 2
+    products >>= BITS
+    return products
+
+
+def _taken(values: Values, these: Any, complete: bool = False) -> Values:
+    """The values of some rows, all of them there if these rows are complete."""
+    steps, there = values
+    return steps[these], None if there is None or complete else there[these]
+
+
+def _sums_of(codes: Codes | None, cells: int, integers: Integers) -> Integers:
+    """The sums of each row of a matrix in each cell: whole numbers up to 2^30 of at most 2^22 rows,
+    which floats add up exactly, too."""
+    if codes is None:
+        return np.add.reduce(integers, axis=1, keepdims=True).T
+    sums = [sum_by(codes, each, cells) for each in integers]
+    return np.stack(sums, axis=1).astype(np.int64)
 
 
 def semidefinite(entries: Sequence[Fraction], correlation: bool) -> list[Fraction]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations_with_replacement
@@ -13,8 +13,15 @@ import numpy.typing as npt
 
 from ...dataclasses import dataclass
 from ...rows.facts.bounds import Grid
-from ...rows.values.vectors import Mask
-from .covariance_tables import BITS, WHOLE, CovarianceTable, CovarianceTableErrors, Integers, Values
+from .covariance_tables import (
+    WHOLE,
+    Add,
+    CovarianceTable,
+    CovarianceTableErrors,
+    Integers,
+    Values,
+    rounded,
+)
 from .fieller import Design, NoisySums
 
 
@@ -52,12 +59,12 @@ class SecondMoments(CovarianceTable):
     def l1(self) -> int:
         return WHOLE * self.states_of_all
 
-    def _integers(self, values: Sequence[Values], grids: Sequence[Grid]) -> Iterable[Integers]:
-        there = values[0][1]
+    def _sums(self, values: Sequence[Values], grids: Sequence[Grid], add: Add) -> Integers:
         pairs = zip(values, grids, strict=True)
-        factors = [_centred(steps, there, grid.high) for (steps, _), grid in pairs]
-        factors.insert(0, np.where(there, WHOLE, 0))
-        return ((factors[i] * factors[j] + WHOLE // 2) >> BITS for i, j in _pairs(len(grids)))
+        factors = np.stack([_centred(steps, grid.high) for (steps, _), grid in pairs])
+        ones = add(np.full((1, factors.shape[1]), WHOLE, dtype=np.int64))
+        products = (add(rounded(each * factors[i:])) for i, each in enumerate(factors))
+        return np.concatenate([ones, add(factors), *products], axis=1)
 
     def sums(self, noisy: Sequence[int], i: int, j: int) -> NoisySums:
         """The sums of 1, x, y, x², xy and y²; for one column of 1, x and x²."""
@@ -67,12 +74,10 @@ class SecondMoments(CovarianceTable):
         return NoisySums(found, _design(i == j), 1, WHOLE)
 
 
-def _centred(steps: npt.NDArray[np.float64], there: Mask, most: int) -> Integers:
+def _centred(steps: npt.NDArray[np.float64], most: int) -> Integers:
     """Grid integers from 0 to ``most`` as x from -2^30 to 2^30; 0 if there is a single point."""
     t = steps.astype(np.int64)
-    x = 2 * ((t * WHOLE + most // 2) // most) - WHOLE if most else t
-    x[~there] = 0
-    return x
+    return 2 * ((t * WHOLE + most // 2) // most) - WHOLE if most else t
 
 
 @lru_cache(maxsize=128)

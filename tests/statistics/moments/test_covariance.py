@@ -25,7 +25,7 @@ from dppandas.release.answers import results
 from dppandas.rows.expressions import Column
 from dppandas.rows.facts.bounds import Bounds
 from dppandas.statistics import Cells, Covariance, Layout, SecondMoments, Variance
-from dppandas.statistics.moments import fieller
+from dppandas.statistics.moments import covariance_tables, fieller
 from dppandas.statistics.moments.covariance import _design, _split, cover
 from dppandas.statistics.moments.covariance_tables import STEP, WHOLE
 
@@ -39,7 +39,7 @@ def _parts(cuts: list[int]) -> list[np.ndarray[Any, Any]]:
 
 @given(st.integers(0, WHOLE), SHARES)
 def test_a_part_is_shared_out_without_rest(part: int, cuts: list[int]) -> None:
-    pieces = [int(x[0]) for x in _split(np.array([part]), _parts(cuts))]
+    pieces = _split(np.array([[part]]), np.array(cuts)[:, None])[:, 0].tolist()
     assert sum(pieces) == part
     assert min(pieces) >= 0
     for piece, share in zip(pieces, _parts(cuts), strict=True):
@@ -73,6 +73,79 @@ def test_one_row_moves_the_sums_by_at_most_the_sensitivity(columns: int) -> None
                 assert sum(found) == asked._statistic.l1
             if np.isnan(row).all():
                 assert not any(found)
+
+
+def _by_hand(row: list[float], of: Covariance) -> list[int]:
+    """What a row adds, by the formulas of the proof, in Python's integers."""
+    shares = []
+    for value, bounds in zip(row, of.bounds, strict=True):
+        grid, missing = bounds.grid, np.isnan(value)
+        t = 0 if missing else int(grid.integers(np.array([value]))[0])
+        t = (t * WHOLE + grid.high // 2) // (grid.high or 1)
+        ends = (WHOLE - t, t)
+        low, high = ends if of.nodes == 2 else ((x * x + WHOLE // 2) // WHOLE for x in ends)
+        each = [low, high] if of.nodes == 2 else [low, WHOLE - low - high, high]
+        gap = [WHOLE * missing] * of.gaps
+        shares.append([0 if missing else share for share in each] + gap)
+    if not of.gaps and np.isnan(row).any():
+        return [0] * of.states_of_all
+    found = []
+    for block in of.blocks:
+        parts = [WHOLE]
+        for column in block:
+            cuts = list(itertools.accumulate(shares[column], initial=0))
+            ends_of = ([(p * c + WHOLE // 2) // WHOLE for c in cuts] for p in parts)
+            parts = [b - a for ends in ends_of for a, b in itertools.pairwise(ends)]
+        found += [*parts[:-1], 0] if of.gaps else parts
+    return found
+
+
+CELL = st.sampled_from([*VALUES, 0.3, 20.0, 59.999999]) | st.floats(-1, 61)
+
+
+@given(st.data(), st.integers(1, 6), st.booleans(), st.booleans(), st.sampled_from([1, 3, 2**13]))
+def test_the_integers_are_those_that_are_found_by_hand(
+    data: Any, columns: int, dropna: bool, correlation: bool, size: int
+) -> None:
+    """To the last one: of rows with and without gaps, filtered, by group, in slices of any size."""
+    rows = data.draw(st.lists(st.lists(CELL, min_size=columns, max_size=columns), max_size=7))
+    beside = st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows))
+    frame = pd.DataFrame(rows, columns=list("abcdef")[:columns], dtype=float)
+    frame["kept"], frame["group"] = data.draw(beside), data.draw(beside)
+    names = list(frame)[:columns]
+    method = "corr" if correlation else "cov"
+    all_rows, kept = frame.dp, frame.dp[frame.dp["kept"] > 0]
+    said: dict[str, Any] = {"bounds": (0, 60), "dropna": dropna}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(covariance_tables, "ROWS", size)
+        for by in (False, True)[: 1 + (columns > 1)]:
+            for given in (all_rows, kept):
+                of = given.groupby("group", keys=[0, 2])[names] if by else given[names]
+                one = getattr(of, method)(**said)
+                groups = [frame["group"] == key for key in (0, 2)] if by else [frame["group"] >= 0]
+                wanted = []
+                for group in groups:
+                    here = frame[group & ((frame["kept"] > 0) | (given is all_rows))]
+                    each = [_by_hand(row, one._statistic) for row in here[names].values.tolist()]
+                    none = [0] * one._statistic.states_of_all
+                    wanted += [sum(column) for column in zip(none, *each, strict=True)]
+                assert integers(one, one._table.engine) == wanted
+
+
+def test_the_largest_integers_are_added_up_exactly() -> None:
+    """All of 2^30 in one place, in many rows; halves, of which products are rounded."""
+    frame = pd.DataFrame({name: np.repeat([60.0, 30.0], [300_000, 5]) for name in "abc"})
+    asked = frame.dp.corr(bounds=(0, 60))
+    one = [_by_hand([value] * 3, asked._statistic) for value in (60.0, 30.0)]
+    wanted = [300_000 * a + 5 * b for a, b in zip(*one, strict=True)]
+    assert integers(asked, asked._table.engine) == wanted
+    made = asked._statistic
+    vector = SecondMoments(made.cells, made.layout, made.operands, made.bounds)
+    x = [WHOLE, WHOLE, WHOLE, WHOLE]
+    middle = [WHOLE, 0, 0, 0]
+    pairs = [itertools.combinations_with_replacement(each, 2) for each in (x, middle)]
+    sums = zip(*([a * b // WHOLE for a, b in each] for each in pairs), strict=True)
+    assert _exact(asked, vector) == [300_000 * a + 5 * b for a, b in sums]
 
 
 def survey(rows: int = 600, missing: float = 0.1) -> pd.DataFrame:
