@@ -2,7 +2,7 @@
 
 Python's own compile up to six functions for each class when it is defined. Here ``__init__``,
 ``__eq__`` and ``__hash__`` are compiled when they are first called, and the others are the same
-functions for all classes. Fields are Python's own. See docs/adr/0064-methods-made-when-called.md.
+functions for all classes. Fields are Python's own. See docs/adr/0064-a-cheap-first-answer.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""How long the road of one release is: functions of ours that one mean runs, and how deep."""
+"""How long the road of one release is: functions of ours that one mean runs, and how deep. Their
+calls are counted by test_work.py."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ INLINED = {"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"}
 LEFT_OUT = (
     "privacy/sampling/", "ledger/canonical.py", "release/query.py Query.key", "privacy/accuracy/",
 )  # fmt: skip
-CALLS, FUNCTIONS, DEPTH = 307, 241, 18
+FUNCTIONS, DEPTH = 241, 18
 
 
 @pytest.fixture
@@ -66,7 +67,6 @@ def test_the_road_of_one_mean_is_short_and_the_same_each_time(age: Any) -> None:
     road(age, "0.1")  # what is computed once for a grid or a law is computed
     first, second = road(age, "0.2"), road(age, "0.3")
     assert [call[:2] for call in first] == [call[:2] for call in second]
-    assert len(first) <= CALLS
     assert len({call[:2] for call in first}) <= FUNCTIONS
     assert max(depth for _, _, depth in first) <= DEPTH
     assert first[-1][0].startswith("release/")
