@@ -37,16 +37,20 @@ class PandasEngine:
         block: int = BLOCK,
         labels: Sequence[Any] | None = None,
     ) -> None:
-        self.read = Columns(rows) if isinstance(rows, pd.DataFrame) else rows
-        self.columns: tuple[Any, ...] = tuple(self.read)
         self.unit = unit
         self.key = key
         self.block = block
         self._labels = labels  # by whose hash rows are kept; None for whole rows
+        self._look(Columns(rows) if isinstance(rows, pd.DataFrame) else rows)
+        self.columns: tuple[Any, ...] = tuple(self.read)
+
+    def _look(self, rows: TableColumns) -> None:
+        """Start with rows of which nothing is known."""
+        self.read = rows
         self._kept: RowTable | None = None
         self._by_unit: RowTable | None = None
         #: What rows know of their units, by the key that truncation has.
-        self.histories = UnitHistories(self.read, self.key)
+        self.histories = UnitHistories(rows, self.key)
 
     def check(self, needs: Sequence[Need]) -> None:
         """Rows in memory can be read; but not each type can be shown to a function of a caller."""
@@ -110,13 +114,10 @@ class SharedEngine(PandasEngine):
     kept of the units that it had would be more than max_rows of those that it has."""
 
     is_shared = True
-
-    def __init__(self, rows: Columns, unit: Unit, key: bytes) -> None:
-        super().__init__(rows, unit, key)
-        self._shared = rows
+    read: Columns
 
     def check(self, needs: Sequence[Need]) -> None:
-        self.__init__(self._shared.anew(), self.unit, self.key)  # type: ignore[misc]
+        self._look(self.read.anew())
         super().check(needs)
 
 
