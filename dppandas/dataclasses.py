@@ -69,6 +69,7 @@ class _Later:
         space: dict[str, Any] = {}
         exec("\n".join([*lines, f" return {self.name}"]), space)
         method = space["make"](self.cls.__dataclass_fields__, _FACTORY, object.__setattr__)
+        method.__module__ = self.cls.__module__
         method.__qualname__ = f"{self.cls.__qualname__}.{self.name}"
         if self.name == "__init__":
             types = {each.name: each.type for each in fields(self.cls) if each.init}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import partial
 from itertools import pairwise
 from threading import Lock
 from typing import Any
@@ -26,6 +26,9 @@ _WITHOUT = "Convert it before dp.protect, or select the columns that your functi
 class PandasEngine:
     """A table in memory, its rows truncated to the unit's max_rows before any other use."""
 
+    #: Whether others may write to the table.
+    is_shared = False
+
     def __init__(
         self,
         rows: pd.DataFrame | TableColumns,
@@ -42,11 +45,8 @@ class PandasEngine:
         self._labels = labels  # by whose hash rows are kept; None for whole rows
         self._kept: RowTable | None = None
         self._by_unit: RowTable | None = None
-
-    @cached_property
-    def histories(self) -> UnitHistories:
-        """What rows know of their units, by the key that truncation has."""
-        return UnitHistories(self.read, self.key)
+        #: What rows know of their units, by the key that truncation has.
+        self.histories = UnitHistories(self.read, self.key)
 
     def check(self, needs: Sequence[Need]) -> None:
         """Rows in memory can be read; but not each type can be shown to a function of a caller."""
@@ -105,6 +105,21 @@ class PandasEngine:
             return aggregates.per_unit(block, table)
 
 
+class SharedEngine(PandasEngine):
+    """A frame that its owner may write to, in place: each release looks at it anew. Rows that were
+    kept of the units that it had would be more than max_rows of those that it has."""
+
+    is_shared = True
+
+    def __init__(self, rows: Columns, unit: Unit, key: bytes) -> None:
+        super().__init__(rows, unit, key)
+        self._shared = rows
+
+    def check(self, needs: Sequence[Need]) -> None:
+        self.__init__(self._shared.anew(), self.unit, self.key)  # type: ignore[misc]
+        super().check(needs)
+
+
 def by_unit(table: RowTable, unit: Unit) -> RowTable:
     """The same rows with those of a unit side by side. Without a unit column each is its own."""
     codes = np.arange(len(table))
@@ -122,12 +137,15 @@ class PerUnitEngine(PandasEngine):
     def __init__(self, base: Any, table: UnitTable) -> None:
         self.unit = aggregates.unit_after(table)
         self.columns = table.columns
+        self.is_shared = isinstance(base, PandasEngine) and base.is_shared
         self._base = base
         self._table = table
         self._lock = Lock()
         self._made: PandasEngine | None = None
 
     def check(self, needs: Sequence[Need]) -> None:
+        if self.is_shared:
+            self._made = None
         if self._made is None:
             self._base.check([aggregates.needed(self._base, self._table)])
 

@@ -38,6 +38,10 @@ class Columns:
         self._lock = RLock()
         self.rows = len(frame)
 
+    def anew(self) -> Columns:
+        """The same columns, of which nothing has been read."""
+        return Columns(self._frame, tuple(self._positions))
+
     def __iter__(self) -> Iterator[Any]:
         return iter(self._positions)
 

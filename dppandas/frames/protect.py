@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..engines.pandas import PandasEngine
+from ..engines.pandas import SharedEngine
 from ..engines.readers import Columns
 from ..errors import LineageError, QueryError, SourceError, hide_internals, quoted
 from ..ledger.canonical import FORM
@@ -391,7 +391,7 @@ def _series(series: pd.Series, row_level: bool, kinds: Any) -> PrivateSeries:
     declared = parse_kinds({name: kinds} if isinstance(kinds, str) else kinds, [name])
     source = replace(source, **_known({name: of_dtype(series.dtype)}, declared))
     whole = Columns(series.to_frame(name), [name])
-    engine = PandasEngine(whole, source.unit, entropy.key())
+    engine = SharedEngine(whole, source.unit, entropy.key())
     table = Table(source, engine, series, row_level, refusal)
     held = _columns([name], ordered_among([name], [series.dtype]), declared)
     return PrivateSeries(table, series.name, held[name], None)

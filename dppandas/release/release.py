@@ -312,7 +312,9 @@ def _drawn(plan: Plan, process: int) -> Sequence[int]:
     exact = query.statistic.read(RowPass(plan.engine, query), mechanism)
     _refuse_fork(process)
     watch = here().watch
-    return mechanism.release(exact) if watch is None else watch(query, mechanism, exact)
+    noisy = mechanism.release(exact) if watch is None else watch(query, mechanism, exact)
+    _refuse_fork(process)  # a mechanism may have rows read again
+    return noisy
 
 
 @dataclass(frozen=True)

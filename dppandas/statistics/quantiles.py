@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from ..dataclasses import dataclass
 from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.quantiles import ExponentialQuantiles
-from ..privacy.mechanisms.ranks import Ranks, RanksByCell, losses
+from ..privacy.mechanisms.ranks import Ranks, RanksByCell, Reach, losses
 from ..rows.expressions import Chunk, Expression
 from ..rows.facts import kinds
 from ..rows.facts.bounds import Bounds, Grid
@@ -24,15 +24,18 @@ from .base import Partial, RowPass, Statistic, with_kept
 from .error_model import ErrorModel, RowLimit, at
 from .layout import Codes, Interval, format_number
 from .methods import AGG, COLUMN, FRAME, GROUPS, PIVOT, Method
-from .quantile_windows import CountAccumulator, Integers, PointAccumulator, Window, sort_by_cell
+from .quantile_windows import (
+    KEPT,
+    AllRows,
+    Found,
+    Integers,
+    NearRows,
+    Search,
+    by_cell,
+    sorted_points,
+)
 
 HALF = Fraction(1, 2)
-#: Bins of a histogram over a grid: enough to narrow it down, few enough for the cache.
-BINS = 2**15
-#: The bins of all histograms of a pass together.
-ALL_BINS = 2**20
-#: Up to this many values, sorting beats another counting pass.
-FEW = 2**18
 
 #: Where quantiles are offered: they aren't sums over the rows of each label.
 DECLARED = COLUMN | FRAME | GROUPS | PIVOT
@@ -150,6 +153,8 @@ class Quantiles(Statistic):
         return max(moves, default=0) if selecting else sum(moves)
 
     def _moved(self, one: Ranks, other: Ranks) -> int:
+        if self._alone is None:
+            one, other = one.whole, other.whole
         values = np.union1d(one.values, other.values)
         if self._alone is None:
             return int(sum(abs(one.count(v) - other.count(v)) for v in values.tolist()))
@@ -161,56 +166,52 @@ class Quantiles(Statistic):
     # reading
 
     def read(self, row_pass: RowPass, mechanism: Any = None) -> list[Sequence[Ranks]]:
-        """The ranks of each column and cell; of a single quantile those alone whose loss its
-        mechanism doesn't cap."""
+        """The ranks of each column and cell; for a mechanism, those that decide its choices."""
         columns = range(len(self.operands))
-        caps = [None if mechanism is None else mechanism.window(column) for column in columns]
+        reaches = [None if mechanism is None else mechanism.reach(column) for column in columns]
         return [
-            self._all(row_pass, column) if cap is None else self._near(row_pass, column, cap)
-            for column, cap in enumerate(caps)
+            self._all(row_pass, column) if reach is None else self._near(row_pass, column, reach)
+            for column, reach in enumerate(reaches)
         ]
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         """How many values each cell and column has."""
-        low = np.zeros(len(self.cells), dtype=np.int64)
-        shifts = (low + grid.high.bit_length() for grid in self.grids)
-        whole = [Histogram(self, column, low, shift, 1) for column, shift in enumerate(shifts)]
-        return np.stack([each.kernel(chunk, keep) for each in whole], axis=1).reshape(-1)
+        cells = len(self.cells)
+        each = (PlacedRows(self, column) for column in range(len(self.operands)))
+        whole = [
+            np.bincount(rows.kernel(chunk, keep) >> rows.width, minlength=cells) for rows in each
+        ]
+        return np.stack(whole, axis=1).reshape(-1).astype(np.int64, copy=False)
 
     def _all(self, row_pass: RowPass, column: int) -> RanksByCell:
-        low = np.zeros(len(self.cells), dtype=np.int64)
-        return self._between(row_pass, column, low, low + self.grids[column].high)
+        rows = PlacedRows(self, column)
+        points = row_pass(rows.over_branches, AllRows)
+        return by_cell(points, len(self.cells), rows.width)
 
-    def _between(self, row_pass: RowPass, column: int, low: Integers, top: Integers) -> RanksByCell:
-        """The ranks of the rows between low and top in each cell."""
-        values = Values(self, column, low, top)
-        return sort_by_cell(row_pass(values.over_branches, PointAccumulator), len(self.cells))
-
-    def _near(self, row_pass: RowPass, column: int, cap: int) -> Sequence[Ranks]:
-        """The ranks whose losses aren't all capped, from histograms over ever narrower windows with
-        finer bins, until bins are points or hold few enough rows to sort."""
-        cells, top = len(self.cells), self.grids[column].high
-        bins = min(BINS, ALL_BINS // cells)
-        if bins < 16 or self._alone is None:
+    def _near(self, row_pass: RowPass, column: int, reach: Reach) -> RanksByCell:
+        """The ranks that decide choices, by a pass that keeps the rows which are probably near
+        their targets, and another one where it missed some or there are too many."""
+        rows = PlacedRows(self, column)
+        search = Search(len(self.cells), rows.width, reach)
+        if search.is_vain:
             return self._all(row_pass, column)
-        bits = max(0, (top + 1).bit_length() - (bins.bit_length() - 1))
-        windows = [Window(0, top, bits) for _ in range(cells)]
-        while True:
-            low, shift = np.array([(w.low, w.shift) for w in windows], dtype=np.int64).T
-            counted = Histogram(self, column, low, shift, bins)
-            counts = row_pass(counted.over_branches, partial(CountAccumulator, cells * bins))
-            for window, row in zip(windows, counts.reshape(cells, bins), strict=True):
-                window.narrow(row, self._alone, cap)
-            if all(window.shift == 0 for window in windows):
-                return [window.ranks(*window.points(), cap) for window in windows]
-            finer = max(window.finer(bins) for window in windows)
-            if sum(window.inside for window in windows) <= FEW or finer > max(shift) - 3:
-                break
-            for window in windows:
-                window.shift = window.finer(bins)
-        low, high = np.array([(w.low, w.high) for w in windows], dtype=np.int64).T
-        found = self._between(row_pass, column, low, high)
-        return [w.ranks(r.values, r.counts, cap) for w, r in zip(windows, found, strict=True)]
+        if search.shift == 0:  # bins are points
+            every = search.within(np.arange(search.bins), KEPT + 1)
+            return by_cell(row_pass(rows.over_branches, every), search.cells, search.width)
+        found: Found = row_pass(rows.over_branches, partial(NearRows, search))
+        if found.counts is None and len(found.rows) <= search.few:
+            return by_cell(sorted_points(found.rows), search.cells, search.width)
+        counts = search.count(found.rows) if found.counts is None else found.counts
+        near = search.near(counts)
+        bins = np.flatnonzero(near)
+        empty = search.within(bins, int(counts[bins].sum()))
+        if (near & ~found.kept).any():
+            points = row_pass(rows.over_branches, empty)
+        else:
+            kept = empty()
+            kept.add(found.rows, len(found.rows))
+            points = kept.result()
+        return search.ranks(points, counts, near, cache(partial(self._all, row_pass, column)))
 
     # answers
 
@@ -270,52 +271,17 @@ class Pass:
 
 
 @dataclass(frozen=True)
-class Histogram(Pass):
-    """How many rows lie in each bin of 2^shift points, from low on."""
+class PlacedRows(Pass):
+    """Each row as one integer: its cell, and then its point in `width` bits."""
 
-    low: Integers
-    shift: Integers
-    bins: int
-
-    def kernel(self, chunk: Chunk, keep: Mask | None) -> Integers:
-        codes, points = self.points(chunk, keep)
-        if codes is None:
-            low, shift = self.low[0], self.shift[0]
-            if low:
-                points -= low
-            points >>= shift
-            if low or self.bins << int(shift) <= self.statistic.grids[self.column].high:
-                points = points[(points >= 0) & (points < self.bins)]
-            return np.bincount(points, minlength=self.bins).astype(np.int64, copy=False)
-        points -= self.low[codes]
-        points >>= self.shift[codes]
-        inside = (points >= 0) & (points < self.bins)
-        codes, points = codes[inside], points[inside]
-        points += codes * self.bins
-        size = len(self.low) * self.bins
-        return np.bincount(points, minlength=size).astype(np.int64, copy=False)
-
-    combined = staticmethod(partial(np.sum, axis=0, dtype=np.int64))
-
-
-@dataclass(frozen=True)
-class Values(Pass):
-    """The rows between low and high, each as one integer of its cell and its point."""
-
-    low: Integers
-    high: Integers
+    @property
+    def width(self) -> int:
+        return self.statistic.grids[self.column].high.bit_length()
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Integers:
         codes, points = self.points(chunk, keep)
-        if codes is None:
-            low, high = self.low[0], self.high[0]
-            if low == 0 and high == self.statistic.grids[self.column].high:
-                return points
-            near = (points >= low) & (points <= high)
-        else:
-            near = (points >= self.low[codes]) & (points <= self.high[codes])
-            points |= codes.astype(np.int64) << 31
-        kept: Integers = points[near]
-        return kept
+        if codes is not None:
+            points |= codes.astype(np.int64) << self.width
+        return points
 
     combined = staticmethod(np.concatenate)

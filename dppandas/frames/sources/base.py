@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from ...engines import truncation
 from ...engines.base import Engine
-from ...engines.pandas import PandasEngine
+from ...engines.pandas import PandasEngine, SharedEngine
 from ...engines.readers import Columns, TableColumns
 from ...rows.facts.kinds import Schema
 from ...rows.facts.units import Unit
@@ -69,3 +69,12 @@ def is_of_dask(data: Any) -> bool:
     """Whether it is a DataFrame of Dask, which isn't imported for that."""
     kind = type(data)
     return kind.__module__.partition(".")[0] == "dask" and kind.__name__ == "DataFrame"
+
+
+class SharedFrame(InMemory):
+    """Columns of a frame that its owner may write to."""
+
+    columns: Columns
+
+    def engine(self, unit: Unit, key: bytes) -> Engine:
+        return SharedEngine(self.columns, unit, key)

@@ -10,7 +10,7 @@ import pandas as pd
 from ...engines.readers import Columns
 from ...rows.facts.keys import is_missing
 from ...rows.facts.kinds import of_dtype
-from .base import Given, InMemory, Own
+from .base import Given, InMemory, Own, SharedFrame
 
 
 class PandasFrame(Given):
@@ -35,7 +35,7 @@ class PandasFrame(Given):
         return InMemory(Columns(self.whole.copy(deep=True), self._columns))
 
     def shared(self) -> Own:
-        return InMemory(Columns(self.whole, self._columns))
+        return SharedFrame(Columns(self.whole, self._columns))
 
 
 def with_times(df: pd.DataFrame) -> tuple[pd.DataFrame, Any]:

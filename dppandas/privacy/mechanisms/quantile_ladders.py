@@ -173,8 +173,8 @@ class LadderQuantiles(RecordPart):
         """The quantiles in order."""
         return tuple(sorted(set(self.quantiles)))
 
-    def window(self, column: int) -> None:
-        """All ranks are needed, because later choices depend on earlier ones."""
+    def reach(self, column: int) -> None:
+        """All ranks are needed: rungs depend on a noisy number of rows."""
 
     @property
     def scale(self) -> Fraction:

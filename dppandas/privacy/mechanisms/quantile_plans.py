@@ -170,6 +170,19 @@ class Slots:
         ], exact)  # fmt: skip
 
     @property
+    def are_known(self) -> bool:
+        """Whether the loss of each slot follows from the ranks, though rows are gathered in them:
+        both places lie beside such rows, and where rows are gathered losses are capped."""
+        ranks, ends = self.ranks, (self.low, self.high)
+        if ranks.until is ranks.values:
+            return True
+        if not all(ranks.know(end, self.parts) for end in ends):
+            return False
+        mass = ranks.mass(self.high, self.parts) - self._base
+        _, i, j, _ = self._uncapped(*aimed(mass, self.share, self.parts))
+        return ranks.are_apart(i, j)
+
+    @property
     def _first(self) -> int:
         return self.low // self.width
 

@@ -25,7 +25,7 @@ from functools import cache, cached_property, partial
 
 import numpy as np
 
-from ...dataclasses import dataclass
+from ...dataclasses import dataclass, replace
 from ..accounting import conversions
 from ..accounting.losses import Epsilon, Loss, Rho
 from ..accounting.measures import LossRequest, Measure
@@ -35,7 +35,7 @@ from .base import Sensitivity
 from .quantile_cells import Choice
 from .quantile_plans import DIGITS, Node, Run, Slots, Weights, plan
 from .rank_errors import RankTarget, joint_errors
-from .ranks import INSIDE, Integers, Ranks, RanksByCell
+from .ranks import INSIDE, Integers, Ranks, RanksByCell, Reach, Target
 
 #: The factor of ε that pays for rounding weights, many times over.
 SLACK = 1 - Fraction(1, 2**40)
@@ -144,10 +144,13 @@ class ExponentialQuantiles(RecordPart):
         log_slots = math.log(top + 1) + (0.0 if node.is_leaf else math.log(PARTS // 2))
         return math.ceil((log_slots + TAIL) / float(self._rate(node)))
 
-    def window(self, column: int) -> int | None:
-        """The cap of losses for a single choice, which needs only the ranks below the cap; None for
-        several choices."""
-        return None if len(self._nodes) > 1 else self._cap(self._nodes[0], self.tops[column])
+    def reach(self, column: int) -> Reach:
+        """Which ranks of a column decide its choices."""
+        top, parts = self.tops[column], self._parts
+        return Reach(tuple(
+            Target(node.at, node.low, node.high, node.share, -(-self._cap(node, top) // parts))
+            for node in self._nodes
+        ))  # fmt: skip
 
     @property
     def scale(self) -> Fraction:
@@ -195,6 +198,9 @@ class ExponentialQuantiles(RecordPart):
             high = end if node.high is None else cuts[node.high]
             width = parts if node.is_leaf else 2
             slots = Slots(ranks, low, high, node.share, width, parts, self._cap(node, top))
+            if not slots.are_known:  # after a choice with the capped loss: hardly ever
+                ranks = ranks.whole
+                slots = replace(slots, ranks=ranks)
             slot = choose(slots, self._rate(node))
             points[node.at] = slot * width // parts
             cuts[node.at] = min(max(slot * width + 1, low), high)

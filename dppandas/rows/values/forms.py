@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -361,7 +360,6 @@ def wall(v: Instants) -> tuple[Integers, Mask]:
     return (v.micros, v.null()) if v.zone is None else clock(v.micros, v.null(), tzinfo(v.zone))
 
 
-@lru_cache(maxsize=2**16)
 def wall_nanos(cell: Cell) -> int | None:
     """What the local clock shows at a zoned instant, in nanoseconds since 1970: as `wall`, for
     one cell."""
