@@ -312,9 +312,7 @@ def _drawn(plan: Plan, process: int) -> Sequence[int]:
     exact = query.statistic.read(RowPass(plan.engine, query), mechanism)
     _refuse_fork(process)
     watch = here().watch
-    noisy = mechanism.release(exact) if watch is None else watch(query, mechanism, exact)
-    _refuse_fork(process)  # a mechanism may have rows read again
-    return noisy
+    return mechanism.release(exact) if watch is None else watch(query, mechanism, exact)
 
 
 @dataclass(frozen=True)

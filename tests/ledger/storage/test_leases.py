@@ -575,6 +575,37 @@ def test_one_charge_is_one_answer_though_a_function_of_the_caller_forks(
     assert parent.endswith("['released']")
 
 
+@linux
+def test_one_charge_is_one_answer_though_rows_are_read_again_by_a_fork() -> None:
+    """A mechanism may have rows read again, and a function of the caller may fork then."""
+    code = """
+        import os
+        import pandas as pd
+        import dppandas as dp
+        from dppandas.privacy.mechanisms.quantiles import ExponentialQuantiles
+        children, release = [], ExponentialQuantiles.release
+        def forked(self, exact):
+            children.append(os.fork())
+            return release(self, exact)
+        ExponentialQuantiles.release = forked
+        try:
+            asked = pd.DataFrame({"x": range(50)}).dp["x"].median(bounds=(0, 50))
+            said = f"answered {asked.release(epsilon=1)}"
+        except dp.errors.WorkerProcessError:
+            said = "refused"
+        if children[0] == 0:
+            print(said, flush=True)
+            os._exit(0)
+        os.waitpid(children[0], 0)
+        print(said)
+    """
+    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
+    child, parent = ran.stdout.splitlines()
+    assert child == "refused"
+    assert parent.startswith("answered")
+
+
 def test_a_second_outcome_is_an_error(store: Store) -> None:
     (entry,) = store.add([DRAFT._replace(key="")], agreed)
     store.settle(entry.number, "released", [3])
