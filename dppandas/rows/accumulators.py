@@ -29,7 +29,7 @@ class SumAccumulator:
     """Adds int64 arrays of any number without wrapping around."""
 
     def __init__(self, size: int) -> None:
-        self._exact = [0] * size
+        self._exact: list[int] | None = None  # of the rows before those of the array
         self._partial = np.zeros(size, dtype=np.int64)
         self._rows = 0
 
@@ -43,11 +43,14 @@ class SumAccumulator:
         self._rows += rows
 
     def join(self, other: SumAccumulator) -> None:
-        self._exact = [a + b for a, b in zip(self._exact, other.result(), strict=True)]
+        self.add(other._partial, other._rows)
+        if other._exact is not None:
+            self._exact = _added(other._exact, self._exact)
 
     def result(self) -> list[int]:
         """The sums, exact in Python's integers."""
-        recent: list[int] = self._partial.tolist()
-        if not any(self._exact):
-            return recent
-        return [a + b for a, b in zip(self._exact, recent, strict=True)]
+        return _added(self._partial.tolist(), self._exact)
+
+
+def _added(sums: list[int], others: list[int] | None) -> list[int]:
+    return sums if others is None else [a + b for a, b in zip(sums, others, strict=True)]

@@ -309,10 +309,10 @@ def count_by(codes: Codes | None, mask: Mask | None, rows: int, cells: int) -> P
     return np.bincount(codes, minlength=cells + 1)[:cells].astype(np.int64, copy=False)
 
 
-def sum_by(codes: Codes | None, integers: Floats, cells: int) -> Floats:
+def sum_by(codes: Codes | None, integers: Floats | Partial, cells: int) -> Floats:
     """Sums of whole numbers up to 2^30 in each cell: exact in any order, being below 2^53. NaN for
     a cell with a NaN."""
     if codes is None:
-        return np.array([integers.sum()])
+        return np.array([integers.sum()], dtype=np.float64)
     sums = np.bincount(codes, weights=integers, minlength=cells + 1)[:cells]
     return np.asarray(sums, dtype=np.float64)

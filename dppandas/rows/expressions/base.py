@@ -108,7 +108,17 @@ class Expression:
 
     def columns(self) -> frozenset[Any]:
         """The source columns that this reads."""
+        return self._known("_columns", None, self._columns_of_children)
+
+    def _columns_of_children(self, facts: None) -> frozenset[Any]:
         return frozenset().union(*(child.columns() for child in self.children()))
+
+    def samples(self) -> int:
+        """How many samples this takes."""
+        return self._known("_samples", None, self._samples_of_children)
+
+    def _samples_of_children(self, facts: None) -> int:
+        return sum(child.samples() for child in self.children())
 
     def declared(self, domain: Domain) -> Declaration | None:
         """What the columns' declared facts imply about the values."""

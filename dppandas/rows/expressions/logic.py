@@ -175,15 +175,16 @@ class Sampled(Truth):
     def columns(self) -> frozenset[Any]:
         return frozenset(self.names)
 
+    def samples(self) -> int:
+        return 1
+
     def __str__(self) -> str:
         return f"sample({short(self.share)})"
 
 
 def samples(expression: Expression | None) -> int:
     """How many samples an expression takes."""
-    if expression is None:
-        return 0
-    return isinstance(expression, Sampled) + sum(map(samples, expression.children()))
+    return 0 if expression is None else expression.samples()
 
 
 def both(left: Expression | None, right: Expression) -> Expression:

@@ -100,7 +100,7 @@ class Mean(Clipped):
         cells, codes = len(self.cells), self.cells.codes(chunk, keep)
         out = np.empty((2, cells, len(self.operands)), dtype=np.int64)
         for column, (operand, grid) in enumerate(zip(self.operands, self.grids, strict=True)):
-            above, there = sum_on_grid(operand, grid, chunk, keep, codes, cells)
+            above, _, there = sum_on_grid(operand, grid, chunk, keep, codes, cells)
             out[0, :, column] = above
             out[1, :, column] = count_by(codes, there, chunk.rows, cells) * grid.high - above
         return out.reshape(-1)
@@ -188,10 +188,10 @@ class WeightedMean(Mean):
 
 
 def _half_up(numerator: npt.NDArray[np.int64], denominator: int) -> npt.NDArray[np.int64]:
-    found = 2 * numerator
-    found += denominator
-    found //= 2 * denominator
-    return found
+    """A quotient rounded half up; in place."""
+    numerator += denominator // 2
+    numerator //= denominator
+    return numerator
 
 
 def means_between(low: Floats, high: Floats, bounds: Sequence[Bounds]) -> list[Interval]:

@@ -193,9 +193,9 @@ def sum_on_grid(
     keep: Mask | None,
     codes: Codes | None,
     cells: int,
-) -> tuple[Partial, Mask | None]:
+) -> tuple[Partial, Floats, Mask | None]:
     """The sums of the integers of `on_grid` in each cell, in one pass if no value is missing there;
-    and where one is there, None for everywhere in the cells."""
+    the integers; and where one is there, None for everywhere in the cells."""
     integers = grid.integers(as_numbers(operand.vector(chunk)))
     keep = keep if codes is None else None  # rows that aren't kept have the code of no cell
     if keep is not None:
@@ -204,7 +204,7 @@ def sum_on_grid(
     if np.isnan(sums).any():
         integers, keep = _filled(integers, keep)
         sums = sum_by(codes, integers, cells)
-    return sums.astype(np.int64), keep
+    return sums.astype(np.int64), integers, keep
 
 
 def _filled(integers: Floats, keep: Mask | None) -> tuple[Floats, Mask]:

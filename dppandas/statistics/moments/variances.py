@@ -24,7 +24,7 @@ from ..methods import EVERYWHERE, Method
 from ..samples import Sample
 from ..samples_of_spreads import SampleMeanOfThree, SampleSpread
 from .means import _half_up
-from .sums import ByColumnErrors, Clipped, on_grid
+from .sums import ByColumnErrors, Clipped, sum_on_grid
 
 
 class VarianceErrors(ByColumnErrors):
@@ -119,12 +119,13 @@ class Variance(Clipped):
         cells, codes = len(self.cells), self.cells.codes(chunk, keep)
         out = np.zeros((3, cells, len(self.operands)), dtype=np.int64)
         for column, (operand, grid) in enumerate(zip(self.operands, self.grids, strict=True)):
-            steps, there = on_grid(operand, grid, chunk, keep if codes is None else None)
+            t, steps, there = sum_on_grid(operand, grid, chunk, keep, codes, cells)
             if not grid.high:
                 continue
             # As (T-t)²/T is T - 2t + t²/T, B0 is T - 2t + B2, and B1 is 2(t - B2).
-            squares = _half_up(steps.astype(np.int64) ** 2, grid.high)
-            t, b2 = sum_by(codes, steps, cells), sum_by(codes, squares.astype(np.float64), cells)
+            squares = steps.astype(np.int64)
+            squares *= squares
+            b2 = sum_by(codes, _half_up(squares, grid.high), cells)
             count = count_by(codes, there, chunk.rows, cells)
             out[:, :, column] = count * grid.high - 2 * t + b2, 2 * (t - b2), b2
         return out.reshape(-1)
