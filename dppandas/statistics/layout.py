@@ -262,7 +262,7 @@ class Layout:
         blocks = np.arange(len(numbers)) // (self.block or len(numbers) or 1)
         if numbers.dtype == np.int64 and len(numbers):
             least, most = int(numbers.min()), int(numbers.max())
-            if most - least < 2**32:
+            if most - least < 2**32 and max(most, -least) <= 2**53:  # floats would tie beyond
                 by = orders.by_codes(most - numbers if falls else numbers - least)
                 return by[orders.by_codes(blocks[by])] if self.block else by
         # NaN is last in its block, and ties keep their order
