@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -19,13 +19,14 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ..privacy.accounting.losses import Delta, Epsilon, Rho
 from ..rows.facts.keys import is_missing
-from ..rows.values import MISSING, canonical, name
-from ..rows.values.cells import are_simple
+from ..rows.values import MISSING, are_simple, canonical, name, whole_numbers
 from ..rows.values.families import LETTERS, MOST_BITS, MOST_CHARACTERS, OPAQUE
+from ..rows.values.lookups import Recent
 
 #: The texts of parts that were met before, by their ids.
 Memo = dict[int, tuple[Any, str]]
@@ -96,7 +97,7 @@ def text(value: Any, memo: Memo | None = None) -> str:
         return f"z{text(str(value))}"
     if isinstance(value, tuple | list):
         if len(value) >= MANY and are_simple(value):
-            return f"({_simple(value)})"
+            return f"({_simple(value) if kind is list else _recent(value)})"
         return "(" + ",".join(text(part, memo) for part in value) + ")"
     if isinstance(value, Mapping):
         return "{" + ",".join(sorted(f"{text(k)}:{text(v)}" for k, v in value.items())) + "}"
@@ -144,17 +145,49 @@ _CELLS = (
 )  # fmt: skip
 
 
-#: What stands before so many hexadecimal digits, with their sign, in the text of a whole number.
-_HEADS = [f"{digits + len('n/1')}:n" for digits in range(18)]
-
-
 def _simple(values: Sequence[Any]) -> str:
     """The texts of strings, or of whole numbers of 64 bits: those of `_cell`, but all at once."""
-    if isinstance(values[0], str):
+    whole = whole_numbers(values)
+    if whole is None:
         letter = LETTERS["text"]
         return ",".join([f"{len(value) + 1}:{letter}{value}" for value in values])
-    each = ("%x " * len(values) % tuple(values)).split()
-    return "/1,".join([_HEADS[len(digits)] + digits for digits in each]) + "/1"
+    return ",".join([_whole(whole[i : i + BLOCK]) for i in range(0, len(whole), BLOCK)])
+
+
+#: The texts of the last tuples, such as labels, by their identity.
+_recent = Recent(_simple, most=4)
+
+
+def _pairs(texts: Iterable[str]) -> npt.NDArray[np.uint16]:
+    """Texts of at most two letters as numbers, with a null in place of none."""
+    return np.frombuffer(b"".join(text.encode().rjust(2, b"\0") for text in texts), np.uint16)
+
+
+_COUNTS = _pairs(map(str, range(21)))
+_SIGNS = _pairs(["", "-"])
+#: Each byte in two digits; and as the first of a number, where it has no leading zero.
+_BYTES = _pairs([*(f"{byte:02x}" for byte in range(256)), "", *(f"{i:x}" for i in range(1, 256))])
+#: So many numbers at once, so that what is made on the way stays in the processor's cache.
+BLOCK = 2**13
+
+
+def _whole(whole: npt.NDArray[np.int64]) -> str:
+    """The texts of whole numbers, each as in `_number`: all at once, pair by pair of letters."""
+    sign, size = (whole < 0).view(np.uint8), np.abs(whole).view(np.uint64)
+    most = int(size.max()).bit_length()
+    length = sign + np.uint8(len("n0/1"))
+    for bits in range(4, most, 4):
+        length += size >> np.uint64(bits) > 0
+    chunks = -(-most // 8) or 1
+    said = np.empty((len(whole), 3 + chunks + 2), np.uint16)
+    said[:, 0], said[:, 1], said[:, 2] = _COUNTS[length], _pairs([":n"]), _SIGNS[sign]
+    for chunk in range(chunks):
+        rest = size >> np.uint64(8 * chunk)
+        is_first = rest < 256
+        said[:, 2 + chunks - chunk] = _BYTES[(rest & np.uint64(255)) + is_first * np.uint64(256)]
+    said[size == 0, 2 + chunks] = _pairs(["0"])
+    said[:, -2:] = _pairs(["/1", ","])
+    return said.tobytes().translate(None, b"\0").decode("ascii").removesuffix(",")
 
 
 #: Types of numbers, most of which mean themselves: by their ids.

@@ -21,7 +21,7 @@ from ..rows.figures import errors_in_words as errors_in_words
 from ..rows.figures import format_number as format_number
 from ..rows.figures import format_value as format_value
 from ..rows.figures import spread as spread
-from ..rows.values import vectors
+from ..rows.values import orders, vectors
 from ..rows.values.vectors import Mask
 
 Codes = npt.NDArray[np.intp]
@@ -171,8 +171,14 @@ class Layout:
         """Numbers (or what `typed` makes of them) under their labels, in the order ``places``."""
         if self.rulers and not integer:
             return self._typed(values)
-        dtype = "int64" if self.integer or integer else "float64"
-        return self._labelled(np.array(values, dtype=dtype), places)
+        return self._labelled(self.numbers(values, integer), places)
+
+    def numbers(self, values: Sequence[float], integer: bool = False) -> npt.NDArray[Any]:
+        """Numbers as `table` shows them, but without labels."""
+        dtype = np.int64 if self.integer or integer else np.float64
+        if isinstance(values, list | tuple):
+            return np.fromiter(values, dtype, len(values))  # faster
+        return np.array(values, dtype=dtype)
 
     def _labelled(self, values: npt.NDArray[Any], places: Codes | None) -> Any:
         if self.columns is not None:
@@ -252,10 +258,15 @@ class Layout:
         """The order of the entries of a sorted answer, ties in declared order; None if unsorted."""
         if self.order is None:
             return None
-        sign = -1.0 if self.order == "descending" else 1.0
-        blocks = np.arange(len(values)) // (self.block or len(values) or 1)
+        numbers, falls = np.asarray(values), self.order == "descending"
+        blocks = np.arange(len(numbers)) // (self.block or len(numbers) or 1)
+        if numbers.dtype == np.int64 and len(numbers):
+            least, most = int(numbers.min()), int(numbers.max())
+            if most - least < 2**32 and max(most, -least) <= 2**53:  # floats would tie beyond
+                by = orders.by_codes(most - numbers if falls else numbers - least)
+                return by[orders.by_codes(blocks[by])] if self.block else by
         # NaN is last in its block, and ties keep their order
-        return np.lexsort((sign * np.array(values, np.float64), blocks))
+        return np.lexsort(((-1.0 if falls else 1.0) * numbers.astype(np.float64), blocks))
 
 
 def between(lower: Any, upper: Any) -> pd.DataFrame:

@@ -4,9 +4,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dppandas.rows.facts.keys import Keys
@@ -30,6 +31,18 @@ def one_by_one(values: Sequence[float], sign: float, block: int) -> list[int]:
 def test_places_are_those_of_a_sort_one_by_one(values: Any, order: str, data: Any) -> None:
     block = data.draw(st.integers(0, 5))
     found = Layout(True, order=order, block=block).places(values)
+    assert found is not None
+    assert found.tolist() == one_by_one(values, 1.0 if order == "ascending" else -1.0, block)
+
+
+@given(
+    st.lists(st.sampled_from([0, 1, -3, 7, 2**16, 2**31, 2**32, 2**53, 2**53 + 1]), max_size=12),
+    st.sampled_from(["ascending", "descending"]), st.integers(0, 5),
+)  # fmt: skip
+@example([2**53 + 1, 2**53], "ascending", 0)
+@example([2**32, 0, 2**32, 0], "descending", 0)
+def test_places_of_whole_numbers_are_those_of_floats(values: Any, order: str, block: int) -> None:
+    found = Layout(True, order=order, block=block).places(np.array(values, dtype=np.int64))
     assert found is not None
     assert found.tolist() == one_by_one(values, 1.0 if order == "ascending" else -1.0, block)
 

@@ -166,6 +166,8 @@ class Record(ABC):
         if isinstance(self._law, Selection):
             labels = cast(pd.Index, self._layout.index).tolist()
             return [labels[i] for i in self._noisy]
+        if self._shown is None and not self._layout.is_scalar and not self._layout.rulers:
+            return self._table(self._estimated_at_once)
         values = self._statistic.typed(self._shown or self._estimated)
         return values[0] if self._layout.index is None else self._table(values)
 
@@ -189,6 +191,11 @@ class Record(ABC):
     @cached_property
     def _estimated(self) -> list[float]:
         return self._statistic.estimate(self._noisy)
+
+    @cached_property
+    def _estimated_at_once(self) -> Any:
+        """The same as one array, to sort and to show it."""
+        return self._layout.numbers(self._estimated)
 
     @property
     def error_unit(self) -> str:
@@ -372,7 +379,7 @@ class Record(ABC):
     @cached_property
     def _order(self) -> Codes | None:
         """The order of the numbers in a sorted answer; None if it isn't sorted."""
-        return self._layout.places(self._estimated)
+        return self._layout.places(self._estimated_at_once)
 
     def _table(self, values: Sequence[Any]) -> Any:
         return self._layout.table(values, self._order)

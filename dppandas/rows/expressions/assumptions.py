@@ -14,6 +14,7 @@ from ..facts import kinds
 from ..facts.keys import Keys
 from ..facts.kinds import Kind
 from ..facts.misspelt import misspelt
+from ..values import whole_numbers
 from .base import Column, Expression, Literal
 from .checks import PREPARED, Facts, way_to
 from .conditionals import Mapped
@@ -199,8 +200,13 @@ def _compared(expressions: Iterable[Expression]) -> Iterator[tuple[Expression, S
 
 def _one_of_each_type(values: Sequence[Any]) -> list[Any]:
     """Values enough to know the kinds of all."""
-    alike = {type(value): value for value in values if type(value) in _OF_ONE_KIND}
-    return [*alike.values(), *(value for value in values if type(value) not in _OF_ONE_KIND)]
+    if whole_numbers(values) is not None:
+        return list(values[-1:])
+    alike = dict(zip(map(type, values), values, strict=True))
+    if alike.keys() <= _OF_ONE_KIND:
+        return [*alike.values()]
+    several = [value for value in values if type(value) not in _OF_ONE_KIND]
+    return [*(alike[kind] for kind in alike if kind in _OF_ONE_KIND), *several]
 
 
 def _kind_of_all(values: Sequence[Any]) -> Kind:

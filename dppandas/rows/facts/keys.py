@@ -7,7 +7,6 @@ import decimal
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
@@ -19,7 +18,7 @@ import pandas as pd
 
 from ...dataclasses import dataclass, field
 from ...errors import MissingArgument, QueryError, UnknownColumn, nearest, quoted
-from ..values import are_simple, canonical, key
+from ..values import are_simple, canonical, interned, key, whole_numbers
 
 #: The entry of a frame's attrs that holds the token of its source.
 SOURCE_ATTR = "dppandas.source"
@@ -145,10 +144,8 @@ class Keys:
             return self._categories(names)
         if self.width > 1:
             return pd.MultiIndex.from_tuples(list(self.labels), names=list(names))
-        labels: Any = list(self.labels)
-        if set(map(type, labels)) == {int}:  # as pandas would find out more slowly
-            with suppress(OverflowError):
-                labels = np.array(labels, dtype=np.int64)
+        whole = whole_numbers(self.labels)  # pandas would find out more slowly
+        labels: Any = list(self.labels) if whole is None else whole.copy()
         flat: pd.Index = pd.Index(labels, name=names[0], tupleize_cols=False)
         return flat
 
@@ -174,7 +171,7 @@ def object_index(columns: Iterable[Iterable[Any]], names: Sequence[Any]) -> pd.I
     return levels[0].rename(names[0])
 
 
-def _meanings(labels: Collection[Any]) -> Iterable[Any]:
+def _meanings(labels: Sequence[Any]) -> Iterable[Any]:
     """What labels of one column mean, without a call for each where they mean themselves."""
     if are_simple(labels):
         family = "text" if isinstance(next(iter(labels)), str) else "number"
@@ -208,7 +205,7 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
             f"{example}; this is a column of a protected source, and its labels are private."
         )
     try:
-        labels = tuple(islice(_unboxed(value), MOST_KEYS + 1))
+        labels = interned(tuple(_first(value, MOST_KEYS + 1)))
         if not (simple := _mean_themselves(labels, depth)):
             labels = tuple(map(public, labels))
             simple = _mean_themselves(labels, depth)
@@ -220,7 +217,7 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
         raise QueryError(f"{example}; it is empty.")
     if len(labels) > MOST_KEYS:
         raise QueryError(f"{named} are more than {MOST_KEYS:,}.")
-    if simple and len(set(labels)) == len(labels):
+    if simple and _are_distinct(labels):
         return labels  # the checks below hold for these, and are slow for many
     several = [_checked_parts(label, example, depth) for label in labels]
     seen: dict[Any, int] = {}
@@ -235,14 +232,15 @@ def _labels(value: object, named: str, depth: int = 1) -> tuple[Any, ...]:
     return labels
 
 
-def _unboxed(value: Iterable[Any]) -> Iterable[Any]:
-    """The labels of an array of numbers as Python has them, which is faster than one by one."""
+def _first(value: Iterable[Any], most: int) -> Iterable[Any]:
+    """The first labels; of an array of numbers as Python has them, which is faster than one by
+    one."""
     array: Any = value.to_numpy() if isinstance(value, pd.Index | pd.Series) else value
     is_flat = isinstance(array, np.ndarray) and array.ndim == 1
     if is_flat and array.dtype.kind in "iufb" and array.dtype.itemsize <= 8:
-        found: list[Any] = array.tolist()
+        found: list[Any] = array[:most].tolist()
         return found
-    return value
+    return value[:most] if isinstance(value, list | tuple | range) else islice(value, most)
 
 
 def _mean_themselves(labels: Sequence[Any], depth: int) -> bool:
@@ -255,7 +253,17 @@ def _mean_themselves(labels: Sequence[Any], depth: int) -> bool:
     return all(map(_are_alike, zip(*labels, strict=True)))
 
 
+def _are_distinct(labels: Sequence[Any]) -> bool:
+    """Whether labels that mean themselves differ."""
+    whole = whole_numbers(labels)
+    if whole is not None and (whole[1:] > whole[:-1]).all():
+        return True
+    return len(set(labels)) == len(labels)
+
+
 def _are_alike(labels: Sequence[Any]) -> bool:
+    if are_simple(labels):
+        return True
     kinds = set(map(type, labels))
     if kinds == {float}:
         return bool(np.isfinite(np.array(labels)).all())
@@ -265,7 +273,7 @@ def _are_alike(labels: Sequence[Any]) -> bool:
             return times.tz is None and len(times.as_unit("ns")) > 0
         except (ValueError, TypeError):  # of several zones, or beyond what nanoseconds reach
             return False
-    return are_simple(labels)
+    return False
 
 
 def _checked_parts(label: Any, example: str, depth: int) -> tuple[Any, ...]:

@@ -2,11 +2,12 @@
 and the closed forms in which whole columns of them are kept.
 """
 
-from .cells import are_simple, canonical
+from .cells import canonical
 from .equality import distinct, key, name, readings, time_of
 from .families import FAMILIES, MISSING, Cell, order
+from .plain import are_simple, interned, whole_numbers
 
 __all__ = [
-    "FAMILIES", "MISSING", "Cell", "are_simple", "canonical", "distinct", "key",
-    "name", "order", "readings", "time_of",
+    "FAMILIES", "MISSING", "Cell", "are_simple", "canonical", "distinct", "interned", "key",
+    "name", "order", "readings", "time_of", "whole_numbers",
 ]  # fmt: skip

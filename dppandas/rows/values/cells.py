@@ -38,7 +38,7 @@ however it is held; a fraction those of both its parts, if it is no float; compl
 from __future__ import annotations
 
 import decimal
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from math import inf
 from typing import Any
@@ -157,21 +157,6 @@ def nearest(exact: int | float | Fraction) -> float:
         return float(exact)
     except OverflowError:
         return inf if exact > 0 else -inf
-
-
-def are_small(values: Collection[Any]) -> bool:
-    """Whether all are ints of 64 bits, which mean themselves and are equal as in Python."""
-    return set(map(type, values)) == {int} and min(values) >= -(2**63) and max(values) < 2**63
-
-
-def are_simple(values: Collection[Any]) -> bool:
-    """Whether all are ints of 64 bits, or all texts within the limits: values that mean themselves
-    and are equal as in Python."""
-    if type(next(iter(values), None)) is not str:
-        return are_small(values)
-    if set(map(type, values)) != {str}:
-        return False
-    return max(map(len, values)) <= MOST_CHARACTERS
 
 
 def _numpy_number(cell: Any, room: _Room) -> Cell:

@@ -136,15 +136,16 @@ class Recent(Generic[K, V]):
     """What was made of recent public objects, by their identity: two that are equal in Python, such
     as ``(1,)`` and ``(True,)``, may mean different things."""
 
-    def __init__(self, make: Callable[[K], V]) -> None:
+    def __init__(self, make: Callable[[K], V], most: int = 64) -> None:
         self._make = make
+        self._most = most
         self._known: dict[int, tuple[K, V]] = {}
 
     def __call__(self, asked: K) -> V:
         which = id(asked)  # keeping the object keeps its id from being reused
         known = self._known.get(which)
         if known is None:
-            if len(self._known) >= 64:
+            if len(self._known) >= self._most:
                 self._known = {}
             known = self._known[which] = asked, self._make(asked)
         return known[1]

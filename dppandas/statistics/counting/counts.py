@@ -213,8 +213,11 @@ def rounded(share: Fraction) -> float:
 
 def clamped(noisy: Sequence[int]) -> list[float]:
     """Noisy integers within int64: noise beyond is next to impossible, but must not raise."""
-    if max(noisy, default=0) <= _LARGEST_INT and min(noisy, default=0) >= -_LARGEST_INT:
+    try:
+        np.fromiter(noisy, np.int64, len(noisy))  # faster than to compare each
         return list(noisy)
+    except (OverflowError, ValueError):
+        pass
     return [max(-_LARGEST_INT, min(_LARGEST_INT, value)) for value in noisy]
 
 
