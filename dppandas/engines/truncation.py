@@ -53,10 +53,9 @@ def kept_rows(
         raise InternalError("rows are truncated without a key.")
     units = vectors.codes_of(columns[unit.column])
     kept = units >= 0
-    counts = np.bincount(units[kept], minlength=1)
-    if counts.max() <= unit.max_rows:
+    rows = orders.in_large(units, unit.max_rows)
+    if not len(rows):
         return kept
-    rows = np.flatnonzero(kept & (counts[units] > unit.max_rows))
     whole = slice(None) if len(rows) == len(units) else rows
 
     def hashes(of: slice | npt.NDArray[np.intp], number: int, equal: bool) -> hashing.Hashes:
@@ -64,10 +63,9 @@ def kept_rows(
         return hashing.of_rows(read, number, key, equal)
 
     # equality first, for a Categorical merges 1 and True into whichever it meets first
-    groups, equal = units[rows], hashes(whole, len(rows), True)
-    by = orders.in_groups(groups, [equal])
-    ties = orders.runs(by, [groups, equal])
+    equal = hashes(whole, len(rows), True)
     # of rows that hold the same the first, of which histories say that they come first, too
-    by = orders.without_ties(by, ties, [lambda at: hashes(rows[at], len(at), False), rows.take])
-    kept[rows[by[orders.places(groups[by]) >= unit.max_rows]]] = False
+    ties = (lambda at: hashes(rows[at], len(at), False), rows.take)
+    kept[rows] = False
+    kept[rows[orders.least(units[rows], equal, unit.max_rows, ties)]] = True
     return kept

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -288,6 +289,7 @@ def test_the_rows_kept_are_those_that_pandas_keeps(
         df.loc[df["who"] == 7, "who"] = 2**64 - 1
     pq.write_table(pa.Table.from_pandas(df), tmp_path / "x.parquet", row_group_size=64)
     monkeypatch.setattr(spilled, "RECORDS", 23)
+    monkeypatch.setattr(spilled, "MOST_BUCKETS", 5)  # of more records than are sorted at once
     monkeypatch.setattr(parquet, "PIECE", 100)
     for most in (1, 3):
         dp.reset()
@@ -298,6 +300,21 @@ def test_the_rows_kept_are_those_that_pandas_keeps(
         kept = engine.kept("rows")
         bits = np.unpackbits(kept.bits, bitorder="little")[: len(df)].astype(bool)
         assert bits.tolist() == wanted.tolist()
+
+
+def test_units_with_half_a_name_in_common_are_two() -> None:
+    """A name of two words is compared as a whole, and the first row is kept among equal ones."""
+    names = [(1, 1), (1, 2), (2, 1), (1, 1), (1, 2), (2, 1), (2, 1)]
+    hashes = [5, 5, 5, 9, 2, 5, 5]
+    records = np.array(
+        [(*name, h, row) for row, (name, h) in enumerate(zip(names, hashes, strict=True))],
+        dtype=np.uint64,
+    )
+    for most, wanted in ((1, [0, 2, 4]), (2, [0, 1, 2, 3, 4, 5]), (3, list(range(7)))):
+        file = BytesIO(records.tobytes())
+        assert sorted(spilled._least(file, 4, most).tolist()) == wanted
+        backwards = spilled._first_of_units(records[::-1], most)
+        assert sorted(backwards[:, -1].tolist()) == wanted
 
 
 def test_spilled_rows_are_private_and_gone(

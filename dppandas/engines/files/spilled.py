@@ -20,7 +20,7 @@ import pandas as pd
 from ...dataclasses import dataclass
 from ...rows.values import hashing, orders, vectors
 from ...rows.values.arrow import sizes
-from ...rows.values.forms import Numbers, Vector
+from ...rows.values.forms import Numbers, Vector, numbered
 from .. import parallel
 from ..arrow_types import is_nested
 from ..blocks import RowTable
@@ -29,9 +29,10 @@ from .private_files import private_file, private_folder
 from .texts import shared
 
 T = TypeVar("T")
+Array = npt.NDArray[Any]
 Words = npt.NDArray[np.uint64]
 
-#: Records that are sorted at once.
+#: Records that are sorted at once. A bucket has about a quarter: these fit a processor's cache.
 RECORDS = 2**20
 #: The most buckets: open files.
 MOST_BUCKETS = 256
@@ -59,9 +60,9 @@ def _is_exact(engine: Any) -> bool:
     return bool(types.is_integer(kind) and not types.is_uint64(kind))
 
 
-def _record(engine: Any) -> np.dtype[Any]:
-    words = 1 if _is_exact(engine) else 2
-    return np.dtype([("unit", "<u8", (words,)), ("hash", "<u8"), ("row", "<u8")])
+def _words(engine: Any) -> int:
+    """Words of a record: of the unit's name, then the hash and the number of a row."""
+    return 3 if _is_exact(engine) else 4
 
 
 def _names(v: Vector, key: bytes, exact: bool) -> tuple[Words, npt.NDArray[np.bool_]]:
@@ -87,8 +88,7 @@ def _buckets(rows: int) -> int:
 def kept_rows(engine: Any, label: str) -> KeptRows:
     """The max_rows rows of smallest hash of each unit, as `truncation.kept_rows` keeps them. Cells
     of one type that are equal are identical, so one hash orders the rows."""
-    record, exact = _record(engine), _is_exact(engine)
-    number = _buckets(engine.files.rows)
+    words, number = _words(engine), _buckets(4 * engine.files.rows)
     bits = np.zeros((engine.files.rows + 7) // 8, dtype=np.uint8)
     with private_folder() as folder:
         files = [os.fdopen(private_file(folder / str(b)), "w+b") for b in range(number)]
@@ -100,16 +100,17 @@ def kept_rows(engine: Any, label: str) -> KeptRows:
                 at = piece.first
                 for table in engine.tables(piece, engine.columns):
                     tell(0.8 * pieces.share)  # often, so that an interrupt is heard soon
-                    bucket, records = _records(table, engine, record, exact, at, number)
+                    records = _records(table, engine, at)
+                    bucket = _buckets_of(records, number)
                     for b, part in _dealt(bucket, records, number):
                         with locks[b]:
-                            files[b].write(part.tobytes())
+                            files[b].write(part.data)
                     at += len(table)
                     tell(0.8 * pieces.share)
 
         def settle(tell: parallel.Tell) -> None:
             for file in buckets:
-                rows = _least(file, record, engine.unit.max_rows)
+                rows = _least(file, words, engine.unit.max_rows)
                 with both:
                     np.bitwise_or.at(bits, rows >> 3, (1 << (rows & 7)).astype(np.uint8))
                 tell(0.8 + 0.2 * buckets.share)
@@ -124,53 +125,55 @@ def kept_rows(engine: Any, label: str) -> KeptRows:
     return KeptRows(bits)
 
 
-def _records(
-    table: RowTable, engine: Any, record: np.dtype[Any], exact: bool, at: int, number: int
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[Any]]:
-    """The bucket and the record of each row that has a unit."""
+def _records(table: RowTable, engine: Any, at: int) -> Words:
+    """The record of each row that has a unit."""
     with np.errstate(all="ignore"):
-        names, there = _names(table.column(engine.unit.column), engine.key, exact)
+        names, there = _names(table.column(engine.unit.column), engine.key, _is_exact(engine))
         columns = ((name, table.column(name)) for name in table.names)
         hashes = hashing.of_rows(columns, len(table), engine.key, equal=True)
-        found = np.empty(np.count_nonzero(there), dtype=record)
-        found["unit"], found["hash"] = names[there], hashes[there]
-        found["row"] = at + np.flatnonzero(there)
-        return _buckets_of(found["unit"], number), found
+        rows = np.arange(at, at + len(table), dtype=np.uint64)
+        found = np.column_stack([names, hashes, rows])
+        return found if there.all() else found[there]
 
 
 def _dealt(
-    bucket: npt.NDArray[np.intp], records: npt.NDArray[Any], number: int
-) -> Iterator[tuple[int, npt.NDArray[Any]]]:
-    """The records of each bucket that has some."""
+    bucket: npt.NDArray[np.intp], records: Array, number: int
+) -> Iterator[tuple[int, Array]]:
+    """The records, or the rows, of each bucket that has some."""
     if number == 1:
         yield 0, records
         return
-    records = records[np.argsort(bucket, kind="stable")]
+    records = records.take(orders.by_codes(bucket), axis=0)
     ends = np.cumsum(np.bincount(bucket, minlength=number)).tolist()
     for b, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
         if end > start:
             yield b, records[start:end]
 
 
-def _least(file: Any, record: np.dtype[Any], most: int) -> npt.NDArray[np.int64]:
+def _least(file: Any, words: int, most: int) -> npt.NDArray[np.intp]:
     """The numbers of the rows that a bucket keeps, from some records at a time: however many rows
     one unit has, they fit memory."""
     file.flush()
     file.seek(0)
-    kept = np.empty(0, dtype=record)
-    while len(part := np.frombuffer(file.read(RECORDS * record.itemsize), dtype=record)):
-        kept = _first_of_units(np.concatenate([kept, part]), most)
-    return kept["row"].astype(np.int64)
+    kept = np.empty((0, words), dtype=np.uint64)
+    while part := file.read(RECORDS * 8 * words):
+        records = np.frombuffer(part, dtype=np.uint64).reshape(-1, words)
+        kept = _first_of_units(np.concatenate([kept, records]), most)
+    return kept[:, -1].astype(np.intp)
 
 
-def _first_of_units(records: npt.NDArray[Any], most: int) -> npt.NDArray[Any]:
+def _first_of_units(records: Words, most: int) -> Words:
     """The records of the smallest hashes of each unit; the first rows among equal ones."""
-    words = [records["unit"][:, i] for i in range(records["unit"].shape[1])]
-    records = records[np.lexsort((records["row"], records["hash"], *words))]
-    units = records["unit"]
-    new = np.ones(len(units), dtype=bool)
-    new[1:] = (units[1:] != units[:-1]).any(axis=1)
-    return records[orders.places(np.cumsum(new)) < most]
+    *names, hashes, rows = records.T.astype(np.int64, order="C")
+    groups = numbered(names[0])[0]
+    for others in names[1:]:
+        groups = numbered(groups * len(records) + numbered(others)[0])[0]
+    large = orders.in_large(groups, most)
+    kept = np.ones(len(records), dtype=bool)
+    kept[large] = False
+    least = orders.least(groups[large], hashes.view(np.uint64)[large], most, [rows[large].take])
+    kept[large[least]] = True
+    return records[kept]
 
 
 # --- all rows of units ----------------------------------------------------------------------------

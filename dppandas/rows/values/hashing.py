@@ -23,6 +23,9 @@ from .forms import Coded, Durations, Instants, Levels, Numbers, Truths, Vector
 
 Hashes = npt.NDArray[np.uint64]
 
+#: Rows whose hashes fit a processor's cache.
+_BLOCK = 2**15
+
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -32,10 +35,12 @@ def of_rows(
     """A 64-bit keyed hash of each row's cells; with ``equal``, equal cells hash alike even if they
     are not identical."""
     total = np.full(rows, _salt(key, "row"), dtype=np.uint64)
+    blocks = [slice(first, first + _BLOCK) for first in range(0, rows, _BLOCK)]
     for name, vector in columns:
-        salt = _salt(key, equality.name(canonical(name)))
-        total += mixed(of_elements(vector, key, equal) ^ np.uint64(salt))
-        total = mixed(total)
+        salt = np.uint64(_salt(key, equality.name(canonical(name))))
+        for block in blocks:
+            hashes = mixed(of_elements(vector.take(block), key, equal) ^ salt)
+            total[block] = mixed(total[block] + hashes)
     return total
 
 

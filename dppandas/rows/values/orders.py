@@ -1,4 +1,5 @@
-"""How to sort rows within their groups: by arrays, and where these are equal by hashes.
+"""How to sort rows within their groups: by arrays, and where these are equal by hashes; and which
+rows of each group have the least hashes.
 
 An order is an array of positions. A group, or a run of equal ones, is a number from 0, below 2^32.
 """
@@ -13,6 +14,10 @@ import numpy.typing as npt
 
 Codes = npt.NDArray[np.intp]
 Array = npt.NDArray[Any]
+Words = npt.NDArray[np.uint64]
+
+#: The greatest float below 2^64.
+_GREATEST = 2.0**64 - 2.0**11
 
 
 def by_codes(codes: Codes) -> Codes:
@@ -57,6 +62,56 @@ def without_ties(by: Codes, run: Codes, decides: Sequence[Callable[[Codes], Arra
         by[at] = rows[order]
         run = runs(order, [run, values])
     return by
+
+
+def in_large(groups: Codes, most: int) -> Codes:
+    """The rows of groups that have more than ``most`` of them; -1 is no group."""
+    is_large = np.bincount(groups + 1) > most
+    is_large[:1] = False
+    return np.flatnonzero(is_large[groups + 1])
+
+
+def least(
+    groups: Codes, hashes: Words, most: int, decides: Sequence[Callable[[Codes], Array]]
+) -> Codes:
+    """The rows of the ``most`` least hashes of each group, in any order. Where it matters which of
+    some rows with one hash are among them, ``decides`` says it, as in `without_ties`."""
+    rows = _low(groups, hashes, most)
+    for_group, for_row = (
+        np.uint64(max(1, int(x).bit_length())) for x in (groups.max(initial=0), len(groups))
+    )
+    # a group, the beginning of a hash and a row in one word: numpy sorts words faster than rows
+    is_row = (np.uint64(1) << for_row) - np.uint64(1)
+    words = groups[rows].astype(np.uint64) << (np.uint64(64) - for_group)
+    words |= hashes[rows] >> for_group
+    words &= ~is_row
+    words |= rows.view(np.uint64)
+    words.sort()
+    by = (words & is_row).view(np.intp)
+    of_group = words >> (np.uint64(64) - for_group)
+    beyond = np.zeros(len(by), dtype=bool)
+    beyond[most:] = of_group[most:] == of_group[:-most]
+    # runs of rows whose hashes begin alike, of which some are kept and others not
+    alike = (words[1:] ^ words[:-1]) <= is_row
+    cut = 1 + np.flatnonzero(alike & beyond[1:] & ~beyond[:-1])
+    if len(cut):
+        run = np.append(0, np.cumsum(~alike))
+        at = np.flatnonzero(np.isin(run, run[cut]))
+        by[at] = without_ties(by[at], run[at], [hashes.take, *decides])
+    return by[~beyond]
+
+
+def _low(groups: Codes, hashes: Words, most: int) -> Codes:
+    """Rows among which are those of the ``most`` least hashes of each group, and not many more:
+    those below a limit that follows from how many rows the group has, or all of its rows if these
+    are too few."""
+    counts = np.bincount(groups)
+    share = np.minimum(1, (most + 2 * most**0.5) / np.maximum(counts, 1))
+    if share @ counts > len(groups) / 2:  # it would take as long as it saves
+        return np.arange(len(groups))
+    is_low = hashes <= (share * _GREATEST).astype(np.uint64)[groups]
+    is_short = np.bincount(groups[is_low], minlength=len(counts)) < np.minimum(counts, most)
+    return np.flatnonzero(is_low | is_short[groups])
 
 
 def sizes(starts: Codes, rows: int) -> Codes:
