@@ -8,6 +8,7 @@ functions for all classes. Fields are Python's own. See docs/adr/0064-a-cheap-fi
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError
 from dataclasses import field as field
@@ -57,6 +58,10 @@ class _Factory:
 _FACTORY = _Factory()
 
 
+#: What compiled methods know by names that no field has.
+_KNOWN = ("_fields_", "_factory_", "_put_")
+
+
 class _Later:
     """A method until somebody asks for it: then it is compiled, and takes this one's place."""
 
@@ -65,11 +70,11 @@ class _Later:
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         head, *body = self.write(self.cls)
-        lines = ["def make(fields, factory, put):", f" def {head}", *(f"  {each}" for each in body)]
-        space: dict[str, Any] = {}
-        exec("\n".join([*lines, f" return {self.name}"]), space)
-        method = space["make"](self.cls.__dataclass_fields__, _FACTORY, object.__setattr__)
-        method.__module__ = self.cls.__module__
+        lines = [f"def make({', '.join(_KNOWN)}):", f" def {head}", *(f"  {line}" for line in body)]
+        source = "\n".join([*lines, f" return {self.name}"])
+        space, made = vars(sys.modules[self.cls.__module__]), dict[str, Any]()
+        exec(source, space, made)  # of its module, whose frames are known as this package's
+        method = made["make"](self.cls.__dataclass_fields__, _FACTORY, object.__setattr__)
         method.__qualname__ = f"{self.cls.__qualname__}.{self.name}"
         if self.name == "__init__":
             types = {each.name: each.type for each in fields(self.cls) if each.init}
@@ -91,20 +96,22 @@ def _init(cls: Any, assign: str = "self.{} = {}") -> list[str]:
 
 
 def _init_frozen(cls: Any) -> list[str]:
-    return _init(cls, "put(self, {0!r}, {1})")
+    return _init(cls, "_put_(self, {0!r}, {1})")
 
 
 def _parameter(each: Field[Any]) -> str:
     if each.default_factory is not MISSING:
-        return f"{each.name}=factory"
-    return each.name if each.default is MISSING else f"{each.name}=fields[{each.name!r}].default"
+        return f"{each.name}=_factory_"
+    default = f"=_fields_[{each.name!r}].default"
+    return each.name if each.default is MISSING else each.name + default
 
 
 def _value(each: Field[Any]) -> str:
     """What a new instance holds in a field: its parameter, or what the field makes."""
     if each.default_factory is MISSING:
         return each.name
-    return f"fields[{each.name!r}].default_factory() if {each.name} is factory else {each.name}"
+    made = f"_fields_[{each.name!r}].default_factory()"
+    return f"{made} if {each.name} is _factory_ else {each.name}"
 
 
 def _compared(cls: Any, of: str) -> str:

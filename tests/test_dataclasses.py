@@ -55,6 +55,8 @@ def test_every_class_has_the_signature_and_methods_of_pythons_own() -> None:
                 mine, theirs = inspect.signature(cls.__init__), inspect.signature(own.__init__)
                 assert str(mine) == str(theirs)
                 assert cls.__init__.__qualname__ == f"{cls.__qualname__}.__init__"
+                # or a warning would point at it, and a refusal would show it
+                assert cls.__init__.__globals__["__name__"] == cls.__module__
             assert cls.__match_args__ == own.__match_args__
             assert cls.__doc__, "Python would write one from the signature"
 
@@ -80,6 +82,9 @@ def define(package: Any, **options: Any) -> Any:
         """Two."""
 
         sixth: float = 0.5
+        put: int = 1
+        factory: list[int] = dataclasses.field(default_factory=list, compare=False)
+        fields: int = 2
 
         def __post_init__(self) -> None:
             object.__setattr__(self, "seen", self.first)
