@@ -202,12 +202,17 @@ def reachable() -> Iterator[Any]:
             parts: Sequence[Any] = (
                 each.__closure__, each.__defaults__, each.__kwdefaults__, vars(each)
             )  # fmt: skip
-            stack.extend(parts if each.__module__.startswith("dppandas") else ())
+            stack.extend(parts if _is_ours(each) else ())
             continue
-        if isinstance(each, type) and not each.__module__.startswith("dppandas"):
+        if isinstance(each, type) and not _is_ours(each):
             continue
         yield each
         stack.extend(gc.get_referents(each))
+
+
+def _is_ours(each: Any) -> bool:
+    """A function that is compiled when it is called may have no module."""
+    return each.__module__ is None or each.__module__.startswith("dppandas")
 
 
 def is_of_rows(each: Any) -> bool:
