@@ -88,6 +88,7 @@ def on_noise() -> Iterator[Result]:
 
     def cold() -> None:
         inverse_cdf.laplace_tables.cache_clear()
+        inverse_cdf._exp_around.cache_clear()
         ours.release(counts)
 
     theirs = opendp_laplace()

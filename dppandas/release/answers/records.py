@@ -166,7 +166,7 @@ class Record(ABC):
         if isinstance(self._law, Selection):
             labels = cast(pd.Index, self._layout.index).tolist()
             return [labels[i] for i in self._noisy]
-        if self._shown is None and not self._layout.is_scalar and not self._layout.rulers:
+        if self._layout.index is not None and self._shown is None and not self._layout.rulers:
             return self._table(self._estimated_at_once)
         values = self._statistic.typed(self._shown or self._estimated)
         return values[0] if self._layout.index is None else self._table(values)
