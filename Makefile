@@ -12,7 +12,7 @@ BIN    := $(VENV)/bin
 PIP    := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-browser test-deep test-full test-oldest test-dask test-spark test-mutants test-nightly environments lab bench bench-hand bench-ledger bench-engines bench-accuracy bench-inference timing mutants lint docs sbom clean
+.PHONY: help demo check test test-browser test-deep test-full test-oldest test-dask test-spark test-mutants test-nightly environments lab bench bench-hand bench-growth bench-ledger bench-engines bench-accuracy bench-inference timing mutants lint docs sbom clean
 
 help:
 	@echo "make demo    run the quickstart notebook on real data: questions, answers, the ledger"
@@ -24,6 +24,7 @@ help:
 	@echo "make lab     open JupyterLab on the notebooks"
 	@echo "make bench   measure speed beside pandas, OpenDP and diffprivlib; fails where a target is missed"
 	@echo "make bench-hand  measure what a hand feels, beside others and BEFORE=, a checkout of an older commit"
+	@echo "make bench-growth  measure how answers grow with rows, keys, columns and entries: ten minutes"
 	@echo "make bench-ledger  measure a ledger's file, short and long"
 	@echo "make bench-engines  measure files and Dask beside others; makes 3 GB of rows"
 	@echo "make bench-accuracy  measure errors beside OpenDP and diffprivlib"
@@ -148,6 +149,9 @@ bench: $(VENV)/test $(PEER)/ready
 bench-hand: $(VENV)/test $(PEER)/ready
 	$(BIN)/python benchmarks/hand.py --diffprivlib $(PEER)/bin/python --json benchmarks/hand.json \
 	  $(if $(BEFORE),--before $(BEFORE))
+
+bench-growth: $(VENV)/test
+	$(BIN)/python -W ignore benchmarks/growth.py --json benchmarks/growth.json
 
 bench-ledger: $(VENV)/test
 	$(BIN)/python benchmarks/ledger.py
