@@ -23,14 +23,17 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))  # measure this copy, installed or not
 
 from dppandas.ledger.ledger import Ledger  # noqa: E402
+from dppandas.ledger.questions import Question  # noqa: E402
 from dppandas.ledger.storage.sqlite import SqliteStore  # noqa: E402
 from dppandas.ledger.storage.store import Entry  # noqa: E402
 from dppandas.ledger.storage.verify import verified  # noqa: E402
+from dppandas.ledger.verbs import VERBS  # noqa: E402
 from dppandas.privacy.accounting.composition import Part  # noqa: E402
 from dppandas.privacy.accounting.losses import Epsilon, Loss  # noqa: E402
 from dppandas.privacy.accounting.measures import PrivacyBudget  # noqa: E402
 
 CALLS = 300
+COUNT = Question(VERBS["count"], where="age > 30")
 PARTS = 20
 
 
@@ -38,7 +41,7 @@ def entry(number: int) -> Entry:
     """As a count writes it; every tenth one of a part."""
     path = (Part("sex", str(number % PARTS), 1),) if number % 10 == 0 else ()
     return Entry(
-        0, time.time(), "people", "verified", "count where age > 30", Loss(Epsilon("0.001")),
+        0, time.time(), "people", "verified", COUNT, Loss(Epsilon("0.001")),
         "discrete Laplace", "1000", "± 2,996", 3, version="1", unit="each row", path=path,
         key=f"{number:032x}", kernel="0123456789abcdef",
     )  # fmt: skip

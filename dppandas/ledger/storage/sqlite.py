@@ -85,7 +85,7 @@ class SqliteStore(Connected):
     def add(self, drafts: Sequence[Entry], check: Check, claim: Claim | None = None) -> list[Entry]:
         def added(db: Connection) -> list[Entry]:
             first = _count(db) + 1
-            entries = [draft._replace(number=first + i) for i, draft in enumerate(drafts)]
+            entries = [Entry._make((first + i, *draft[1:])) for i, draft in enumerate(drafts)]
             if claim is not None:
                 _lease(db, entries, claim)
             before = self._spending_of(db)
