@@ -90,7 +90,8 @@ def _fixed(db: sqlite3.Connection, end: int = 2**63 - 1) -> list[str]:
     first = db.execute(f"{ROWS} WHERE number = 1").fetchone()
     if first[1] != "opened":
         raise ValueError
-    sources = f"{ROWS} WHERE kind = 'source' AND number < ? ORDER BY number"
+    # +number, or SQLite would look for sources among all events, and not in their index
+    sources = f"{ROWS} WHERE kind = 'source' AND +number < ? ORDER BY +number"
     return [_checked(db, row)[5] for row in [first, *db.execute(sources, (end,)).fetchall()]]
 
 
