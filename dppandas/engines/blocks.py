@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -114,7 +114,11 @@ class RowTable:
         self.column: Callable[[Any], Vector] = columns.__getitem__
         if picked is not None:
             self.column = lru_cache(maxsize=None)(lambda name: columns[name].take(picked))
-        self.history = lru_cache(maxsize=most_histories(len(self)))(self._history)
+
+    @cached_property
+    def history(self) -> Callable[[History], Vector]:
+        """What these rows know of their units, as many histories of it as are remembered."""
+        return lru_cache(maxsize=most_histories(len(self)))(self._history)
 
     def _history(self, history: History) -> Vector:
         if self.histories is None:

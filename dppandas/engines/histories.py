@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import cached_property
 from threading import RLock
 
 import numpy as np
@@ -21,10 +22,15 @@ class UnitHistories:
     """The histories of the rows of some columns, each computed when it is first asked for."""
 
     def __init__(self, columns: TableColumns, key: bytes) -> None:
-        self._table = RowTable(columns, key, histories=self)
+        self._columns, self._key = columns, key
         self._groups: OrderedDict[str, UnitGroups] = OrderedDict()
         self._made: OrderedDict[History, Vector] = OrderedDict()
         self._lock = RLock()
+
+    @cached_property
+    def _table(self) -> RowTable:
+        """All rows, once a question asks what they know: most don't."""
+        return RowTable(self._columns, self._key, histories=self)
 
     def column(self, history: History) -> Vector:
         """A history of all rows."""

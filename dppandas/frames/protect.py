@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import typing
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import pandas as pd
@@ -32,7 +33,7 @@ from ..release.session import (
 from ..rows.expressions import Column, Declared, Expression
 from ..rows.facts.domain import Declaration, parse_domain
 from ..rows.facts.keys import SOURCE_ATTR, lasting_names
-from ..rows.facts.kinds import UNKNOWN, Schema, of_dtype, undeclared
+from ..rows.facts.kinds import UNKNOWN, Kind, Schema, of_dtype, undeclared
 from ..rows.facts.kinds import parse as parse_kinds
 from ..rows.facts.steps import parse as parse_steps
 from ..rows.facts.units import Unit
@@ -49,6 +50,8 @@ Terms = dict[str, object]
 
 #: The longest name of a source, and of a version.
 LONGEST_NAME = 200
+#: The source of a frame that nobody protected, before its columns are known.
+NOBODYS = Source("")
 #: Fingerprints are compared within this process only.
 _KEY = entropy.key()
 
@@ -379,9 +382,28 @@ def _frame(df: Any, unit: Any, max_rows: object, kinds: Any) -> PrivateFrame[Rel
                 f"unit={quoted(unit)} can't change that. Leave unit= out."
             )
     engine = found.shared().engine(source.unit, entropy.key())
-    source = replace(source, **_known(found.kinds, declared))
+    source, held = _described(source, found, declared)
     table = Table(source, engine, df, row_level, refusal, found.levels, found.times)
-    return PrivateFrame(table, _columns(columns, found.ordered, declared))
+    return PrivateFrame(table, held)
+
+
+def _described(
+    source: Source, found: Given, declared: Schema
+) -> tuple[Source, Mapping[Any, Expression]]:
+    """A source that knows the kinds of its columns, and these columns. Nobody's source has no facts
+    but those of its schema, so that all frames of one schema share what follows from it."""
+    if source is NOBODYS and not declared and all(type(name) is str for name in found.kinds):
+        return _nobodys(tuple(found.names), tuple(found.kinds.items()), found.ordered)
+    known = replace(source, **_known(found.kinds, declared))
+    return known, _columns(found.names, found.ordered, declared)
+
+
+@lru_cache(maxsize=64)
+def _nobodys(
+    names: tuple[str, ...], kinds: tuple[tuple[str, Kind], ...], ordered: frozenset[str]
+) -> tuple[Source, Mapping[Any, Expression]]:
+    """Nobody's source of a schema, and its columns."""
+    return replace(NOBODYS, **_known(dict(kinds), {})), _columns(list(names), ordered, {})
 
 
 def _series(series: pd.Series, row_level: bool, kinds: Any) -> PrivateSeries:
@@ -401,10 +423,10 @@ def _asserted(attrs: Any, columns: list[Any]) -> tuple[Source, str]:
     """The source of a frame's token, and why it may not answer. Its domain isn't inherited."""
     token = attrs.get(SOURCE_ATTR)
     if token is None:
-        return Source(""), ""
+        return NOBODYS, ""
     known = identities.get(str(token))
     if known is None:
-        return Source(""), (
+        return NOBODYS, (
             "this frame comes from a source that this process never protected. Protect it with "
             "dp.protect, or call df.attrs.clear() and say whose rows these are."
         )

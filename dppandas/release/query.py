@@ -90,7 +90,7 @@ class Source:
     #: Of which numbers or durations all values of a column are multiples.
     steps: Steps | None = field(default=None, compare=False)
 
-    @property
+    @cached_property
     def facts(self) -> Facts:
         """The public facts about its columns."""
         return Facts(self.domain, self.schema, self.undeclared or {})
@@ -172,6 +172,8 @@ class Query:
         statistic, facts = self.statistic, self.source.facts
         keys, by = statistic.cells.keys, statistic.cells.by
         counted = [] if keys is None else [(each, keys.column(i)) for i, each in enumerate(by)]
+        if facts.are_sure and not counted and not facts.domain:
+            return self.source.assumed
         asked = statistic.expressions(), statistic.needed()
         found = assumptions(self.where, *asked, facts, counted)
         return (*self.source.assumed, *found)

@@ -85,6 +85,8 @@ class Session:
         kept, and nothing that a caller's function may hold."""
         name = query.name
         known = self._asked.get(name)
+        if known is not None and known.asked == query.asked and next(iter(self._asked)) == name:
+            return
         if known is None:
             try:
                 canonical.text((query.where, query.statistic))

@@ -22,6 +22,7 @@ from ..ledger.questions import OF_ROWS, Operand, digest
 from ..ledger.questions import Question as Question
 from ..ledger.verbs import VERBS, Verb, compound, know, quantile, quantiles
 from ..rows.expressions import (
+    EVERY,
     And,
     Arithmetic,
     Column,
@@ -137,7 +138,9 @@ def described(
         more.append(("ddof", ddof))
     kept = () if where is None else (where,)
     read = statistic.expressions()
-    if not all(map(_says_all, (*kept, *read))) or not all(isinstance(e, Column) for e in read):
+    is_of_all_rows = where is None and read == (EVERY,)
+    says_all = is_of_all_rows or all(map(_says_all, (*kept, *read)))
+    if not says_all or not (is_of_all_rows or all(isinstance(e, Column) for e in read)):
         if words := here().told:
             more.append(("columns made by", Later(_told, words, (*kept, *read))))
             what = replace(what, columns=_named(what.columns), keys=_named(what.keys))

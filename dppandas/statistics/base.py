@@ -54,7 +54,7 @@ class Form(NamedTuple):
 
 #: What follows from a statistic's fields and is asked for several times in a release, so that it is
 #: computed once: `__init_subclass__` sees to that in each class.
-FOUND_ONCE = ("expressions", "grids", "l1", "linf", "size")
+FOUND_ONCE = ("columns", "expressions", "grids", "l1", "linf", "needed", "size")
 
 #: Every statistic that is loaded: a new one joins the neighbour suite by its name in the table.
 REGISTRY: list[type[Statistic]] = []
@@ -149,6 +149,7 @@ class Statistic(RecordPart, ABC):
         """What the kernel evaluates for each row: by default the labels and the operands."""
         return (*self.cells.by, *getattr(self, "operands", ()))
 
+    @_once
     def columns(self) -> frozenset[Any]:
         """The source columns that the kernel reads."""
         return self.cells.read.union(*(each.columns() for each in self.expressions()))
@@ -156,7 +157,8 @@ class Statistic(RecordPart, ABC):
     #: For a field, the kinds that its expressions must have for the answer to be about anything.
     needs: ClassVar[Mapping[str, frozenset[Kind]]] = MappingProxyType({})
 
-    def needed(self) -> list[tuple[Expression, frozenset[Kind]]]:
+    @_once
+    def needed(self) -> Sequence[tuple[Expression, frozenset[Kind]]]:
         """Each expression that must have a kind, with the kinds allowed."""
         found = [(by, kinds.LABELS) for by in self.cells.by]
         for name, wanted in self.needs.items():

@@ -26,6 +26,7 @@ from ...rows.facts.bounds import Bounds
 from ...rows.facts.keys import Keys, did_you_mean
 from ...rows.facts.spans import Span
 from ...statistics import Cells, Count, KeyLimit, Layout, Statistic
+from ...statistics.base import ALL_ROWS
 from .arguments import index
 
 
@@ -37,7 +38,7 @@ class Queryable(PrivateTable):
     @property
     def _groups(self) -> Cells:
         """The cells of an answer: one for all rows, or the groups."""
-        return Cells()
+        return ALL_ROWS
 
     def _operands(self) -> dict[Any, Expression]:
         """The columns of an answer, by name."""

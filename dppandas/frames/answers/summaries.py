@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Generic, Unpack
 
@@ -22,6 +23,7 @@ from ...release.request import Request
 from ...release.unreleased import Unreleased
 from ...release.wording import verb_of
 from ...statistics import Count, Layout
+from ...statistics.base import ALL_ROWS
 from . import several
 from .arguments import checked_ddof, pearson, with_levels
 from .descriptions import Descriptions
@@ -31,7 +33,15 @@ from .queryable import Queryable
 ROWS = object()
 #: Statistics that say nothing of the others of a column. Sums of True are counts of other rows.
 APART = ("sum", "nunique")
+#: The number of all rows. It is one object, so that what follows from it is found once.
+ONE_NUMBER = Layout(integer=True)
+ROWS_COUNTED = Count(ALL_ROWS, ONE_NUMBER)
 NOTHING_NAMED: Mapping[str, Any] = MappingProxyType({})
+
+
+@cache
+def _count_asked() -> Question:
+    return Question(verb_of("count"))
 
 
 class Summaries(
@@ -54,7 +64,9 @@ class Summaries(
         return self._row_count()
 
     def _row_count(self) -> Request:
-        return self._question(Count(self._groups, Layout(integer=True)), Question(verb_of("count")))
+        cells = self._groups
+        counted = ROWS_COUNTED if cells is ALL_ROWS else Count(cells, ONE_NUMBER)
+        return self._question(counted, _count_asked())
 
     @typing.overload
     def agg(

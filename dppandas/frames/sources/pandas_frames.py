@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ...engines.readers import Columns
@@ -17,7 +18,7 @@ class PandasFrame(Given):
     """A DataFrame of pandas, whose names and dtypes are read once: pandas is slow at both."""
 
     def __init__(self, df: pd.DataFrame) -> None:
-        self.names, dtypes = list(df.columns), df.dtypes.tolist()
+        self.names, dtypes = _names_of(df.columns), _dtypes_of(df)
         self.whole, self.times = with_times(df)
         self.ordered = ordered_among(self.names, dtypes)
         self.levels = index_levels(df)
@@ -38,12 +39,38 @@ class PandasFrame(Given):
         return SharedFrame(Columns(self.whole, self._columns))
 
 
+#: The last names that were read from Arrow, and where they stood.
+_last_names: tuple[pd.Index | None, list[Any]] = None, []
+
+
+def _names_of(columns: pd.Index) -> list[Any]:
+    """The names of columns. Those that pandas keeps in Arrow, which nobody can change, are read
+    once for all questions about a frame: that takes longer than all else of a frame."""
+    global _last_names
+    if isinstance(columns.dtype, np.dtype):
+        return list(columns)
+    known, names = _last_names
+    if not columns.is_(known):
+        names = list(columns)
+        _last_names = columns.view(), names
+    return list(names)
+
+
+def _dtypes_of(df: pd.DataFrame) -> list[Any]:
+    """The dtypes in order, without the Series that pandas makes of them, which takes longer than
+    all else of a frame."""
+    found: list[Any] = df._mgr.get_dtypes().tolist()
+    return found
+
+
 def with_times(df: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
     """A copy of a frame, so that its columns stay as they are, with its index of times as one more
     column, and the name of that; None for others."""
     index, whole = df.index, df.copy(deep=False)
+    if not isinstance(index, pd.DatetimeIndex):
+        return whole, None
     name = "index" if is_missing(index.name) else index.name
-    if not isinstance(index, pd.DatetimeIndex) or name in df.columns:
+    if name in df.columns:
         return whole, None
     whole.insert(len(df.columns), name, index)
     return whole, name

@@ -34,19 +34,22 @@ _MARK = "SELECT number, body FROM events WHERE kind = 'counted' ORDER BY number 
 ROWS = "SELECT number, kind, release, key, body, hash FROM events"
 _TABLE = "SELECT source, path, epsilon, delta, rho FROM spending"
 _SINCE = f"{ROWS} WHERE number >= ? ORDER BY number"
+#: Writes what an event says.
+_BODY = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", ":"))
 #: The kinds of events that all else rests on.
 FIXED = ("opened", "source")
 
 
 def append(
     db: sqlite3.Connection, kind: str, body: dict[str, Any], release: int | None, key: str | None
-) -> None:
-    """One more event, chained to the last."""
+) -> str:
+    """One more event, chained to the last. Returns its hash."""
     last = db.execute("SELECT number, hash FROM events ORDER BY number DESC LIMIT 1").fetchone()
     number, before = (last[0] + 1, last[1]) if last else (1, "")
-    text = json.dumps(body, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
-    said = number, kind, release, key, text
-    db.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", (*said, linked(before, *said)))
+    said = number, kind, release, key, _BODY.encode(body)
+    link = linked(before, *said)
+    db.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", (*said, link))
+    return link
 
 
 def linked(
@@ -87,7 +90,8 @@ def _fixed(db: sqlite3.Connection, end: int = 2**63 - 1) -> list[str]:
     first = db.execute(f"{ROWS} WHERE number = 1").fetchone()
     if first[1] != "opened":
         raise ValueError
-    sources = f"{ROWS} WHERE kind = 'source' AND number < ? ORDER BY number"
+    # +number, or SQLite would look for sources among all events, and not in their index
+    sources = f"{ROWS} WHERE kind = 'source' AND +number < ? ORDER BY +number"
     return [_checked(db, row)[5] for row in [first, *db.execute(sources, (end,)).fetchall()]]
 
 

@@ -79,6 +79,8 @@ class Connection(sqlite3.Connection):
                 self.execute("ROLLBACK")
             if not self.hold.log.is_ours(self.path):
                 return False
+            # only here: after this, SQLite compiles all statements anew
+            self.execute("PRAGMA query_only = OFF")
             return log.empty(self, descriptor, on_disk=True)
         except (sqlite3.Error, OSError):
             return False
@@ -292,7 +294,8 @@ class Connected:
         if not log.mark_of(descriptor):
             log.put_mark(descriptor, log.MARKED)
         db.execute("COMMIT")
-        log.put_mark(descriptor, log.MARKED | log.LOGGED, on_disk=False)
+        if log.mark_of(descriptor) != log.MARKED | log.LOGGED:
+            log.put_mark(descriptor, log.MARKED | log.LOGGED, on_disk=False)
         self._check_file(db)  # again, or what was committed may be in a log that is gone
 
     def _empty_log(self) -> None:

@@ -67,7 +67,8 @@ class Log:
 
 
 def _beside(path: File) -> tuple[Identity | None, ...]:
-    return tuple(identity(path.with_name(f"{path.name}{end}")) for end in ("-wal", "-shm"))
+    name = str(path)  # a charge asks several times, and making paths takes longer than looking
+    return identity(f"{name}-wal"), identity(f"{name}-shm")
 
 
 # --- the mark -------------------------------------------------------------------------------------
@@ -103,11 +104,10 @@ def needs_no_log(descriptor: int) -> bool:
 
 def put_mark(descriptor: int, mark: int, on_disk: bool = True) -> None:
     """Set the mark of an open file, or clear it. The caller has a turn, and can write."""
-    if mark_of(descriptor) != mark:
-        os.lseek(descriptor, _BYTE, os.SEEK_SET)
-        os.write(descriptor, bytes([mark]))
-        if on_disk:
-            os.fsync(descriptor)
+    os.lseek(descriptor, _BYTE, os.SEEK_SET)
+    os.write(descriptor, bytes([mark]))
+    if on_disk:
+        os.fsync(descriptor)
 
 
 def mark_pages(db: sqlite3.Connection) -> None:
@@ -151,7 +151,6 @@ def empty(db: sqlite3.Connection, descriptor: int, on_disk: bool = False) -> boo
     if busy or logged != moved:
         return False
     if mark_of(descriptor):
-        db.execute("PRAGMA query_only = OFF")
         try:
             db.execute("BEGIN IMMEDIATE")  # for systems without turns: nobody commits meanwhile
             if db.execute(version).fetchone() != before:

@@ -11,10 +11,10 @@ from ...errors import SessionError, StoreError, quoted
 Identity = tuple[int, int]
 
 
-def identity(path: File) -> Identity | None:
+def identity(path: File | str) -> Identity | None:
     """Which file a path names; None for none."""
     try:
-        found = path.stat()
+        found = os.stat(path)
     except OSError:
         return None
     return found.st_dev, found.st_ino

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 _PAGE = "AND c.release > ? AND c.release <= ?"
 _KEPT = "FROM events WHERE kind = 'outcome' AND key = ?"
-_CHARGE = "SELECT body FROM events WHERE kind = 'charge' AND release = ?"
+_KEY_OF = "SELECT json_extract(body, '$.key') FROM events WHERE kind = 'charge' AND release = ?"
 _CHARGES = (
     "SELECT count(*) FROM events WHERE kind = 'charge' AND "
     "(json_extract(body, '$.source') = ?1 AND json_extract(body, '$.version') IS ?2 "
@@ -85,16 +85,16 @@ class SqliteStore(Connected):
     def add(self, drafts: Sequence[Entry], check: Check, claim: Claim | None = None) -> list[Entry]:
         def added(db: Connection) -> list[Entry]:
             first = _count(db) + 1
-            entries = [draft._replace(number=first + i) for i, draft in enumerate(drafts)]
+            entries = [Entry._make((first + i, *draft[1:])) for i, draft in enumerate(drafts)]
             if claim is not None:
                 _lease(db, entries, claim)
             before = self._spending_of(db)
             after = before.plus(charge for each in drafts for charge in each.charges)
             check(before.total, after.total)
             for entry in entries:
-                chain.append(db, "charge", schema.charge_body(entry), entry.number, None)
+                body = schema.charge_body(entry)
+                self._known = chain.append(db, "charge", body, entry.number, None), after
             self._append_not_compared(db, entries)
-            self._known = _last_charge(db), after
             changed = {place: after.losses[place] for e in entries for place, _ in e.charges}
             db.executemany(schema.PUT, schema.spent_rows(changed))
             if (first - 1) // chain.EVERY != (first - 1 + len(entries)) // chain.EVERY:
@@ -122,7 +122,7 @@ class SqliteStore(Connected):
         released_error: StatedError | None = None,
     ) -> int | None:  # fmt: skip
         def settled(db: Connection) -> int | None:
-            key = json.loads(one(db, _CHARGE, number))["key"] or None
+            key = one(db, _KEY_OF, number) or None
             refuse_second(number, one(db, _SETTLED, number))
             lease = one(db, "SELECT draw FROM leases WHERE release = ?", number)
             if leased and key and lease is None:

@@ -265,7 +265,7 @@ class MemoryStore:
 
     def _added(self, drafts: Sequence[Entry], check: Check, claim: Claim | None) -> list[Entry]:
         first = len(self._entries) + 1
-        entries = [draft._replace(number=first + i) for i, draft in enumerate(drafts)]
+        entries = [Entry._make((first + i, *draft[1:])) for i, draft in enumerate(drafts)]
         leases: dict[tuple[str, int], tuple[int, Claim]] = {}
         if claim is not None:
             for entry, wanted in zip(entries, claim.draws, strict=True):

@@ -78,7 +78,8 @@ class ParallelComposition:
     @cached_property
     def total(self) -> Loss:
         """The most that one unit pays, summed over all sources."""
-        return sum(self.by_source().values(), Loss())
+        wholes = list(self.by_source().values())
+        return sum(wholes[1:], wholes[0]) if wholes else Loss()
 
     def by_source(self) -> dict[str, Loss]:
         """The most that one unit pays for each source, in the order of first use."""

@@ -20,6 +20,7 @@ from typing import ParamSpec, SupportsFloat, TypedDict, TypeVar
 from ...dataclasses import dataclass
 from ...errors import MissingArgument, QueryError, quoted
 
+N = TypeVar("N", bound=Fraction)
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -150,6 +151,12 @@ class Rho(Epsilon):
 NO_EPSILON, NO_DELTA, NO_RHO = Epsilon(0), Delta(0), Rho(0)
 
 
+def _sum(kind: type[N], one: N, other: N) -> N:
+    """The sum of two exact numbers of a kind. `Fraction` would make one of its own kind first."""
+    (a, b), (c, d) = one.as_integer_ratio(), other.as_integer_ratio()
+    return kind(a * d + b * c, b * d)
+
+
 @dataclass(frozen=True)
 class Loss:
     """The exact cost of a release in the measure of its session: ε, (ε, δ), or ρ and a δ."""
@@ -163,11 +170,11 @@ class Loss:
         # longer to find out what kinds of numbers both are than to add or to compare them.
         epsilon, delta, rho = self.epsilon, self.delta, self.rho
         if other.epsilon:
-            epsilon = Epsilon(epsilon + other.epsilon) if epsilon else other.epsilon
+            epsilon = _sum(Epsilon, epsilon, other.epsilon) if epsilon else other.epsilon
         if other.delta:
-            delta = Delta(delta + other.delta) if delta else other.delta
+            delta = _sum(Delta, delta, other.delta) if delta else other.delta
         if other.rho:
-            rho = Rho(rho + other.rho) if rho else other.rho
+            rho = _sum(Rho, rho, other.rho) if rho else other.rho
         return Loss(epsilon, delta, rho)
 
     def __sub__(self, other: Loss) -> Loss:
@@ -286,6 +293,12 @@ def _printed(value: str) -> Epsilon:
     return Epsilon(value)
 
 
+@lru_cache(maxsize=1024)
+def _of_text(text: str) -> Epsilon:
+    """The exact number that a text says."""
+    return Epsilon(text) if "/" in text else _of_decimal(Decimal(text))
+
+
 def _of_decimal(value: Decimal) -> Epsilon:
     """An exact ε; ValueError where the exact number would have a thousand digits or more."""
     if not -1000 < value.adjusted() < 1000:
@@ -301,7 +314,7 @@ def _parse(value: object, name: str) -> Epsilon:
             return Epsilon(int(value.numerator), int(value.denominator))
         if isinstance(value, str):
             text = str.__str__(value).strip()
-            return Epsilon(text) if "/" in text[:100] else _of_decimal(Decimal(text[:100]))
+            return _of_text(text if "/" in text[:100] else text[:100])
         if isinstance(value, Decimal):
             return _of_decimal(value)
         if isinstance(value, numbers.Real):

@@ -41,7 +41,7 @@ def assumptions(
     expressions: Iterable[Expression],
     needed: Iterable[tuple[Expression, Collection[Kind]]],
     facts: Facts,
-    counted: Iterable[tuple[Expression, Sequence[Any]]] = (),
+    counted: Sequence[tuple[Expression, Sequence[Any]]] = (),
 ) -> tuple[Assumption, ...]:
     """What a question takes for granted, from public facts alone.
 
@@ -51,18 +51,17 @@ def assumptions(
     counted : by which values rows are counted, with the labels of the cells.
     """
     found = _Assumptions(facts)
-    if not kinds.UNSURE.isdisjoint(facts.schema.values()):  # else `check` has found it all
+    if not facts.are_sure:
         if where is not None:
             found.walk(where, truth=True)
         for expression in expressions:
             found.walk(expression)
         for operand, wanted in needed:
             found.need(operand, wanted)
-    pairs = list(counted)
-    for by, labels in pairs:
+    for by, labels in counted:
         found.count(by, labels)
     if any(isinstance(declared, Keys) for declared in facts.domain.values()):
-        found.refuse_misspelt([*pairs, *_compared([*filter(None, [where]), *expressions])])
+        found.refuse_misspelt([*counted, *_compared([*filter(None, [where]), *expressions])])
     found.refuse_contradictions()
     return tuple(found.made)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -72,6 +73,12 @@ Needs = Iterator[tuple["Expression", frozenset[Kind]]]
 Meets = Iterator[tuple["Expression", Sequence[Any]]]
 
 
+@cache
+def _fields_of(kind: Any) -> tuple[str, ...]:
+    """The names of the fields of a class."""
+    return tuple(each.name for each in fields(kind))
+
+
 @dataclass(frozen=True)
 class Expression:
     """A row-wise expression: one value per row, computed from that row alone."""
@@ -90,7 +97,8 @@ class Expression:
 
     def __getstate__(self) -> dict[str, Any]:
         """What it says, without what it remembers: kernels travel."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        kind: Any = type(self)
+        return {name: getattr(self, name) for name in _fields_of(kind)}
 
     def vector(self, chunk: Chunk) -> Vector:
         raise NotImplementedError
@@ -100,8 +108,9 @@ class Expression:
         return vectors.compare_scalar("==", self.vector(chunk), True)
 
     def children(self) -> Iterator[Expression]:
-        for each in fields(self):
-            value = getattr(self, each.name)
+        kind: Any = type(self)
+        for name in _fields_of(kind):
+            value = getattr(self, name)
             for part in value if isinstance(value, tuple) else (value,):
                 if isinstance(part, Expression):
                     yield part
@@ -175,12 +184,13 @@ class Expression:
 
     def _of_parts(self: E_, change: Callable[[Expression], Expression]) -> E_:
         changed: dict[str, Any] = {}
-        for each in fields(self):
-            value = getattr(self, each.name)
+        kind: Any = type(self)
+        for name in _fields_of(kind):
+            value = getattr(self, name)
             if isinstance(value, Expression):
-                changed[each.name] = change(value)
+                changed[name] = change(value)
             elif isinstance(value, tuple) and any(isinstance(part, Expression) for part in value):
-                changed[each.name] = tuple(map(change, value))
+                changed[name] = tuple(map(change, value))
         return replace(self, **changed) if changed else self
 
     @property

@@ -45,6 +45,11 @@ class Facts:
     #: The columns of unknown kind that nobody declared, each with its name in the source.
     undeclared: Mapping[Any, Any] = field(default_factory=dict)
 
+    @property
+    def are_sure(self) -> bool:
+        """Whether the kind of each column is known, so that `check` finds all that is wrong."""
+        return kinds.UNSURE.isdisjoint(self.schema.values())
+
 
 def family(declared: Declaration | None) -> str:
     """What declared values are: "number", "text", or "" if neither or mixed."""
