@@ -19,6 +19,7 @@ import pytest
 from notes import noted
 
 import dppandas as dp
+from dppandas.frames.sources.pandas_frames import dtypes_of
 from dppandas.ledger import canonical
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Rho
 from dppandas.release.query import Source
@@ -214,13 +215,20 @@ def test_names_and_dtypes_of_a_frame_are_read_without_what_is_dear(
             with calls() as seen:
                 private = frame.dp
             iterations = [each for each in seen if each.f_code is pd.Index.__iter__.__code__]
-            # names in Arrow were read for the first question; others cost nothing to read
-            assert (len(reads), len(iterations)) == (0, frame.columns.dtype == object)
+            assert (len(reads), len(iterations)) == (0, 1)
+            assert dtypes_of(frame) == dtypes.fget(frame).tolist()  # type: ignore[attr-defined]
             assert list(private.columns) == list(frame.columns)
     assert times.dp._table.times == "index"
     assert times.dp._table.source.schema["index"] == "time"
     assert ordered.dp._columns["o"].ordered
     assert not ordered.dp._columns["x"].ordered
+
+
+def test_a_pandas_that_keeps_dtypes_elsewhere_is_asked_for_them() -> None:
+    class Later:
+        dtypes = DF.dtypes
+
+    assert dtypes_of(Later()) == DF.dtypes.tolist()  # type: ignore[arg-type]
 
 
 def test_columns_stay_as_they_were_when_a_frame_was_taken() -> None:
