@@ -50,11 +50,15 @@ class Points(NamedTuple):
 @dataclass(frozen=True)
 class Search:
     """The search for quantiles of one column in each cell. A row is one integer, its cell and then
-    its point in so many bits; a bin holds 2^shift of these. All of this is public."""
+    its point of 0, …, top in `width` bits; a bin holds 2^shift of these. All of this is public."""
 
     cells: int
-    width: int
+    top: int
     reach: Reach
+
+    @property
+    def width(self) -> int:
+        return self.top.bit_length()
 
     @cached_property
     def shift(self) -> int:
@@ -114,7 +118,7 @@ class Search:
         order = np.argsort(rows)
         number = np.concatenate([points.counts, gathered])[order]
         found = by_cell(Points(rows[order], number), self.cells, self.width)
-        last = until[order] & ((1 << self.width) - 1)
+        last = np.minimum(until[order] & ((1 << self.width) - 1), self.top)
         cap = self.reach.cap
         return RanksByCell(found.values, found.counts, found.edges, cap, last, everything)
 

@@ -192,7 +192,7 @@ class Quantiles(Statistic):
         """The ranks that decide choices, by a pass that keeps the rows which are probably near
         their targets, and another one where it missed some or there are too many."""
         rows = PlacedRows(self, column)
-        search = Search(len(self.cells), rows.width, reach)
+        search = Search(len(self.cells), self.grids[column].high, reach)
         if search.is_vain:
             return self._all(row_pass, column)
         if search.shift == 0:  # bins are points
