@@ -260,9 +260,11 @@ def _of_arrow_counts(array: Any, kind: Any) -> Vector:
 
 def _at_levels(indices: Any, levels: Vector) -> Vector:
     """Elements by their position among levels, each of which is read once."""
-    codes, missing, held = _filled(indices, 0).astype(np.intp), _missing(indices), levels.coded()
+    codes, missing, held = _filled(indices, 0), _missing(indices), levels.coded()
+    if codes.dtype.kind == "u":
+        codes = codes.astype(np.intp)
     if missing is not None:
-        codes[missing] = -1
+        codes = np.where(missing, codes.dtype.type(-1), codes)
     if not np.array_equal(held.codes, np.arange(len(held.levels))):
         codes = np.append(held.codes, -1)[codes]
     return Coded(codes, held.levels)
@@ -333,8 +335,59 @@ def _plain(scalar: Any) -> Any:
 # --- objects --------------------------------------------------------------------------------------
 
 
+#: Objects that are told apart by where they are, and the rows that are looked at together.
+_MOST_OBJECTS, _TOGETHER = 2**12, 2**16
+
+
 def objects(values: npt.NDArray[Any]) -> Vector:
-    """The form of an array of any objects, by their exact types if these are of one family."""
+    """The form of an array of any objects. If few objects are in all rows, each is read once: what
+    a cell means is a function of the object alone, so that of one object it is the same."""
+    shared = _shared_objects(values)
+    if shared is None:
+        return _of_objects(values)
+    codes, rows = shared
+    found = _of_objects(values[rows])
+    if isinstance(found, Coded):  # as narrow as the numbers of objects are
+        found = Coded(found.held.astype(codes.dtype), found.levels)
+    return found.take(codes)
+
+
+def _shared_objects(values: npt.NDArray[Any]) -> tuple[Array, list[int]] | None:
+    """The number of the object in each row, by its address, and the first row of each object; None
+    if there are many. The array keeps its objects alive, and no address is followed."""
+    if values.ndim != 1 or len(values) < _TOGETHER:
+        return None
+    addresses = np.asarray(_Addresses(values))
+    codes, rows = np.empty(len(values), dtype=np.int16), list[int]()
+    numbers: dict[int, int] = {}
+    for first in range(0, len(values), _TOGETHER):
+        block, known = slice(first, first + _TOGETHER), len(numbers)
+        found, distinct = pd.factorize(addresses[block])  # numbered as they first occur
+        if len(distinct) > _MOST_OBJECTS:
+            return None
+        table = [numbers.setdefault(address, len(numbers)) for address in distinct.tolist()]
+        if len(numbers) > _MOST_OBJECTS:
+            return None
+        codes[block] = np.array(table, dtype=np.int16)[found]
+        if len(numbers) > known:
+            places = np.flatnonzero(np.diff(np.maximum.accumulate(found), prepend=-1)).tolist()
+            rows += [first + at for at, new in zip(places, table, strict=True) if new >= known]
+    return codes, rows
+
+
+class _Addresses:
+    """The addresses of an array's objects, as an array that shares its memory."""
+
+    def __init__(self, values: npt.NDArray[Any]) -> None:
+        self._values = values
+        self.__array_interface__ = values.__array_interface__ | {
+            "typestr": np.dtype(np.intp).str, "descr": [("", np.dtype(np.intp).str)],
+            "data": (values.__array_interface__["data"][0], True),
+        }  # fmt: skip
+
+
+def _of_objects(values: npt.NDArray[Any]) -> Vector:
+    """The form of objects, by their exact types if these are of one family."""
     kinds = set(map(type, values)) - _NOTHING
     for wanted, read in _UNIFORM:
         if kinds and kinds <= wanted:

@@ -21,6 +21,8 @@ Positions = npt.NDArray[np.int64]
 
 #: Bytes of one character in UTF-8, at most.
 MOST_BYTES = 4
+#: Texts that are measured at once.
+_TOGETHER = 2**16
 #: Elements whose positions are held at once.
 _POSITIONS = 2**22
 #: Bytes of Python objects, about, that are made at once, and of one of them.
@@ -31,7 +33,21 @@ _MANY = 2**32
 
 def is_beyond(array: Any) -> Mask:
     """Which cells are surely beyond the limits."""
-    return _Sizes(array).beyond
+    return np.zeros(len(array), dtype=bool) if _are_short(array) else _Sizes(array).beyond
+
+
+def _are_short(array: Any) -> bool:
+    """Whether an array is of texts, none of which is beyond: by their offsets alone."""
+    from pyarrow import types
+
+    is_large = types.is_large_string(array.type)
+    if not len(array) or not (is_large or types.is_string(array.type)):
+        return False
+    offsets = np.frombuffer(array.buffers()[1], np.int64 if is_large else np.int32)
+    offsets = offsets[array.offset : array.offset + len(array) + 1]
+    blocks = range(0, len(array), _TOGETHER)
+    longest = max(np.diff(offsets[first : first + _TOGETHER + 1]).max() for first in blocks)
+    return bool(longest <= MOST_BYTES * MOST_CHARACTERS)
 
 
 def within(column: Any) -> Any:
