@@ -142,7 +142,25 @@ def _refuse_to_delete(self: object, name: str) -> None:
     raise FrozenInstanceError(f"cannot delete field {name!r}")
 
 
+class _FoundOnce:
+    """A property that keeps what it finds in its instance, as `functools.cached_property`, which
+    until Python 3.12 takes a lock each time. What follows from frozen fields needs none: found
+    twice, it is the same."""
+
+    def __init__(self, find: Callable[[Any], Any]) -> None:
+        self.func, self.name, self.__doc__ = find, find.__name__, find.__doc__
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        found = instance.__dict__[self.name] = self.func(instance)
+        return found
+
+
 if TYPE_CHECKING:  # typed as Python's own
     from dataclasses import dataclass as dataclass
+    from functools import cached_property
+
+    found_once = cached_property
 else:
-    dataclass = _define
+    dataclass, found_once = _define, _FoundOnce

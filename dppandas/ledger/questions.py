@@ -8,11 +8,10 @@ kept the sentence alone; `earlier_questions` reads those.)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from ..dataclasses import dataclass, replace
+from ..dataclasses import dataclass, found_once, replace
 from .verbs import Verb, text_of
 
 #: Longer expressions of columns with a name are cut in a question's text; `Question.whole` has all.
@@ -128,7 +127,7 @@ class Question:
     def __str__(self) -> str:
         return self._asked
 
-    @cached_property
+    @found_once
     def _asked(self) -> str:
         """The question without its rows."""
         if self.kept:
@@ -143,7 +142,7 @@ class Question:
             self._said(_AT_END),
         ])  # fmt: skip
 
-    @cached_property
+    @found_once
     def text(self) -> str:
         """The question in one line: expressions, columns and keys are shortened."""
         if self.kept:
@@ -165,7 +164,7 @@ class Question:
         said = ", ".join(filter(None, [self._in_words(), *more]))
         return _capital(_with_rows(said, self.where, ", where "))
 
-    @cached_property
+    @found_once
     def details(self) -> str:
         """What the text leaves out: expressions, bounds and options."""
         shown = _names_of(self.columns) if self.is_brief else self._columns_text

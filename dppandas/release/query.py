@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
-from ..dataclasses import dataclass, field
+from ..dataclasses import dataclass, field, found_once
 from ..engines.base import Need
 from ..ledger import canonical
 from ..ledger.questions import Question
@@ -90,12 +89,12 @@ class Source:
     #: Of which numbers or durations all values of a column are multiples.
     steps: Steps | None = field(default=None, compare=False)
 
-    @cached_property
+    @found_once
     def facts(self) -> Facts:
         """The public facts about its columns."""
         return Facts(self.domain, self.schema, self.undeclared or {})
 
-    @cached_property
+    @found_once
     def key_prefix(self) -> str:
         """What the keys of all its queries have in common; "" if they have none, because its rows
         can't be known to be the same."""
@@ -161,12 +160,12 @@ class Query:
         asserted = "" if self.source.verified else f" ({self.source.lineage})"
         return f"{self.source.name}{asserted}: {self.text}"
 
-    @cached_property
+    @found_once
     def need(self) -> Need:
         """What is read for it."""
         return need_of(self.statistic, self.where)
 
-    @cached_property
+    @found_once
     def assumed(self) -> tuple[Assumption, ...]:
         """What it takes for granted of columns whose kind nobody knows, by public facts alone."""
         statistic, facts = self.statistic, self.source.facts
@@ -178,7 +177,7 @@ class Query:
         found = assumptions(self.where, *asked, facts, counted)
         return (*self.source.assumed, *found)
 
-    @cached_property
+    @found_once
     def unit_sensitivity(self) -> Sensitivity:
         """How much one unit can change, with all rows that it can have or become."""
         return self.statistic.sensitivity(self.source.unit.max_rows * self.branches)

@@ -78,8 +78,9 @@ def test_a_release_finds_each_fact_of_a_statistic_once(p: Any) -> None:
                 for each in seen
                 if each.f_code in finders
             )
-            assert found, "or nothing was counted"
-            assert set(found.values()) == {1}, found
+            # all counts of rows are of one statistic, whose facts may be found already
+            assert found or name == "count", "or nothing was counted"
+            assert set(found.values()) <= {1}, found
 
 
 def code_of(found: Any) -> Any:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, Unpack, cast
 from weakref import WeakValueDictionary
 
 import pandas as pd
 
-from ...dataclasses import dataclass
+from ...dataclasses import dataclass, found_once
 from ...errors import RecordError, hide_internals
 from ...ledger.questions import Question
 from ...privacy.accounting.losses import Epsilon, Loss, ReleaseOptions, with_options_named
@@ -161,7 +160,7 @@ class Record(ABC):
         released = self._released
         return released if self._layout.is_scalar else released.copy()
 
-    @cached_property
+    @found_once
     def _released(self) -> Any:
         if isinstance(self._law, Selection):
             labels = cast(pd.Index, self._layout.index).tolist()
@@ -188,11 +187,11 @@ class Record(ABC):
         """The answer's numbers: estimated, or moved by other releases of the same answer."""
         return list(self._shown or self._estimated)
 
-    @cached_property
+    @found_once
     def _estimated(self) -> list[float]:
         return self._statistic.estimate(self._noisy)
 
-    @cached_property
+    @found_once
     def _estimated_at_once(self) -> Any:
         """The same as one array, to sort and to show it."""
         return self._layout.numbers(self._estimated)
@@ -343,11 +342,11 @@ class Record(ABC):
             return f"± {format_number(max(self._errors_among(CONFIDENCE)))} ranks"
         return in_words(self._statistic, self._law)
 
-    @cached_property
+    @found_once
     def _layout(self) -> Layout:
         return self._statistic.released_layout(self._noisy)
 
-    @cached_property
+    @found_once
     def _forms(self) -> Sequence[Any]:
         """What each number is of the noisy integers, found once for all of them."""
         return self._statistic.forms(len(self._noisy))
@@ -376,7 +375,7 @@ class Record(ABC):
         typed = self._statistic.typed
         return typed(lower, math.floor), typed(upper, math.ceil)
 
-    @cached_property
+    @found_once
     def _order(self) -> Codes | None:
         """The order of the numbers in a sorted answer; None if it isn't sorted."""
         return self._layout.places(self._estimated_at_once)
