@@ -106,6 +106,22 @@ def test_rows_of_a_unit_reach_as_many_parts(tree: Tree, rows: int) -> None:
     assert ParallelComposition().plus(charges(tree, rows)).total == Loss(Epsilon(paid(tree, rows)))
 
 
+@given(st.lists(trees(1), min_size=1, max_size=3), st.randoms())
+def test_the_total_is_that_of_all_sources_however_they_grew(found: list[Tree], random: Any) -> None:
+    made = [
+        ((f"s{i}", path), loss)
+        for i, tree in enumerate(found)
+        for (_, path), loss in charges(tree, 2)
+    ]
+    random.shuffle(made)
+    grown = ParallelComposition()
+    for each in made:
+        grown = grown.plus([each])
+        assert grown.total == sum(grown.by_source().values(), Loss())
+    total = sum((paid(tree, 2) for tree in found), Fraction(0))
+    assert grown.total == ParallelComposition().plus(made).total == Loss(Epsilon(total))
+
+
 def at(*path: Part) -> tuple[str, Path]:
     return "people", path
 

@@ -61,6 +61,8 @@ class ParallelComposition:
     def __init__(self) -> None:
         self.losses: dict[Place, Loss] = {}
         self._trees: dict[str, _Node] = {}
+        #: The most that one unit pays, summed over all sources.
+        self.total = Loss()
 
     def plus(self, charges: Iterable[tuple[Place, Loss]]) -> ParallelComposition:
         """This one with more charges. Subtrees without new charges are shared, not copied."""
@@ -73,13 +75,18 @@ class ParallelComposition:
         grown = {s: self._trees.get(s, _NOWHERE).with_(more) for s, more in by_source.items()}
         after = ParallelComposition()
         after.losses, after._trees = losses, {**self._trees, **grown}
+        after.total = self._total_with(grown)
         return after
 
-    @cached_property
-    def total(self) -> Loss:
-        """The most that one unit pays, summed over all sources."""
-        wholes = list(self.by_source().values())
-        return sum(wholes[1:], wholes[0]) if wholes else Loss()
+    def _total_with(self, grown: dict[str, _Node]) -> Loss:
+        """The total once some sources have grown: others aren't added up again."""
+        if grown.keys() == self._trees.keys() and len(grown) == 1:
+            return next(iter(grown.values())).whole
+        total = self.total
+        for source, tree in grown.items():
+            before = self._trees.get(source)
+            total = total + (tree.whole if before is None else tree.whole - before.whole)
+        return total
 
     def by_source(self) -> dict[str, Loss]:
         """The most that one unit pays for each source, in the order of first use."""
