@@ -16,8 +16,9 @@ from ..rows.accumulators import Accumulator
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-#: Bins of a histogram over a grid: enough to narrow it down, few enough for the cache.
-BINS = 2**15
+#: Bins of a histogram over a grid: enough to narrow it down, few enough for the cache: whole numbers
+#: lie many bins apart.
+BINS = 2**13
 #: The bins of all cells together, if there are enough for each; in more cells nothing is searched.
 ALL_BINS, FEWEST_BINS, MOST_CELLS = 2**18, 2**4, 2**16
 #: Points of bins that are counted one by one.
