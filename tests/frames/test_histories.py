@@ -477,6 +477,15 @@ def test_a_unit_is_the_same_alone_and_among_others(name: str) -> None:
         assert of_owner(told(asked, among, most, rng.choice([3, 1000])), 7) == wanted, kind
 
 
+def test_of_identical_rows_the_first_are_kept(exact: None) -> None:
+    """Too many for a sort of few to be stable by itself."""
+    frame = pd.DataFrame({"owner": 1, "number": [5.0] * 500})
+    p = dp.protect(frame, name="alike", unit="owner", max_rows=3)
+    first = p.sort_values("number").groupby("owner").cumcount()
+    numbers = p.assign(at=first)["at"].clip(0, 499)
+    assert numbers.sum(epsilon=1) == 0 + 1 + 2
+
+
 def test_rows_without_a_unit_have_no_history() -> None:
     """They aren't one unit together, and are in nobody's group."""
     owners = objects([None, math.nan, pd.NA, 1, 10**5000, Odd()])

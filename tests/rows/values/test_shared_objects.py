@@ -110,6 +110,7 @@ def test_texts_of_arrow_are_measured_as_one_by_one(monkeypatch: pytest.MonkeyPat
     """By their offsets alone, unless one is beyond the limits."""
     pa = pytest.importorskip("pyarrow")
     monkeypatch.setattr(sizes, "MOST_CHARACTERS", 2)
+    monkeypatch.setattr(sizes, "_TOGETHER", 2)
     for texts in (["a", "é" * 4, None], ["a", "b" * 8, ""], ["a", "b", "c" * 9, "", None, "dd"]):
         for kind in (pa.string(), pa.large_string()):
             for made in (pa.array(texts, kind), pa.array(["z" * 30, *texts], kind).slice(1)):
