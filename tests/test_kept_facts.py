@@ -6,9 +6,11 @@ what is reachable from the package is searched for cells.
 
 import gc
 import sys
+import threading
 import types
 import warnings
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from notes import noted
 from sizes import size
 
 import dppandas as dp
+from dppandas.engines import truncation
 
 #: Cells of all sorts are read one by one here, whatever their column is.
 pytestmark = pytest.mark.usefixtures("any_kind")
@@ -138,6 +141,35 @@ def test_rows_that_are_kept_of_a_unit_are_those_of_its_values_now(exact: None) -
         kept = counts.release(epsilon=1)
         assert sum(kept) == len(set(units))
         assert len(set(units[kept.to_numpy() > 0])) == len(set(units))
+
+
+def test_a_release_keeps_no_rows_for_another_one_that_began_later(
+    exact: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One thread chooses rows of 128 units; meanwhile all rows become those of one unit, and
+    another release asks."""
+    df = pd.DataFrame({"unit": np.arange(128), "x": np.ones(128)})
+    x = dp.private(df, unit="unit", max_rows=1)["x"]
+    kept_rows = truncation.kept_rows
+    chosen, written = threading.Event(), threading.Event()
+
+    def slow(*given: Any) -> Any:
+        kept = kept_rows(*given)
+        chosen.set()
+        assert written.wait(60)
+        return kept
+
+    monkeypatch.setattr(truncation, "kept_rows", slow)
+    with ThreadPoolExecutor(1) as other:
+        first = other.submit(x.sum, bounds=(0, 1), epsilon=1)
+        assert chosen.wait(60)
+        monkeypatch.setattr(truncation, "kept_rows", kept_rows)
+        df["unit"].array[:] = np.zeros(128, dtype=np.int64)
+        x._table.engine.check([])  # a release that begins now
+        written.set()
+        first.result()
+        assert len(x._table.engine._rows()) == 1
+    assert x.sum(bounds=(0, 1), epsilon=1) == 1
 
 
 def test_a_table_of_units_is_made_of_their_values_now(exact: None) -> None:

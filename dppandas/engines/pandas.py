@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..dataclasses import dataclass
 from ..rows.facts.units import Unit
 from ..rows.values import orders, vectors
 from . import parallel, rehearsal, truncation
@@ -21,6 +22,16 @@ from .histories import UnitHistories
 from .readers import Columns, TableColumns
 
 _WITHOUT = "Convert it before dp.protect, or select the columns that your function needs."
+
+
+@dataclass
+class _Seen:
+    """Columns, and what was found out about their rows."""
+
+    columns: TableColumns
+    histories: UnitHistories | None = None
+    kept: RowTable | None = None
+    by_unit: RowTable | None = None
 
 
 class PandasEngine:
@@ -46,11 +57,22 @@ class PandasEngine:
 
     def _look(self, rows: TableColumns) -> None:
         """Start with rows of which nothing is known."""
-        self.read = rows
-        self._kept: RowTable | None = None
-        self._by_unit: RowTable | None = None
-        #: What rows know of their units, by the key that truncation has.
-        self.histories = UnitHistories(rows, self.key)
+        self._seen = _Seen(rows)
+
+    @property
+    def read(self) -> TableColumns:
+        """The columns as they are read."""
+        return self._seen.columns
+
+    @property
+    def histories(self) -> UnitHistories:
+        """What rows know of their units, by the key that truncation has."""
+        return self._histories_of(self._seen)
+
+    def _histories_of(self, seen: _Seen) -> UnitHistories:
+        if seen.histories is None:
+            seen.histories = UnitHistories(seen.columns, self.key)
+        return seen.histories
 
     def check(self, needs: Sequence[Need]) -> None:
         """Rows in memory can be read; but not each type can be shown to a function of a caller."""
@@ -65,27 +87,27 @@ class PandasEngine:
     def made(self) -> PandasEngine:
         return self
 
-    def _rows(self) -> RowTable:
-        """The rows that count, truncated once."""
-        if self._kept is None:
+    def _rows(self, by_units: bool = False) -> RowTable:
+        """The rows that count, truncated once; if wanted, with those of a unit side by side."""
+        seen = self._seen  # another release may look anew meanwhile
+        if seen.kept is None:
             picked = None
             if self.unit.column is not None:
                 with np.errstate(all="ignore"):
-                    kept = truncation.kept_rows(self.read, self.unit, self.key, self._labels)
+                    kept = truncation.kept_rows(seen.columns, self.unit, self.key, self._labels)
                 picked = None if kept.all() else np.flatnonzero(kept)
-            self._kept = RowTable(self.read, self.key, picked, histories=self.histories)
-        return self._kept
-
-    def _rows_by_unit(self) -> RowTable:
-        """The rows that count, with those of a unit side by side."""
-        if self._by_unit is None:
-            self._by_unit = by_unit(self._rows(), self.unit)
-        return self._by_unit
+            histories = self._histories_of(seen)
+            seen.kept = RowTable(seen.columns, self.key, picked, histories=histories)
+        if not by_units:
+            return seen.kept
+        if seen.by_unit is None:
+            seen.by_unit = by_unit(seen.kept, self.unit)
+        return seen.by_unit
 
     def accumulate_rows(self, kernel: Kernel, label: str) -> Any:
         reuse_memory()
         engine = self.made()
-        table = engine._rows_by_unit() if kernel.need.whole_units else engine._rows()
+        table = engine._rows(by_units=kernel.need.whole_units)
         edges = table.edges(engine.block)
         # Up to two blocks are read in this thread: starting others would take longer.
         if len(edges) <= 3:
@@ -103,7 +125,8 @@ class PandasEngine:
 
     def aggregated(self, table: UnitTable) -> TableColumns:
         """The columns of a table that is made of all rows of units."""
-        rows = RowTable(self.read, self.key, histories=self.histories)
+        seen = self._seen
+        rows = RowTable(seen.columns, self.key, histories=self._histories_of(seen))
         with np.errstate(all="ignore"):
             block = rows.block(0, len(rows), aggregates.needed(self, table))
             return aggregates.per_unit(block, table)
@@ -114,10 +137,13 @@ class SharedEngine(PandasEngine):
     kept of the units that it had would be more than max_rows of those that it has."""
 
     is_shared = True
-    read: Columns
+
+    def __init__(self, rows: Columns, unit: Unit, key: bytes) -> None:
+        super().__init__(rows, unit, key)
+        self._anew = rows.anew
 
     def check(self, needs: Sequence[Need]) -> None:
-        self._look(self.read.anew())
+        self._look(self._anew())
         super().check(needs)
 
 
@@ -146,7 +172,7 @@ class PerUnitEngine(PandasEngine):
 
     def check(self, needs: Sequence[Need]) -> None:
         if self.is_shared:
-            self._made = None
+            with self._lock: self._made = None  # noqa: E701  # fmt: skip
         if self._made is None:
             self._base.check([aggregates.needed(self._base, self._table)])
 

@@ -15,9 +15,9 @@ from ..rows.accumulators import Accumulator
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+Bits = npt.NDArray[np.uint8]
 
-#: Bins of a histogram over a grid: enough to narrow it down, few enough for the cache: whole numbers
-#: lie many bins apart.
+#: Bins of a histogram over a grid: enough to narrow it down, few enough for the cache.
 BINS = 2**13
 #: The bins of all cells together, if there are enough for each; in more cells nothing is searched.
 ALL_BINS, FEWEST_BINS, MOST_CELLS = 2**18, 2**4, 2**16
@@ -93,16 +93,22 @@ class Search:
         below, near = up_to - table, np.zeros(table.shape, dtype=np.bool_)
         each: Integers = up_to[:, -1]
         further = np.ceil(apart * np.sqrt(each)).astype(np.int64)
-        for ends in zip(*map(self.reach.intervals, each.tolist()), strict=True):
+        for ends in zip(*map(self.reach.spans, each.tolist()), strict=True):
             under, over = np.array([(max(-1, a), min(2**61, b)) for a, b in ends]).T
             near |= (up_to > (under - further)[:, None]) & (below < (over + further)[:, None])
         found: Flags = near.reshape(-1)
         return found
 
-    def within(self, bins: Integers, rows: int) -> Callable[[], Accumulator]:
-        """What finds the points in bins with so many rows: by a count of each, or by a sort."""
-        is_small = len(bins) << self.shift <= COUNTED
-        return partial(PointCounts if is_small and rows > KEPT else RowsWithin, self, bins)
+    def within(self, bins: Flags, rows: int) -> Callable[[], Accumulator]:
+        """What finds the points in bins with so many rows: by a count of each, or by a sort. It
+        travels, and so do its bins, as bits."""
+        is_small = np.count_nonzero(bins) << self.shift <= COUNTED
+        finds = PointCounts if is_small and rows > KEPT else RowsWithin
+        return partial(finds, self, np.packbits(bins))
+
+    def unpacked(self, bits: Bits) -> Flags:
+        """Which bins are meant, from bits."""
+        return np.unpackbits(bits, count=self.bins).astype(np.bool_)
 
     def ranks(
         self, points: Points, counts: Integers, near: Flags, everything: Callable[[], RanksByCell]
@@ -206,10 +212,9 @@ class NearRows(AllRows):
 class RowsWithin(AllRows):
     """Collects the rows in some bins."""
 
-    def __init__(self, search: Search, bins: Integers) -> None:
+    def __init__(self, search: Search, bins: Bits) -> None:
         super().__init__()
-        self._shift, self._is_within = search.shift, np.zeros(search.bins, dtype=np.bool_)
-        self._is_within[bins] = True
+        self._shift, self._is_within = search.shift, search.unpacked(bins)
 
     def add(self, partial: Integers, rows: int) -> None:
         super().add(partial[self._is_within[partial >> self._shift]], rows)
@@ -218,11 +223,11 @@ class RowsWithin(AllRows):
 class PointCounts:
     """Counts the rows at each point of some bins."""
 
-    def __init__(self, search: Search, bins: Integers) -> None:
-        self._shift, self._bins = search.shift, bins
+    def __init__(self, search: Search, bins: Bits) -> None:
+        self._shift, self._bins = search.shift, np.flatnonzero(search.unpacked(bins))
         self._place = np.full(search.bins, -1, dtype=np.int64)  # of a bin's first point
-        self._place[bins] = np.arange(len(bins)) << search.shift
-        self._counts = np.zeros(len(bins) << search.shift, dtype=np.int64)
+        self._place[self._bins] = np.arange(len(self._bins)) << search.shift
+        self._counts = np.zeros(len(self._bins) << search.shift, dtype=np.int64)
         self._waiting, self._held = AllRows(), 0
 
     def add(self, partial: Integers, rows: int) -> None:

@@ -196,15 +196,14 @@ class Quantiles(Statistic):
         if search.is_vain:
             return self._all(row_pass, column)
         if search.shift == 0:  # bins are points
-            every = search.within(np.arange(search.bins), KEPT + 1)
+            every = search.within(np.ones(search.bins, dtype=np.bool_), KEPT + 1)
             return by_cell(row_pass(rows.over_branches, every), search.cells, search.width)
         found: Found = row_pass(rows.over_branches, partial(NearRows, search))
         if found.counts is None and len(found.rows) <= search.few:
             return by_cell(sorted_points(found.rows), search.cells, search.width)
         counts = search.count(found.rows) if found.counts is None else found.counts
         near = search.near(counts)
-        bins = np.flatnonzero(near)
-        empty = search.within(bins, int(counts[bins].sum()))
+        empty = search.within(near, int(counts[near].sum()))
         if (near & ~found.kept).any():
             points = row_pass(rows.over_branches, empty)
         else:

@@ -5,7 +5,6 @@ import math
 import pickle
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from typing import Any, ClassVar
@@ -16,6 +15,7 @@ import pytest
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.dataclasses import dataclass, replace
 from dppandas.errors import MissingArgument, QueryError, RecordError, SessionError
 from dppandas.privacy.accounting.losses import Delta
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace

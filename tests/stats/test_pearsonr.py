@@ -331,7 +331,7 @@ def test_entries_of_tables_are_tested(exact: None) -> None:
 def test_it_says_what_noise_did(p: Any) -> None:
     said = repr(pearsonr(of_pair(p)))
     assert said.startswith("pearsonr: statistic=")
-    assert "95 % interval of the correlation: -0." in said
+    assert "95 % interval of the correlation: " in said
     assert "of the variance of the covariance is noise, which 9,999 draws" in said
     assert "Too few rows" not in said
     few = pearsonr(of_pair(p, 0.01))

@@ -161,7 +161,7 @@ class Reach:
         """That of the losses of a single choice."""
         return self.targets[0].cap if len(self.targets) == 1 else None
 
-    def intervals(self, rows: int) -> list[tuple[int, int]]:
+    def spans(self, rows: int) -> list[tuple[int, int]]:
         """For each target two numbers of rows: with so many up to its end, or so many below it, a
         point counts with the capped loss."""
         ends: dict[int, tuple[int, int]] = {}

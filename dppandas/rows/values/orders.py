@@ -96,7 +96,9 @@ def least(
     cut = 1 + np.flatnonzero(alike & beyond[1:] & ~beyond[:-1])
     if len(cut):
         run = np.append(0, np.cumsum(~alike))
-        at = np.flatnonzero(np.isin(run, run[cut]))
+        is_cut = np.zeros(run[-1] + 1, dtype=bool)
+        is_cut[run[cut]] = True
+        at = np.flatnonzero(is_cut[run])
         by[at] = without_ties(by[at], run[at], [hashes.take, *decides])
     return by[~beyond]
 
