@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 from notes import noted
 from sizes import size
+from waiting import until
 
 import dppandas as dp
 from dppandas.engines import truncation
@@ -156,13 +157,13 @@ def test_a_release_keeps_no_rows_for_another_one_that_began_later(
     def slow(*given: Any) -> Any:
         kept = kept_rows(*given)
         chosen.set()
-        assert written.wait(60)
+        until(written.is_set)
         return kept
 
     monkeypatch.setattr(truncation, "kept_rows", slow)
     with ThreadPoolExecutor(1) as other:
         first = other.submit(x.sum, bounds=(0, 1), epsilon=1)
-        assert chosen.wait(60)
+        until(chosen.is_set)
         monkeypatch.setattr(truncation, "kept_rows", kept_rows)
         df["unit"].array[:] = np.zeros(128, dtype=np.int64)
         x._table.engine.check([])  # a release that begins now
