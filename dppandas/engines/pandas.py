@@ -87,9 +87,12 @@ class PandasEngine:
     def made(self) -> PandasEngine:
         return self
 
-    def _rows(self, by_units: bool = False) -> RowTable:
-        """The rows that count, truncated once; if wanted, with those of a unit side by side."""
-        seen = self._seen  # another release may look anew meanwhile
+    def _rows(self) -> RowTable:
+        """The rows that count, truncated once."""
+        return self._kept_of(self._seen)
+
+    def _kept_of(self, seen: _Seen) -> RowTable:
+        """Of what one look found: another release may look anew meanwhile."""
         if seen.kept is None:
             picked = None
             if self.unit.column is not None:
@@ -98,16 +101,19 @@ class PandasEngine:
                 picked = None if kept.all() else np.flatnonzero(kept)
             histories = self._histories_of(seen)
             seen.kept = RowTable(seen.columns, self.key, picked, histories=histories)
-        if not by_units:
-            return seen.kept
+        return seen.kept
+
+    def _rows_by_unit(self) -> RowTable:
+        """The rows that count, with those of a unit side by side."""
+        seen = self._seen
         if seen.by_unit is None:
-            seen.by_unit = by_unit(seen.kept, self.unit)
+            seen.by_unit = by_unit(self._kept_of(seen), self.unit)
         return seen.by_unit
 
     def accumulate_rows(self, kernel: Kernel, label: str) -> Any:
         reuse_memory()
         engine = self.made()
-        table = engine._rows(by_units=kernel.need.whole_units)
+        table = engine._rows_by_unit() if kernel.need.whole_units else engine._rows()
         edges = table.edges(engine.block)
         # Up to two blocks are read in this thread: starting others would take longer.
         if len(edges) <= 3:
@@ -138,9 +144,10 @@ class SharedEngine(PandasEngine):
 
     is_shared = True
 
-    def __init__(self, rows: Columns, unit: Unit, key: bytes) -> None:
-        super().__init__(rows, unit, key)
-        self._anew = rows.anew
+    def __init__(self, rows: pd.DataFrame | Columns, unit: Unit, key: bytes) -> None:
+        shared = Columns(rows) if isinstance(rows, pd.DataFrame) else rows
+        super().__init__(shared, unit, key)
+        self._anew = shared.anew
 
     def check(self, needs: Sequence[Need]) -> None:
         self._look(self._anew())
