@@ -12,6 +12,7 @@ from refusals import refusal
 from sizes import third
 
 import dppandas as dp
+from dppandas.rows.expressions import periods
 
 #: Cells of all sorts are read one by one here, whatever their column is.
 pytestmark = pytest.mark.usefixtures("any_kind")
@@ -150,3 +151,41 @@ def test_what_would_look_at_rows_or_is_wrong_is_refused(by: Any, ends: Any) -> N
 def test_periods_take_a_range_and_labels_take_keys(by: Any, given: Any) -> None:
     dp.session(epsilon=1, delta=1e-5)
     refusal(lambda: times().dp.groupby(by, **given), "range=.*keys=|declared")
+
+
+#: A frequency, and whether all zones may have it: a clock can show an hour twice.
+DIVISIONS = {
+    "D": True, "W": True, "W-WED": True, "MS": True, "ME": True, "QS": True, "QE-FEB": True,
+    "YS": True, "YE-MAR": True, "h": False, "15min": False, "6h": False,
+}  # fmt: skip
+#: Clocks that skip a midnight, that repeat an hour, and one that lost a day.
+ZONES = [None, "UTC", "Europe/Berlin", "America/Sao_Paulo", "Pacific/Apia"]
+
+
+@pytest.mark.parametrize(("frequency", "zone"), [
+    (frequency, zone)
+    for frequency, in_all in DIVISIONS.items()
+    for zone in (ZONES if in_all else ZONES[:2])
+])  # fmt: skip
+def test_places_by_arithmetic_are_those_of_labels(
+    frequency: str, zone: str | None, exact: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of times within, at and around a range, far from it, and of none."""
+    start, end = (pd.Timestamp(day, tz=zone) for day in ("2011-12-20 03:00", "2012-11-05"))
+    rng = np.random.default_rng(5)
+    seconds = [*rng.integers(-500 * 86400, 900 * 86400, 3000), *range(-90000, 90000, 1800)]
+    whens = [start + pd.Timedelta(seconds=int(each)) for each in seconds]
+    whens += [end + pd.Timedelta(seconds=int(each)) for each in seconds[3000:]]
+    whens += [pd.NaT, pd.Timestamp("1690-01-01", tz=zone), pd.Timestamp("2250-01-01", tz=zone)]
+    df = pd.DataFrame({"when": pd.Series(whens).dt.as_unit("us")})
+
+    def counted(ends: Any) -> pd.Series:
+        by = pd.Grouper(key="when", freq=frequency)
+        return pd.Series(df.dp.groupby(by, range=ends).size(epsilon=1))
+
+    for ends in ((start, end), ("2011-12-20", "2012-11-05")):  # texts mean any clock
+        with monkeypatch.context() as labels:
+            labels.setattr(periods, "MOST_STARTS", -1)
+            wanted = counted(ends)
+        assert_series_equal(counted(ends), wanted)
+        assert wanted.sum() > 300

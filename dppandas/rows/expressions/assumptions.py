@@ -110,7 +110,7 @@ class _Assumptions:
     def count(self, by: Expression, labels: Sequence[Any]) -> None:
         """Cells of rows: none of their labels may be one that no value can equal."""
         kind = by.kind(self.facts.schema)
-        for label in labels if kind in kinds.TIMES else _one_of_each_type(labels):
+        for label in _times_apart(labels) if kind in kinds.TIMES else _one_of_each_type(labels):
             if not kinds.can_hold(kind, label, unsure={kinds.UNKNOWN}):
                 said = f"keys= of {by} has {quoted(label)}, but {by} is of kind {kind}: they are "
                 self._refuse(f"{said}never equal. {way_to(by, kind, label)}", "")
@@ -212,6 +212,14 @@ def _kind_of_all(values: Sequence[Any]) -> Kind:
     """The kind of plain values; "" if they are of several."""
     meant = {kinds.of_value(value) for value in _one_of_each_type(values)} - {kinds.UNKNOWN}
     return meant.pop() if len(meant) == 1 else ""
+
+
+def _times_apart(values: Sequence[Any]) -> Iterable[Any]:
+    """One of each type, with a zone and without; and each text, which may or may not be a time."""
+    return {
+        value if isinstance(value, str) else (type(value), getattr(value, "tzinfo", None) is None):
+        value for value in values
+    }.values()  # fmt: skip
 
 
 def _undeclared(expression: Expression, facts: Facts) -> Iterator[tuple[Any, Kind]]:

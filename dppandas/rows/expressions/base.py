@@ -19,7 +19,7 @@ from ..facts.kinds import Kind, Schema
 from ..facts.steps import Step, Steps
 from ..values import vectors
 from ..values.cells import nearest
-from ..values.forms import Mask, Numbers, Truths, Vector
+from ..values.forms import Codes, Mask, Numbers, Truths, Vector
 
 Domain = Mapping[Any, Declaration]
 
@@ -173,6 +173,11 @@ class Expression:
 
     def meets(self) -> Meets:
         return iter(())
+
+    def places_among(self, keys: Keys, chunk: Chunk) -> Codes | None:
+        """The position of each value among public labels, len(keys) if it is none, where that takes
+        no look at each value's label; else None."""
+        return None
 
     def at(self: E_, branch: int) -> E_:
         """The expression that holds in one branch of the rows."""

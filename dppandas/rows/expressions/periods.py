@@ -14,10 +14,17 @@ from ..facts import kinds, time_keys
 from ..facts.keys import Keys
 from ..facts.kinds import Kind, Schema
 from ..values import vectors
-from ..values.forms import Vector, clock
+from ..values.forms import Codes, Instants, Vector, clock, numbered
 from .base import Chunk, Domain, Needs, Unary
 from .elapsed import clocks
 from .times import DAY, clocks_of
+
+_EPOCH = pd.Timestamp(1970, 1, 1)
+#: How many starts a period's label is from the start of a time in it, at most; a day more where a
+#: clock may skip midnight.
+_FAR = {"D": 2, "W": 8, "M": 32, "Q": 94, "Y": 368, "t": 1}
+#: Between how many starts the labels of periods are found in advance.
+MOST_STARTS = 2**17
 
 
 @dataclass(frozen=True)
@@ -75,11 +82,50 @@ class Period(Unary):
 
     def vector(self, chunk: Chunk) -> Vector:
         local, none = self._clock(self.operand.vector(chunk))
-        step = self.division.seconds if self.division.kind == "tick" else DAY
-        starts = np.where(none, 0, local // 10**6 // step * step)
-        found, codes = np.unique(starts.astype("M8[s]"), return_inverse=True)
-        labels = [self._label(start) for start in found.tolist()]
-        return vectors.coded(labels, np.where(none, -1, codes.reshape(-1)))
+        starts = local // (10**6 * self._step)
+        starts[none] = 0
+        codes, found = numbered(starts)
+        labels = map(self._label, (found * self._step).astype("M8[s]").tolist())
+        return vectors.coded(list(labels), np.where(none, -1, codes))
+
+    def places_among(self, keys: Keys, chunk: Chunk) -> Codes | None:
+        """By arithmetic, where a table of all starts near the labels isn't too long."""
+        table = self._known("_table", keys, self._places_by_start)
+        if table is None:
+            return None
+        first, places = table
+        local, none = self._clock(self.operand.vector(chunk))
+        starts = local // (10**6 * self._step)
+        starts -= first
+        if none.any():
+            starts[none] = -1
+        beyond = np.uint64(len(places) - 1)  # below 0 is beyond, too
+        found: Codes = places[np.minimum(starts.view(np.uint64), beyond).view(np.int64)]
+        return found
+
+    @property
+    def _step(self) -> int:
+        """Starts are multiples of so many seconds."""
+        return self.division.seconds if self.division.kind == "tick" else DAY
+
+    def _places_by_start(self, keys: Keys) -> tuple[int, Codes] | None:
+        """The first start whose period may be a label, in steps since 1970, and the position of the
+        label for each start from there on, at the end for all others; None for too many of them."""
+        if not all(isinstance(label, pd.Timestamp) for label in keys.labels):
+            return None
+        far, step = _FAR.get(self.division.kind[0], 1), self._step
+        clocks = [label.tz_localize(None) for label in (min(keys.labels), max(keys.labels))]
+        first, last = ((each - _EPOCH) // pd.Timedelta(seconds=step) for each in clocks)
+        if last - first > MOST_STARTS:
+            return None
+        starts = np.arange(first - far, last + far + 1, dtype=np.int64) * step
+        if self.division.kind in ("tick", "D") and self.division.zone is None:
+            labels: Vector = Instants(starts * 10**6, None, None)
+        else:
+            named = list(map(self._label, starts.astype("M8[s]").tolist()))
+            labels = vectors.coded(named, np.arange(len(named)))
+        found = vectors.prepared(keys.labels).codes(labels)
+        return int(first - far), np.append(found, len(keys)).astype(np.intp)
 
     def _clock(self, operand: Vector) -> tuple[vectors.Integers, vectors.Mask]:
         """What the local clock shows at each time, in microseconds, and which elements are none."""

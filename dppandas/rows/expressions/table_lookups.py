@@ -114,6 +114,8 @@ _tuples = Recent(_Tuples)
 
 def places(by: Sequence[Expression], keys: Keys, chunk: Chunk) -> Codes:
     """The position of each row's values among declared keys; len(keys) if they are none."""
+    if keys.width == 1 and (found := by[0].places_among(keys, chunk)) is not None:
+        return found
     columns = [expression.vector(chunk) for expression in by]
     if keys.width == 1:
         return vectors.prepared(keys.labels).codes(columns[0])
