@@ -30,6 +30,7 @@ from bench_memory import on_memory  # noqa: E402
 from bench_peers import Diffprivlib, diffprivlib, on_peers  # noqa: E402
 from bench_rows import on_protect, on_rows, table  # noqa: E402
 from bench_small import on_latency, on_noise, on_selections  # noqa: E402
+from bench_table import markdown  # noqa: E402
 from bench_verbs import on_verbs  # noqa: E402
 
 import dppandas as dp  # noqa: E402
@@ -70,19 +71,6 @@ def facts(rows: int, peer: Diffprivlib | None) -> dict[str, Any]:
 HEAD = ["", "ours", "theirs", "ratio", "target", "met"]
 
 
-def markdown(results: list[Result]) -> str:
-    """The table, which benchmarks/README.md takes as it is."""
-    lines = [HEAD, *(result.cells() for result in results)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
-    return "\n".join(_row(line, widths) for line in [HEAD, rule, *lines[1:]])
-
-
-def _row(cells: list[str], widths: list[int]) -> str:
-    first, *rest = zip(cells, widths, strict=True)
-    return " | ".join(["| " + first[0].ljust(first[1]), *(c.rjust(w) for c, w in rest)]) + " |"
-
-
 def asked() -> argparse.Namespace:
     plain = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=plain)
@@ -105,7 +93,7 @@ def main() -> int:
         about = facts(rows, peer)
         print(", ".join(f"{name} {value}" for name, value in about.items()), flush=True)
         results = [r for part in parts for r in measured(part, rows, options.quick, peer)]
-    print(markdown(results))
+    print(markdown(HEAD, [result.cells() for result in results]))
     path = options.json or (None if options.quick or options.only else HERE / "results.json")
     if path:
         lines = [{**asdict(r), "ratio": r.ratio, "met": r.met} for r in results]

@@ -27,6 +27,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]  # measure this copy, installed or not
 
 from bench_facts import commit, facts  # noqa: E402
+from bench_table import markdown  # noqa: E402
 from hand_rows import ROWS, Row  # noqa: E402
 
 #: Turns of short and of long calls, and which are long: from so many milliseconds on.
@@ -271,19 +272,6 @@ def measured(name: str, setup: Setup) -> Found:
 HEAD = ["", "before", "now", "theirs", "now / theirs", "now / before", "target", "met"]
 
 
-def table(found: list[Found]) -> str:
-    """In Markdown, which benchmarks/README.md takes as it is."""
-    lines = [HEAD, *(each.cells() for each in found)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
-    return "\n".join(_line(cells, widths) for cells in (HEAD, rule, *lines[1:]))
-
-
-def _line(cells: list[str], widths: list[int]) -> str:
-    first, *rest = zip(cells, widths, strict=True)
-    return " | ".join(["| " + first[0].ljust(first[1]), *(c.rjust(w) for c, w in rest)]) + " |"
-
-
 def asked() -> argparse.Namespace:
     plain = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=plain)
@@ -306,7 +294,7 @@ def main() -> int:
     for name in names:
         found.append(measured(name, setup))
         print(" | ".join(found[-1].cells()), *found[-1].failures.values(), file=sys.stderr)
-    print("\n" + table(found))
+    print("\n" + markdown(HEAD, [each.cells() for each in found]))
     if options.json:
         lines = [
             {**asdict(each), "ratio": each.ratio, "change": each.change, "met": each.met}

@@ -539,6 +539,13 @@ def test_a_lease_leaves_no_row_behind(file: Path) -> None:
 # --- forks of who is answering --------------------------------------------------------------------
 
 
+def printed(code: str, *arguments: str) -> list[str]:
+    """The lines that a process prints."""
+    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code), *arguments]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
+    return ran.stdout.splitlines()
+
+
 @linux
 @pytest.mark.parametrize("where", ["memory", "file"])
 def test_one_charge_is_one_answer_though_a_function_of_the_caller_forks(
@@ -567,9 +574,7 @@ def test_one_charge_is_one_answer_though_a_function_of_the_caller_forks(
         print(said, dp.ledger().to_frame()["status"].tolist())
     """
     file = [str(tmp_path / "a.ledger")] if where == "file" else []
-    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code), *file]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
-    child, parent = ran.stdout.splitlines()
+    child, parent = printed(code, *file)
     assert child == "refused"
     assert parent.startswith("answered")
     assert parent.endswith("['released']")
@@ -599,9 +604,7 @@ def test_one_charge_is_one_answer_though_rows_are_read_again_by_a_fork() -> None
         os.waitpid(children[0], 0)
         print(said)
     """
-    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
-    child, parent = ran.stdout.splitlines()
+    child, parent = printed(code)
     assert child == "refused"
     assert parent.startswith("answered")
 
