@@ -12,7 +12,8 @@ from refusals import refusal
 from sizes import third
 
 import dppandas as dp
-from dppandas.rows.expressions import periods
+from dppandas.rows.expressions import Column, periods
+from dppandas.rows.facts.keys import Keys
 
 #: Cells of all sorts are read one by one here, whatever their column is.
 pytestmark = pytest.mark.usefixtures("any_kind")
@@ -189,3 +190,12 @@ def test_places_by_arithmetic_are_those_of_labels(
             wanted = counted(ends)
         assert_series_equal(counted(ends), wanted)
         assert wanted.sum() > 300
+
+
+@pytest.mark.parametrize("labels", [
+    (), ("a",), (pd.Timestamp("2020-01-01"), pd.Timestamp("2020-01-01", tz="UTC")),
+    (pd.Timestamp("2020-01-01"), pd.NaT),
+])  # fmt: skip
+def test_other_labels_are_looked_up_one_by_one(labels: tuple[Any, ...]) -> None:
+    period = periods.Period(Column("when"), periods.Calendar("D", "D"))
+    assert period._places_by_start(Keys(labels)) is None

@@ -27,6 +27,11 @@ _FAR = {"D": 2, "W": 8, "M": 32, "Q": 94, "Y": 368, "t": 1}
 MOST_STARTS = 2**17
 
 
+def _has_zone(label: Any) -> bool | None:
+    """Whether a label that is a time has one; None for others."""
+    return label.tz is not None if isinstance(label, pd.Timestamp) else None
+
+
 @dataclass(frozen=True)
 class Calendar:
     """A public division of time, by the local clock of a zone (None: of times without one).
@@ -111,7 +116,7 @@ class Period(Unary):
     def _places_by_start(self, keys: Keys) -> tuple[int, Codes] | None:
         """The first start whose period may be a label, in steps since 1970, and the position of the
         label for each start from there on, at the end for all others; None for too many of them."""
-        if not all(isinstance(label, pd.Timestamp) for label in keys.labels):
+        if {_has_zone(label) for label in keys.labels} not in ({False}, {True}):
             return None
         far, step = _FAR.get(self.division.kind[0], 1), self._step
         clocks = [label.tz_localize(None) for label in (min(keys.labels), max(keys.labels))]
