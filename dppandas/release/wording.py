@@ -138,9 +138,10 @@ def described(
         more.append(("ddof", ddof))
     kept = () if where is None else (where,)
     read = statistic.expressions()
-    is_of_all_rows = where is None and read == (EVERY,)
-    says_all = is_of_all_rows or all(map(_says_all, (*kept, *read)))
-    if not says_all or not (is_of_all_rows or all(isinstance(e, Column) for e in read)):
+    says_all = all(isinstance(each, Column) for each in read) and all(
+        map(_says_all, (*kept, *read))
+    )
+    if not says_all and not (where is None and read == (EVERY,)):  # a count of all rows says all
         if words := here().told:
             more.append(("columns made by", Later(_told, words, (*kept, *read))))
             what = replace(what, columns=_named(what.columns), keys=_named(what.keys))
