@@ -6,13 +6,15 @@ OLD    := .venv-oldest
 PEER   := .venv-diffprivlib
 DASK   := .venv-dask
 SPARK  := .venv-spark
-PEERS  := .venv-peers
+OPENDP := .venv-opendp
+GOOGLE := .venv-google-dp
+NOISE  := .venv-smartnoise
 SBOM   := .venv-sbom
 BIN    := $(VENV)/bin
 PIP    := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-browser test-deep test-full test-oldest test-dask test-spark test-mutants test-nightly environments lab bench bench-hand bench-growth bench-ledger bench-engines bench-accuracy bench-inference timing mutants lint docs sbom clean
+.PHONY: help demo check test test-browser test-deep test-full test-oldest test-dask test-spark test-mutants test-nightly environments lab bench bench-hand bench-growth bench-ledger bench-peers bench-engines bench-accuracy bench-inference timing mutants lint docs sbom clean
 
 help:
 	@echo "make demo    run the quickstart notebook on real data: questions, answers, the ledger"
@@ -26,6 +28,7 @@ help:
 	@echo "make bench-hand  measure what a hand feels, beside others and BEFORE=, a checkout of an older commit"
 	@echo "make bench-growth  measure how answers grow with rows, keys, columns and entries: ten minutes"
 	@echo "make bench-ledger  measure a ledger's file, short and long"
+	@echo "make bench-peers  measure time and error beside OpenDP, diffprivlib, PyDP, PipelineDP, SmartNoise: ten minutes"
 	@echo "make bench-engines  measure files and Dask beside others; makes 3 GB of rows"
 	@echo "make bench-accuracy  measure errors beside OpenDP and diffprivlib"
 	@echo "make bench-inference  measure how often tests of released answers are wrong: ten minutes"
@@ -156,16 +159,24 @@ bench-growth: $(VENV)/test
 bench-ledger: $(VENV)/test
 	$(BIN)/python benchmarks/ledger.py
 
-# OpenDP on Polars takes one version of Polars only.
-$(PEERS)/ready: Makefile pyproject.toml
-	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/python $(PIP) --editable ".[arrow]" "opendp[polars]==0.16.0" "pipeline-dp==0.3.1"
+# Peers can't be installed side by side: OpenDP on Polars takes one version of Polars only, SmartNoise an older pandas
+# and OpenDP. What doesn't install is left out, and the benchmark says so.
+$(OPENDP)/ready: PACKAGES := "opendp[polars]==0.16.0" "numpy>=2"
+$(GOOGLE)/ready: PACKAGES := "python-dp==1.1.5" "pipeline-dp==0.3.1" "pandas>=2.2.2,<4"
+$(NOISE)/ready: PACKAGES := "smartnoise-sql==1.0.10"
+$(OPENDP)/ready $(GOOGLE)/ready $(NOISE)/ready: Makefile
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python $(PIP) $(PACKAGES)
 	@touch $@
 
-bench-engines: $(VENV)/test $(DASK)/test $(PEERS)/ready
+bench-peers: $(VENV)/test
+	-$(MAKE) --keep-going $(PEER)/ready $(OPENDP)/ready $(GOOGLE)/ready $(NOISE)/ready
+	$(BIN)/python benchmarks/peers.py --diffprivlib $(PEER)/bin/python --opendp $(OPENDP)/bin/python \
+	  --google $(GOOGLE)/bin/python --smartnoise $(NOISE)/bin/python --json benchmarks/peers.json --readme
+
+bench-engines: $(VENV)/test $(DASK)/test
 	$(BIN)/python benchmarks/engines.py --large --json benchmarks/engines.json
 	$(DASK)/bin/python benchmarks/clusters.py --json benchmarks/dask.json
-	$(PEERS)/bin/python benchmarks/peers.py --json benchmarks/peers.json
 
 # diffprivlib can't be imported beside a new scikit-learn: it gets an environment of its own.
 $(PEER)/ready: Makefile
@@ -210,4 +221,4 @@ sbom: $(SBOM)/ready
 	@echo "build/sbom.cdx.json"
 
 clean:
-	rm -rf $(VENV) $(WEB) $(OLD) $(PEER) $(PEERS) $(SBOM) $(DASK) $(SPARK) artifacts dist build
+	rm -rf $(VENV) $(WEB) $(OLD) $(PEER) $(OPENDP) $(GOOGLE) $(NOISE) $(SBOM) $(DASK) $(SPARK) artifacts dist build

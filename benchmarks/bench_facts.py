@@ -42,3 +42,13 @@ def _version(name: str) -> str | None:
         return version(name)
     except PackageNotFoundError:
         return None
+
+
+def processor() -> str:
+    """Its model, as the system calls it."""
+    told = Path("/proc/cpuinfo")
+    if told.exists():
+        for line in told.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -1,127 +1,421 @@
-"""Questions to Parquet files beside OpenDP on Polars, and to rows in memory beside PipelineDP.
+"""The same questions to dppandas and to its peers at equal ε: how long they take and how far off
+they are, on made-up rows and on rows of a census, in one table.
 
-    python benchmarks/peers.py [--data FOLDER] [--json FILE]
+    python benchmarks/peers.py [--diffprivlib PYTHON] [--opendp PYTHON] [--google PYTHON]
+        [--smartnoise PYTHON] [--quick] [--json FILE] [--readme]
+    python benchmarks/peers.py --json FILE --readme --no-run      writes README.md anew
 
-The files are those of benchmarks/engines.py: 10^7 rows for OpenDP. PipelineDP takes rows one by one
-in Python, so it gets 10^5 of them, with its local backend. All answers have ε = 1 and Laplace
-noise; OpenDP's are of rows, PipelineDP's of units with one row each, and ours the same. Ours and
-theirs are timed in turn, after a warm-up, and the median counts. Nothing here is a target.
+Each peer is a process in its own environment, and all take turns, question by question. Times are
+processor time of all threads, medians of at least seven turns, or of as many as fit into two
+seconds. Errors are roots of mean squares, of medians mean distances in rows, over 200 answers or as
+many as fit, with two standard errors as what chance may have made of their ratio. A peer that isn't
+there or fails is left out, with a line that says so. --readme writes README.md's table and what it
+says of the run, from the JSON. benchmarks/peers_rows.py tells what is asked, of which rows.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import math
+import os
+import statistics
+import subprocess
 import sys
-import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import asdict
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))  # measure this copy, installed or not
+ROOT = HERE.parent
+sys.path[:0] = [str(ROOT), str(HERE)]  # measure this copy, installed or not
 
-import engines  # noqa: E402
-from bench_measure import Result, in_turn  # noqa: E402
+import numpy as np  # noqa: E402
+from bench_facts import facts, processor  # noqa: E402
+from bench_table import markdown  # noqa: E402
+from peers_asks import AGAIN  # noqa: E402
+from peers_rows import CENSUS, EPSILON, MAKERS, QUESTIONS, Rows, save  # noqa: E402
 
-Work = Callable[[], Any]
-ROWS = 100_000
-REPEATS = 3
+ROWS = (10**5, 10**6)
+QUICK_ROWS = (10**4,)
+#: Whoever takes longer than so many seconds for a question has fewer turns and answers than the
+#: others, and only one turn if a call takes that long.
+SECONDS = 2.0
+TURNS, ANSWERS = 7, 200
+QUICK_ANSWERS = 50
+#: A turn of short calls takes so many milliseconds, if that isn't more than so many calls.
+A_TURN, CALLS = 25.0, 50
+#: From fewer numbers than these no error is told.
+ENOUGH = 20
 
 
-def of_opendp(folder: Path) -> dict[str, Work]:
-    """Each question in a context of its own, as a context refuses all after its budget is spent."""
-    import opendp.prelude as odp
-    import polars as pl
+@dataclass(frozen=True)
+class Who:
+    """A peer: its function of peers_asks.py, its package and module, whose environment it is in,
+    and who its neighbours are: "" where they are as ours, which add or remove a row."""
 
-    odp.enable_features("contrib")
-    rows = pl.scan_parquet(folder / "*.parquet")
-    any_group = {"max_length": 10**9}
-    margins = [
-        odp.polars.Margin(by=[], **any_group),
-        odp.polars.Margin(by=["g"], invariant="keys", max_groups=50, **any_group),
-    ]
-    total = pl.col("x").fill_null(0.0).fill_nan(0.0).dp.sum((0.0, 200.0))
+    asks: str
+    package: str
+    module: str
+    environment: str
+    neighbours: str = ""
 
-    def context() -> Any:
-        return odp.Context.compositor(
-            data=rows, privacy_unit=odp.unit_of(contributions=1),
-            privacy_loss=odp.loss_of(epsilon=1.0), split_evenly_over=1, margins=margins,
+
+OURS = Who("dppandas", "dppandas", "dppandas", "ours")
+CHANGED = "row changed, n public"
+PEERS = {
+    "diffprivlib": Who("diffprivlib", "diffprivlib", "diffprivlib", "diffprivlib", CHANGED),
+    "OpenDP, kept plan": Who("opendp", "opendp", "opendp", "opendp"),
+    "OpenDP Context": Who("opendp_context", "opendp", "opendp", "opendp"),
+    "OpenDP Polars": Who("opendp_polars", "opendp", "opendp", "opendp"),
+    "OpenDP Polars, kept": Who("opendp_polars_kept", "opendp", "opendp", "opendp"),
+    "PyDP": Who("pydp", "python-dp", "pydp", "google"),
+    "PipelineDP": Who("pipeline_dp", "pipeline-dp", "pipeline_dp", "google"),
+    "SmartNoise": Who("smartnoise", "smartnoise-sql", "snsql", "smartnoise"),
+}
+#: A mean and a variance of OpenDP's contexts are of a size that they are told.
+TOLD_N = {("OpenDP Context", "mean"), ("OpenDP Context", "variance")}
+
+
+class Failed(Exception):
+    """A peer can't do it, or isn't there."""
+
+
+class Process:
+    """A peer's process, which answers a line with a line."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self.version: str = self._read()
+        self.knows: list[str] = []
+
+    def _read(self) -> Any:
+        assert self._process.stdout
+        line = self._process.stdout.readline().rstrip()
+        if not line or line.startswith("!"):
+            raise Failed(line.removeprefix("! ") or "its process ended")
+        return json.loads(line)
+
+    def _ask(self, message: Any) -> Any:
+        assert self._process.stdin
+        try:
+            print(json.dumps(message), file=self._process.stdin, flush=True)
+        except BrokenPipeError:
+            raise Failed("its process ended") from None
+        return self._read()
+
+    def end(self) -> None:
+        """It ends when nothing more can be told."""
+        assert self._process.stdin
+        self._process.stdin.close()
+
+    def load(self, file: Path) -> None:
+        self.knows = []
+        self.knows = self._ask(str(file))
+
+    def turn(self, question: str, calls: int) -> tuple[float, list[Any]]:
+        """Milliseconds of processor of a call, and the answers."""
+        taken, answers = self._ask([question, calls])
+        return taken, answers
+
+
+def started(who: Who, python: str, stack: contextlib.ExitStack) -> Process:
+    environment = dict(os.environ)
+    if who is OURS:
+        environment["PYTHONPATH"] = str(ROOT)
+    command = [python, str(HERE / "peers_worker.py"), who.asks, who.package, who.module]
+    pipe = subprocess.PIPE
+    try:
+        opened = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True, env=environment
+        )
+    except OSError as problem:
+        raise Failed(f"{python}: {problem.strerror}") from None
+    return Process(stack.enter_context(opened))
+
+
+# --- measuring ----------------------------------------------------------------------------------
+
+
+@dataclass
+class Side:
+    """What was found of one who was asked a question."""
+
+    process: Process
+    question: str
+    wanted: int
+    calls: int = 1
+    seconds: float = 0.0
+    times: list[float] = field(default_factory=list)
+    answers: list[Any] = field(default_factory=list)
+
+    def warm_up(self) -> None:
+        taken, answers = self.process.turn(self.question, 1)
+        if taken >= 1000 * SECONDS:  # nothing gets faster by a second call
+            self.times, self.answers, self.seconds = [taken], answers, SECONDS
+            return
+        taken, _ = self.process.turn(self.question, 1)
+        self.calls = max(1, min(CALLS, math.ceil(A_TURN / max(taken, 0.01))))
+
+    @property
+    def done(self) -> bool:
+        if self.times and self.seconds >= SECONDS:
+            return True
+        return len(self.times) >= TURNS and len(self.answers) >= self.wanted
+
+    def turn(self) -> None:
+        taken, answers = self.process.turn(self.question, self.calls)
+        self.seconds += taken * self.calls / 1000
+        self.times.append(taken)
+        self.answers += answers
+
+    def more_answers(self) -> None:
+        """Where a peer has a faster way to the same answers."""
+        missing = self.wanted - len(self.answers)
+        if missing > 0 and self.question + AGAIN in self.process.knows:
+            self.answers += self.process.turn(self.question + AGAIN, missing)[1]
+
+
+def asked_in_turn(sides: dict[str, Side]) -> dict[str, str]:
+    """Until all have what they need. Those that fail are taken out, and why is told."""
+    failures: dict[str, str] = {}
+
+    def each_does(doing: str, among: list[str]) -> None:
+        for name in among:
+            try:
+                getattr(sides[name], doing)()
+            except Failed as problem:
+                failures[name] = str(problem)
+                del sides[name]
+
+    each_does("warm_up", list(sides))
+    while waiting := [name for name, side in sides.items() if not side.done]:
+        each_does("turn", waiting)
+    each_does("more_answers", list(sides))
+    return failures
+
+
+@dataclass
+class Line:
+    """A line of the table: milliseconds of processor, errors, and what chance may have made of
+    the ratio of errors."""
+
+    question: str
+    data: str
+    rows: int
+    peer: str
+    neighbours: str
+    ours: float
+    theirs: float
+    our_error: float | None
+    their_error: float | None
+    chance: float | None
+    turns: int
+    answers: int
+
+    @property
+    def time_ratio(self) -> float:
+        return self.ours / self.theirs
+
+    @property
+    def error_ratio(self) -> float | None:
+        if self.our_error is None or self.their_error is None:
+            return None
+        return ratio(self.our_error, self.their_error)
+
+    def cells(self) -> list[str]:
+        chance = "" if self.chance is None else f" ± {self.chance:.2g}"
+        return [
+            self.question, f"{self.data}, {self.rows:,}", self.peer, self.neighbours or "as ours",
+            f"{shown(self.ours)} ms", f"{shown(self.theirs)} ms", f"{shown(self.time_ratio)} ×",
+            shown(self.our_error), shown(self.their_error),
+            f"{shown(self.error_ratio)} ×{chance}" if self.error_ratio is not None else "",
+        ]  # fmt: skip
+
+
+HEAD = ["question", "rows", "beside", "neighbours", "ours", "theirs", "time", "our error"]
+HEAD += ["their error", "error"]
+
+
+def ratio(one: float, other: float) -> float:
+    """1 where both make no error at all."""
+    return one / other if other else (math.inf if one else 1.0)
+
+
+def shown(number: float | None) -> str:
+    if number is None:
+        return ""
+    return f"{number:.3g}" if number < 1000 else f"{number:,.0f}"
+
+
+def lines(question: str, rows: Rows, sides: dict[str, Side]) -> Iterator[Line]:
+    mine = sides["dppandas"]
+    our_error = rows.mistake(question, mine.answers)
+    for name, side in sides.items():
+        if side is mine:
+            continue
+        theirs = None
+        if np.size(side.answers) >= ENOUGH:
+            theirs = rows.mistake(question, side.answers)
+        chance = theirs and 2 * ratio(our_error[0], theirs[0]) * math.hypot(our_error[1], theirs[1])
+        neighbours = "as ours, told n" if (name, question) in TOLD_N else PEERS[name].neighbours
+        yield Line(
+            question, rows.name, len(rows.x), name, neighbours,
+            statistics.median(mine.times), statistics.median(side.times),
+            our_error[0], theirs and theirs[0], chance, len(side.times), len(side.answers),
         )  # fmt: skip
 
-    def released(query: Any) -> Any:
-        return query.release().collect()
 
-    return {
-        "count": lambda: released(context().query().select(odp.len())),
-        "mean": lambda: released(context().query().select(total, odp.len())),
-        "mean of 50 groups": lambda: released(
-            context().query().group_by("g").agg(total, odp.len())
-        ),
-    }
+@dataclass
+class Run:
+    """The processes that are there, why others aren't, and what was found."""
 
+    processes: dict[str, Process]
+    left_out: dict[str, str]
+    wanted: int
+    found: list[Line] = field(default_factory=list)
 
-def beside_opendp(folder: Path) -> Iterator[Result]:
-    ours = engines.ours(engines.protected(folder))
-    for name, theirs in of_opendp(folder).items():
-        mine, other = in_turn([engines.clock(ours[name]), engines.clock(theirs)], REPEATS)
-        yield Result(f"{name} of 10^7 rows, beside OpenDP", mine, other, None)
+    def leave_out(self, name: str, why: str) -> None:
+        self.left_out[name] = why
+        print(f"left out: {name}: {why}", flush=True)
 
-
-def of_pipeline_dp(rows: list[tuple[int, str, float]]) -> Any:
-    """Count and mean of 50 public groups, of units with one row each."""
-    import pipeline_dp as pdp
-
-    accountant = pdp.NaiveBudgetAccountant(total_epsilon=1, total_delta=1e-9)
-    engine = pdp.DPEngine(accountant, pdp.LocalBackend())
-    asked = pdp.AggregateParams(
-        noise_kind=pdp.NoiseKind.LAPLACE, metrics=[pdp.Metrics.MEAN], max_partitions_contributed=1,
-        max_contributions_per_partition=1, min_value=0, max_value=200,
-    )  # fmt: skip
-    parts = pdp.DataExtractors(
-        privacy_id_extractor=lambda row: row[0], partition_extractor=lambda row: row[1],
-        value_extractor=lambda row: row[2],
-    )  # fmt: skip
-    found = engine.aggregate(rows, asked, parts, public_partitions=engines.GROUPS)
-    accountant.compute_budgets()
-    return list(found)
+    def ask(self, rows: Rows, file: Path) -> None:
+        for name, process in self.processes.items():
+            try:
+                process.load(file)
+            except Failed as problem:
+                self.leave_out(f"{name}, {file.stem}", str(problem))
+        for question in QUESTIONS:
+            sides = {
+                name: Side(process, question, self.wanted)
+                for name, process in self.processes.items()
+                if question in process.knows
+            }
+            for name, why in asked_in_turn(sides).items():
+                self.leave_out(f"{name}, {question} of {file.stem}", why)
+            for line in lines(question, rows, sides):
+                self.found.append(line)
+                print(" | ".join(line.cells()), flush=True)
 
 
-def beside_pipeline_dp(folder: Path) -> Iterator[Result]:
-    import pandas as pd
+def run(pythons: dict[str, str | None], sizes: tuple[int, ...], wanted: int) -> Run:
+    with contextlib.ExitStack() as stack:
+        done = Run({}, {}, wanted)
+        for name, who in {"dppandas": OURS, **PEERS}.items():
+            python = sys.executable if who is OURS else pythons.get(who.environment)
+            try:
+                if python is None:
+                    raise Failed("no environment was said that has it")
+                done.processes[name] = started(who, python, stack)
+            except Failed as problem:
+                if who is OURS:
+                    raise
+                done.leave_out(name, str(problem))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        for data in MAKERS:
+            for size in sizes:
+                file = save(data, size, folder)
+                done.ask(Rows(file), file)
+        for process in done.processes.values():
+            process.end()
+        return done
 
-    import dppandas as dp
 
-    frame = pd.read_parquet(sorted(folder.glob("*.parquet"))[0], columns=["g", "x"])
-    frame = frame.dropna().iloc[:ROWS].assign(unit=range(ROWS))
-    dp.reset()
-    dp.session(epsilon=10**9)
-    p = dp.protect(frame, name="rows", unit="unit", max_rows=1)
-    rows = list(zip(frame["unit"], frame["g"], frame["x"], strict=True))
-    groups: dict[str, Any] = {"by": "g", "keys": engines.GROUPS}
-    mine, other = in_turn([
-        engines.clock(lambda: p.groupby(**groups)["x"].mean(**engines.BOUNDS)),
-        engines.clock(lambda: of_pipeline_dp(rows)),
-    ], REPEATS)  # fmt: skip
-    yield Result("mean of 50 groups of 10^5 units, beside PipelineDP", mine, other, None)
+# --- README.md ----------------------------------------------------------------------------------
+
+#: What is README's own is between these.
+MARKS = ("<!-- figures of benchmarks/peers.json -->\n", "<!-- end of figures -->\n")
+SHORT = {
+    "diffprivlib": "diffprivlib", "OpenDP, kept plan": "OpenDP, kept plan",
+    "OpenDP Polars": "OpenDP Polars", "PyDP": "PyDP", "PipelineDP": "PipelineDP",
+    "SmartNoise": "SmartNoise",
+}  # fmt: skip
+
+
+def in_readme(saved: dict[str, Any]) -> str:
+    """The largest census rows: dppandas' time and error, and for each peer both ratios."""
+    size = max(line["rows"] for line in saved["lines"])
+    table: dict[str, dict[str, Line]] = {question: {} for question in QUESTIONS}
+    for told in saved["lines"]:
+        line = Line(**{name: told[name] for name in Line.__dataclass_fields__})
+        if (line.data, line.rows) == (CENSUS, size):
+            table[line.question][line.peer] = line
+    peers = [peer for peer in SHORT if any(peer in lines for lines in table.values())]
+    body = []
+    for question, lines_of in table.items():
+        if lines_of:
+            some = next(iter(lines_of.values()))
+            cells = [_pair(lines_of.get(peer)) for peer in peers]
+            body.append([question, f"{shown(some.ours)} ms", *cells])
+    versions = ", ".join(f"{name} {version}" for name, version in saved["versions"].items())
+    commit = (saved["commit"] or "unknown")[:8]
+    return (
+        f"On {size:,} rows drawn from the US census of 2000, at ε = {EPSILON:g}: how long dppandas"
+        " took; then, beside each of the\nothers, how many times as long as they, and how many times"
+        " as large its error was:\n\n"
+        + markdown(["", "dppandas", *peers], body)
+        + f"\n\nMeasured on {saved['date']} at commit {commit}, on {saved['cpus']} cores of"
+        f" {saved['processor']}, with Python {saved['python']}: {versions}.\n"
+    )
+
+
+def _pair(line: Line | None) -> str:
+    if line is None:
+        return ""
+    error = "" if line.error_ratio is None else f", {line.error_ratio:.2g} ×"
+    return f"{line.time_ratio:.2g} ×{error}"
+
+
+def write_readme(saved: dict[str, Any], file: Path = ROOT / "README.md") -> None:
+    text = file.read_text("utf-8")
+    before, rest = text.split(MARKS[0])
+    _, after = rest.split(MARKS[1])
+    file.write_text(before + MARKS[0] + in_readme(saved) + MARKS[1] + after, "utf-8")
+
+
+# --- the program --------------------------------------------------------------------------------
+
+
+def asked() -> argparse.Namespace:
+    plain = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=plain)
+    for environment in dict.fromkeys(who.environment for who in PEERS.values()):
+        names = ", ".join(name for name, who in PEERS.items() if who.environment == environment)
+        parser.add_argument(f"--{environment}", help=f"a Python that has {names}")
+    parser.add_argument("--quick", action="store_true", help="few rows and answers: a first look")
+    parser.add_argument("--json", type=Path, help="where to save the figures")
+    parser.add_argument("--readme", action="store_true", help="write README.md's from the JSON")
+    parser.add_argument("--no-run", action="store_true", help="with --readme: measure nothing")
+    return parser.parse_args()
 
 
 def main() -> int:
-    warnings.simplefilter("ignore")
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=Path.home() / ".cache" / "dppandas-bench")
-    parser.add_argument("--json", type=Path)
-    asked = parser.parse_args()
-    folder = engines.made(asked.data, 10)
-    results = []
-    for results_of in (beside_opendp, beside_pipeline_dp):
-        for result in results_of(folder):
-            results.append(result)
-            print(" | ".join(result.cells()), flush=True)
-    if asked.json:
-        lines = [asdict(each) | {"ratio": each.ratio, "met": each.met} for each in results]
-        asked.json.write_text(json.dumps(lines, indent=2) + "\n")
+    options = asked()
+    if not options.no_run:
+        about = {"date": time.strftime("%Y-%m-%d"), **facts("pandas", "numpy")}
+        about["processor"] = processor()
+        print(", ".join(f"{name} {value}" for name, value in about.items()), flush=True)
+        sizes, wanted = (QUICK_ROWS, QUICK_ANSWERS) if options.quick else (ROWS, ANSWERS)
+        done = run(vars(options), sizes, wanted)
+        about["versions"] = {
+            who.package: done.processes[name].version
+            for name, who in PEERS.items()
+            if name in done.processes
+        }
+        print("\n" + markdown(HEAD, [line.cells() for line in done.found]))
+        if options.json:
+            told = [
+                {**asdict(line), "time_ratio": line.time_ratio, "error_ratio": line.error_ratio}
+                for line in done.found
+            ]
+            saved = {**about, "epsilon": EPSILON, "left_out": done.left_out, "lines": told}
+            options.json.write_text(json.dumps(saved, indent=1, ensure_ascii=False) + "\n")
+    if options.readme:
+        write_readme(json.loads(options.json.read_text("utf-8")))
     return 0
 
 
