@@ -355,8 +355,8 @@ def in_readme(saved: dict[str, Any]) -> str:
     commit = (saved["commit"] or "unknown")[:8]
     return (
         f"On {size:,} rows drawn from the US census of 2000, at ε = {EPSILON:g}: how long dppandas"
-        " took; then, beside each of the\nothers, how many times as long as they, and how many times"
-        " as large its error was:\n\n"
+        " took; then, beside each of the\nothers, how many times as long as they, and how many"
+        " times as large its error was:\n\n"
         + markdown(["", "dppandas", *peers], body)
         + f"\n\nMeasured on {saved['date']} at commit {commit}, on {saved['cpus']} cores of"
         f" {saved['processor']}, with Python {saved['python']}: {versions}.\n"

@@ -106,8 +106,8 @@ def _plan(odp: Any, transformation: Any, epsilon: float = EPSILON) -> Any:
 
 
 def opendp(rows: Rows) -> Asks:
-    """Plans that are made once. Sums for means and variances are of numbers around the middle, which
-    are smaller; to OpenDP's own sum one row matters by the width of the bounds all the same."""
+    """Plans that are made once. Sums for means and variances are of numbers around the middle,
+    which are smaller; to OpenDP's own sum a row matters by the width of the bounds all the same."""
     odp = _opendp()
     x, k, middle = rows.x, rows.k, rows.middle
     reals, reach = _reals(odp), rows.bounds[1] - rows.middle
