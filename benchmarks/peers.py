@@ -246,10 +246,10 @@ def ratio(one: float, other: float) -> float:
     return one / other if other else (math.inf if one else 1.0)
 
 
-def shown(number: float | None) -> str:
+def shown(number: float | None, digits: int = 3) -> str:
     if number is None:
         return ""
-    return f"{number:.3g}" if number < 1000 else f"{number:,.0f}"
+    return f"{number:.{digits}g}" if number < 10**digits else f"{number:,.0f}"
 
 
 def lines(question: str, rows: Rows, sides: dict[str, Side]) -> Iterator[Line]:
@@ -359,15 +359,15 @@ def in_readme(saved: dict[str, Any]) -> str:
         " times as large its error was:\n\n"
         + markdown(["", "dppandas", *peers], body)
         + f"\n\nMeasured on {saved['date']} at commit {commit}, on {saved['cpus']} cores of"
-        f" {saved['processor']}, with Python {saved['python']}: {versions}.\n"
+        f" {saved['processor']}, with Python {saved['python']}:\n{versions}.\n"
     )
 
 
 def _pair(line: Line | None) -> str:
     if line is None:
         return ""
-    error = "" if line.error_ratio is None else f", {line.error_ratio:.2g} ×"
-    return f"{line.time_ratio:.2g} ×{error}"
+    error = "" if line.error_ratio is None else f", {shown(line.error_ratio, 2)} ×"
+    return f"{shown(line.time_ratio, 2)} ×{error}"
 
 
 def write_readme(saved: dict[str, Any], file: Path = ROOT / "README.md") -> None:

@@ -41,6 +41,7 @@ class Peer:
         self._asks = {}
         gc.collect()
         self._asks = self._asks_of(Rows(Path(file)))
+        self._asks["count"]()  # a first answer loads modules
         gc.collect()
         gc.freeze()  # modules and data: no turn is to walk through them
         return list(self._asks)
