@@ -351,6 +351,9 @@ def in_readme(saved: dict[str, Any]) -> str:
             some = next(iter(lines_of.values()))
             cells = [_pair(lines_of.get(peer)) for peer in peers]
             body.append([question, f"{shown(some.ours)} ms", *cells])
+    known = (line for lines_of in table.values() for line in lines_of.values())
+    chances = [line.chance / line.error_ratio for line in known if line.chance and line.error_ratio]
+    chance = statistics.median(chances) if chances else 0.0
     versions = ", ".join(f"{name} {version}" for name, version in saved["versions"].items())
     commit = (saved["commit"] or "unknown")[:8]
     return (
@@ -358,7 +361,9 @@ def in_readme(saved: dict[str, Any]) -> str:
         " took; then, beside each of the\nothers, how many times as long as they, and how many"
         " times as large its error was:\n\n"
         + markdown(["", "dppandas", *peers], body)
-        + f"\n\nMeasured on {saved['date']} at commit {commit}, on {saved['cpus']} cores of"
+        + f"\n\nChance alone may have made ± {100 * chance:.0f} % of a ratio of errors (two standard"
+        " errors; the median of the table's).\n"
+        f"Measured on {saved['date']} at commit {commit}, on {saved['cpus']} cores of"
         f" {saved['processor']}, with Python {saved['python']}:\n{versions}.\n"
     )
 
