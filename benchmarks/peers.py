@@ -361,8 +361,8 @@ def in_readme(saved: dict[str, Any]) -> str:
         " took; then, beside each of the\nothers, how many times as long as they, and how many"
         " times as large its error was:\n\n"
         + markdown(["", "dppandas", *peers], body)
-        + f"\n\nChance alone may have made ± {100 * chance:.0f} % of a ratio of errors (two standard"
-        " errors; the median of the table's).\n"
+        + f"\n\nChance alone may have made ± {100 * chance:.0f} % of a ratio of errors (two"
+        " standard errors; the median of the table's).\n"
         f"Measured on {saved['date']} at commit {commit}, on {saved['cpus']} cores of"
         f" {saved['processor']}, with Python {saved['python']}:\n{versions}.\n"
     )
