@@ -57,7 +57,7 @@ class Arithmetic(Infix):
             return a ** float(b.flat[0])
         return np.asarray(ARITHMETIC[self.operation](a, b))
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         """By interval arithmetic: rounding to the nearest float64 keeps order."""
         a, b = self.left.bounds(domain), self.right.bounds(domain)
         if a is None or b is None:
@@ -132,7 +132,7 @@ class Negative(Unary):
         numbers = Numbers(-vectors.as_numbers(operand))
         return elapsed.changed(operand, elapsed.negated, numbers)
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         b = self.operand.bounds(domain)
         return None if b is None else finite(-b.upper, -b.lower)
 
@@ -162,7 +162,7 @@ class Function(Remembered):
         change = _OF_DURATIONS.get(self.name)
         return found if change is None else elapsed.changed(operand, change, found)
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         b = self.operand.bounds(domain)
         if b is None:
             return _RANGES.get(self.name)
@@ -281,7 +281,7 @@ class OfTwo(Remembered):
         with np.errstate(all="ignore"):
             return Numbers(PAIRS[self.name](a, b))
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         if self.name == "arctan2":
             return Bounds(-math.pi, math.pi)
         a, b = self.left.bounds(domain), self.right.bounds(domain)
@@ -320,12 +320,12 @@ class Clip(Unary, Remembered):
         numbers = vectors.as_numbers(self.operand.vector(chunk))
         return Numbers(np.clip(numbers, self.lower, self.upper))
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         known = self.operand.bounds(domain) or Bounds(-math.inf, math.inf)
         ends = (min(max(end, self.lower), self.upper) for end in (known.lower, known.upper))
         return finite(*ends)
 
-    def step(self, steps: Steps) -> Step | None:
+    def _stepped(self, steps: Steps) -> Step | None:
         known = self.operand.step(steps)
         is_kept = known is not None and all(map(known.divides, (self.lower, self.upper)))
         return known if is_kept else None
@@ -367,7 +367,7 @@ class Cut(Unary, Labelled):
 
     takes = kinds.NUMBERS
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         """The labels, in the order of their intervals."""
         return Keys(self.labels, ordered=frozenset([0]) if self.ordered else frozenset())
 

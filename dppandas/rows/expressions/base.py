@@ -22,6 +22,8 @@ from ..values.cells import nearest
 from ..values.forms import Codes, Mask, Numbers, Truths, Vector
 
 Domain = Mapping[Any, Declaration]
+#: Of a kind that follows from an expression alone, whatever the dtypes.
+NO_SCHEMA: Schema = {}
 
 
 class Chunk(Protocol):
@@ -131,10 +133,16 @@ class Expression:
 
     def declared(self, domain: Domain) -> Declaration | None:
         """What the columns' declared facts imply about the values."""
+        return self._known("_declaration", domain, self._declared)
+
+    def _declared(self, domain: Domain) -> Declaration | None:
         return None
 
     def step(self, steps: Steps) -> Step | None:
         """The step of which all its values are multiples, if the columns' steps prove one."""
+        return self._known("_known_step", steps, self._stepped)
+
+    def _stepped(self, steps: Steps) -> Step | None:
         return None
 
     def known_keys(self, domain: Domain, schema: Schema) -> Keys | None:
@@ -153,16 +161,16 @@ class Expression:
 
     def bounds(self, domain: Domain) -> Bounds | None:
         """The declared range, or the range of declared numbers."""
-        return self._known("_bounds", domain, self._bounded)
-
-    def _bounded(self, domain: Domain) -> Bounds | None:
         declared = self.declared(domain)
         if isinstance(declared, Keys):
-            return spanned(declared)
+            return self._known("_span", declared, spanned)
         return declared if isinstance(declared, Bounds) else None
 
     def kind(self, schema: Schema) -> Kind:
-        """The kind of its values, from the kinds of the columns."""
+        """The kind of its values, from the kinds of the columns; what follows from the expression
+        alone, if these are none."""
+        if not schema:
+            return self._known("_own_kind", NO_SCHEMA, self._kind)
         return self._known("_known_kind", schema, self._kind)
 
     def _kind(self, schema: Schema) -> Kind:
@@ -207,7 +215,7 @@ class Expression:
     def may_be_truth(self) -> bool:
         """Whether rows can be kept by it: a truth value, which may be missing, or a column that may
         hold some."""
-        return self.is_truth or self.kind({}) == kinds.TRUTH
+        return self.is_truth or self.kind(NO_SCHEMA) == kinds.TRUTH
 
     @property
     def has_order(self) -> bool:
@@ -236,7 +244,7 @@ class Truth(Expression):
     def vector(self, chunk: Chunk) -> Vector:
         return Truths(self.truth(chunk))
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         return Keys((False, True))
 
 
@@ -245,7 +253,7 @@ class Labelled(Expression):
 
     labels: Any
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         return Keys(self.labels)
 
     def _kind(self, schema: Schema) -> Kind:
@@ -303,13 +311,13 @@ class Column(Expression):
     def of_columns(self, columns: Mapping[Any, Expression]) -> Expression:
         return columns[self.name]
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         known = domain.get(self.name)
         if isinstance(known, Keys) and self.ordered:
             return replace(known, ordered=frozenset([0]))
         return known
 
-    def step(self, steps: Steps) -> Step | None:
+    def _stepped(self, steps: Steps) -> Step | None:
         return steps.get(self.name)
 
     @property
@@ -337,7 +345,7 @@ class Literal(Expression):
     def vector(self, chunk: Chunk) -> Vector:
         return vectors.constant(self.value, chunk.rows)
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         return None if self.value is None else Keys((self.value,))
 
     @property
@@ -367,7 +375,7 @@ class ByBranch(Expression):
     def truth(self, chunk: Chunk) -> Mask:
         return self.branches[chunk.branch].truth(chunk)
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         """What all branches declare alike, or else all their keys, or the range that covers them. A
         branch where all is missing adds nothing."""
         parts = [part for part in self.branches if not is_none(part)]
@@ -379,7 +387,7 @@ class ByBranch(Expression):
             return Keys(vectors.distinct(label for labels in keys for label in labels))
         return covering([part.bounds(domain) for part in parts])
 
-    def step(self, steps: Steps) -> Step | None:
+    def _stepped(self, steps: Steps) -> Step | None:
         return common_step(self.branches, steps)
 
     def _kind(self, schema: Schema) -> Kind:

@@ -20,6 +20,7 @@ from ..values import MISSING, Cell, canonical, vectors
 from ..values.forms import Array, Numbers, Truths, Vector
 from ..values.objects import value_of
 from .base import (
+    NO_SCHEMA,
     Chunk,
     Column,
     Domain,
@@ -46,10 +47,10 @@ class Where(Expression):
         keep = self.condition.truth(chunk)
         return vectors.choose(keep, self.yes.vector(chunk), self.no.vector(chunk))
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         return either(self.yes, self.no, domain)
 
-    def step(self, steps: Steps) -> Step | None:
+    def _stepped(self, steps: Steps) -> Step | None:
         return common_step((self.yes, self.no), steps)
 
     @property
@@ -96,7 +97,7 @@ class Mapped(Unary):
             return mapped
         return vectors.choose(codes < len(self.keys), mapped, operand)
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         values = vectors.distinct(v for v in self.values if v is not None)
         if not self.others_stay:
             return Keys(values) if values else None
@@ -170,12 +171,12 @@ class Cast(Unary):
             return Numbers(numbers)
         return vectors.by_cell(operand, CASTS[self.to], ("cast", self.to))
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         declared = self.operand.declared(domain)
         if self.to == "bool":
             return Keys((False, True))
         if self.to == "str" and isinstance(declared, Keys):
-            return _keys_as_texts(declared, self.operand.kind(_NO_SCHEMA))
+            return _keys_as_texts(declared, self.operand.kind(NO_SCHEMA))
         bounds = self.operand.bounds(domain)
         if self.to not in ("int", "float") or bounds is None:
             return None
@@ -193,10 +194,6 @@ class Cast(Unary):
 
     def __str__(self) -> str:
         return f"{self.operand.inner} as {self.to}"
-
-
-#: A kind that follows from an expression alone, whatever the dtypes.
-_NO_SCHEMA: Schema = {}
 
 
 def _keys_as_texts(known: Keys, kind: Kind) -> Keys | None:

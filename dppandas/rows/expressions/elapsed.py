@@ -369,7 +369,7 @@ class ClipSpan(Unary):
             return _in_zones((micros, nanos, none), operand)
         return vectors.times_from(micros, nanos, none, None)
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         return self.span
 
     def _kind(self, schema: Schema) -> Kind:

@@ -175,7 +175,7 @@ class History(Expression):
             return self.operand.kind(schema)
         return kinds.NUMBER
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         if self.way.gives is Gives.TRUTH:
             return Keys((False, True))
         if self.operand is not None and self.way.gives is Gives.BETWEEN:
@@ -183,7 +183,7 @@ class History(Expression):
         is_one = self.operand is not None and self.way.chooses
         return self.operand.declared(domain) if is_one else None  # type: ignore[union-attr]
 
-    def step(self, steps: Steps) -> Step | None:
+    def _stepped(self, steps: Steps) -> Step | None:
         if self.way.gives is Gives.WHOLE:
             return Step(Fraction(1))
         is_one = self.operand is not None and self.way.chooses

@@ -45,7 +45,7 @@ class Dot(Remembered):
                 total = total + weight * (vectors.as_numbers(operand.vector(chunk)) + 0.0)
         return Numbers(total)
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         """By interval arithmetic in the same order: rounding to the nearest keeps order."""
         low = high = self.constant
         for weight, operand in zip(self.weights, self.operands, strict=True):
@@ -124,7 +124,7 @@ class Across(Remembered):
             variance = _variance(numbers, figure, self.ddof, self.skipna)
             return Numbers(np.sqrt(variance) if self.how == "std" else variance)
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         if self.how == "count":
             return Keys(tuple(range(len(self.operands) + 1)))
         known = [operand.bounds(domain) for operand in self.operands]

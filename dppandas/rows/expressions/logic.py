@@ -117,7 +117,7 @@ class Opposite(Unary):
     def vector(self, chunk: Chunk) -> Vector:
         return Truths(~self.operand.truth(chunk), self.operand.vector(chunk).null())
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         return Keys((False, True))
 
     def __str__(self) -> str:

@@ -206,7 +206,7 @@ class Lookup(_Found):
     def vector(self, chunk: Chunk) -> Vector:
         return taken(self.values, places(self.by, self.keys, chunk))
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         """The values of a public table are public."""
         labels = vectors.distinct(value for value in self.values if value is not None)
         if self.order:

@@ -255,7 +255,7 @@ class TimePart(Unary):
             return found(self.frequency)
         return found() if callable(found) else found
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         """The values that a member can have, whatever the data."""
         if self.is_truth:
             return Keys((False, True))
@@ -320,7 +320,7 @@ class InZone(Unary):
         moments = vectors.moments(self.operand.vector(chunk), "zoned")
         return vectors.times_from(*moments, self.zone)
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         """The same instants, by another clock."""
         span = self.operand.declared(domain)
         if not isinstance(span, Span) or span.family != "zoned":
@@ -343,7 +343,7 @@ class Localized(Unary):
 
     zone: str | None
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         """By a clock that skips and repeats no time, or by one without a zone."""
         span = self.operand.declared(domain)
         if not isinstance(span, Span) or not span.is_time or self.zone not in (None, "UTC"):

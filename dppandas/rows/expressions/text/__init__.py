@@ -71,7 +71,7 @@ class TextMap(_TextMethod):
         groups = GROUPS.get(self.method)
         return 2 if groups is not None and groups(*self.args) else 1
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         """What becomes of the declared texts, also by way of lists; others make nothing."""
         operand, function = self.operand, _made(self.method, self.args)
         if isinstance(operand, TextMap) and operand.method in _LISTS and self.method != "slice":
@@ -155,7 +155,7 @@ class Joined(Expression):
                 texts, there = np.where(long, "", texts), there & ~long[codes]
         return vectors.texts(texts, np.where(there, codes, -1))
 
-    def declared(self, domain: Domain) -> Declaration | None:
+    def _declared(self, domain: Domain) -> Declaration | None:
         """All that declared texts make together, if that isn't too many."""
         texts = [""]
         for operand in self.operands:
