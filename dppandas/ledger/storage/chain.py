@@ -4,6 +4,8 @@ A table holds what is spent at each place, so that no charge has to add up all c
 Now and then an event (a *count*) records the hash of that table, and of the events that all else
 rests on: the budget, and the sources with their keys. So opening a file reads only those events and
 the ones since the last count: with their charges taken off, the table must have the recorded hash.
+It also says how many charges were answered by then, and what the ledger says against its figures,
+so that showing a long ledger reads no more than opening it (counts of older files don't say so).
 
 That finds edits and damage, not forgers: a hash holds no secret, and whoever can write the file can
 append such an event too. `dppandas verify` trusts no count and adds up everything; only a hash that
@@ -74,10 +76,17 @@ def _checked(db: sqlite3.Connection, row: Row) -> Row:
     return row
 
 
-def count(db: sqlite3.Connection) -> None:
-    """Append an event with the hashes of the table, and of the events that all else rests on."""
+def count(db: sqlite3.Connection, more: dict[str, Any]) -> None:
+    """Append an event with the hashes of the table, and of the events that all else rests on; and
+    with more to say."""
     spent, rests_on = digest(db.execute(_TABLE)), sealed(_fixed(db))
-    append(db, "counted", {"spent": spent, "rests_on": rests_on}, None, None)
+    append(db, "counted", {"spent": spent, "rests_on": rests_on, **more}, None, None)
+
+
+def last_count(db: sqlite3.Connection) -> tuple[int, Any]:
+    """The number of the last count, and what it says; 0 and nothing before the first."""
+    number, text = db.execute(_MARK).fetchone() or (0, "{}")
+    return number, json.loads(text)
 
 
 def sealed(values: Sequence[Any]) -> str:
@@ -103,9 +112,10 @@ def digest(rows: Iterable[Sequence[str]]) -> str:
 def is_followed(db: sqlite3.Connection) -> bool:
     """Whether the table of what is spent follows from the events. Read within a transaction."""
     try:
-        start, text = db.execute(_MARK).fetchone() or (1, "{}")
+        number, said = last_count(db)
+        start = number or 1
         fixed = sealed(_fixed(db, start))
-        if json.loads(text).get("rests_on", fixed) != fixed:  # counts of older files don't say it
+        if said.get("rests_on", fixed) != fixed:  # counts of older files don't say it
             return False
         counted, since = _since(db, start)
         rest = {(source, path): losses for source, path, *losses in db.execute(_TABLE)}

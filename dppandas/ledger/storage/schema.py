@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path as File
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import StoreError
 from ...privacy.accounting.composition import ParallelComposition, Part, Path, Place
@@ -21,7 +21,7 @@ from ..stated_errors import StatedError
 from . import chain, log
 from .chain import one
 from .connections import APPLICATION
-from .store import Caveats, Entry, Program, Registered
+from .store import NO_CAVEATS, Caveats, Entry, Program, Registered
 
 #: The schema that is written.
 VERSION = 5
@@ -65,6 +65,12 @@ PUT = (
     "epsilon = excluded.epsilon, delta = excluded.delta, rho = excluded.rho"
 )
 OPENED = "SELECT body FROM events WHERE number = 1"
+_ANSWERED = (
+    "SELECT max(number), count(*) FILTER (WHERE kind = 'outcome' AND "
+    "json_extract(body, '$.status') = 'released') FROM events WHERE number > ?"
+)
+#: A count says what is said against a ledger's figures, unless that is more.
+_MOST = 64
 
 
 def version_of(db: sqlite3.Connection) -> int:
@@ -266,7 +272,40 @@ def source(db: sqlite3.Connection, name: str) -> Registered | None:
     return Registered(body["name"], body["unit"], bytes.fromhex(body["key"]), kinds)
 
 
-def caveats(db: sqlite3.Connection, after: int = 0) -> Caveats:
+class Standing(NamedTuple):
+    """What the events up to a number say besides what is spent."""
+
+    number: int = 0
+    answered: int = 0  # how many charges have an answer
+    caveats: Caveats = NO_CAVEATS
+
+    def to_json(self) -> dict[str, Any]:
+        """What a count says of it."""
+        few = sum(map(len, self.caveats)) <= _MOST
+        return {"answered": self.answered, "caveats": self.caveats} if few else {}
+
+
+def standing(db: sqlite3.Connection, known: Standing | None = None) -> Standing:
+    """How a ledger stands. Events are never changed, so only those since it was known are read, or
+    since the last count. Read within a transaction."""
+    known = known or _counted(db)
+    last, more = db.execute(_ANSWERED, (known.number,)).fetchone()
+    against = known.caveats.plus(_caveats(db, known.number))
+    return Standing(last or known.number, known.answered + more, against)
+
+
+def _counted(db: sqlite3.Connection) -> Standing:
+    """How it stood at the last count; as before the first event if that doesn't say so."""
+    number, said = chain.last_count(db)
+    if "caveats" not in said:
+        return Standing()
+    accepted, not_compared = said["caveats"]
+    return Standing(
+        number, said["answered"], Caveats(tuple(accepted), tuple(map(tuple, not_compared)))
+    )
+
+
+def _caveats(db: sqlite3.Connection, after: int) -> Caveats:
     """What the events after a number say against the ledger's figures."""
     said = "SELECT kind, body FROM events WHERE number > ? AND kind IN ('accepted', 'uncompared')"
     found: dict[str, list[Any]] = {"accepted": [], "uncompared": []}

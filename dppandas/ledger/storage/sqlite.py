@@ -29,22 +29,21 @@ from . import chain, ends, schema
 from .chain import one
 from .connections import Connected, Connection
 from .leases import Claim, Taken
-from .store import NO_CAVEATS, Caveats, Check, Entry, Registered, StoredRelease, refuse_second
+from .store import Caveats, Check, Entry, Registered, StoredRelease, refuse_second
 
 T = TypeVar("T")
 
 _PAGE = "AND c.release > ? AND c.release <= ?"
 _KEPT = "FROM events WHERE kind = 'outcome' AND key = ?"
 _KEY_OF = "SELECT json_extract(body, '$.key') FROM events WHERE kind = 'charge' AND release = ?"
+#: The table of what is spent knows all sources that were charged, so that of a new one no charge is
+#: looked at.
 _CHARGES = (
-    "SELECT count(*) FROM events WHERE kind = 'charge' AND "
+    "SELECT count(*) FROM events WHERE EXISTS (SELECT 1 FROM spending WHERE source = ?1) AND "
+    "kind = 'charge' AND "
     "(json_extract(body, '$.source') = ?1 AND json_extract(body, '$.version') IS ?2 "
     "OR EXISTS (SELECT 1 FROM json_each(body, '$.others') WHERE json_extract(value, '$.source') "
     "= ?1 AND json_extract(value, '$.version') IS ?2))"
-)
-_ANSWERED = (
-    "SELECT max(number), count(*) FILTER (WHERE kind = 'outcome' AND "
-    "json_extract(body, '$.status') = 'released') FROM events WHERE number > ?"
 )
 _SETTLED = "SELECT count(*) FROM events WHERE kind = 'outcome' AND release = ?"
 #: Up to schema 2 the n-th outcome of a key was its n-th draw; since then each says which it is.
@@ -65,8 +64,7 @@ class SqliteStore(Connected):
         self._seen: int | None = None
         self._known: tuple[str, ParallelComposition] | None = None
         self._not_compared: set[tuple[str, str | None]] = set()
-        self._answered = 0, 0  # the last event that was looked at, and how many answers there were
-        self._caveats = 0, NO_CAVEATS  # of the events up to a number
+        self._standing: schema.Standing | None = None  # when it was looked at last
         if reading and not self.path.exists():
             raise StoreError(f"there is no ledger at {str(self.path)!r}.")
         if not self.path.exists() and terms is None:
@@ -99,7 +97,7 @@ class SqliteStore(Connected):
             db.executemany(schema.PUT, schema.spent_rows(changed))
             if (first - 1) // chain.EVERY != (first - 1 + len(entries)) // chain.EVERY:
                 self._refuse_unfollowed(db)  # or the count would vouch for an edit
-                chain.count(db)
+                chain.count(db, schema.standing(db, self._standing).to_json())
             if claim is not None and db.hold is not None:
                 for number in [entry.number for entry in entries if entry.key]:
                     # others see the lease for as long as this process and the claim last
@@ -207,9 +205,12 @@ class SqliteStore(Connected):
         return self._at_one_moment(lambda db: (_count(db), self._spending_of(db)))
 
     def answered(self) -> int:
-        before, count = self._answered  # events are never changed, so only new ones are looked at
-        self._answered = before, count = self._read(lambda db: _answered(db, before, count))
-        return count
+        return self._looked_at().answered
+
+    def _looked_at(self) -> schema.Standing:
+        read = self._readable(lambda db: schema.standing(db, self._standing))
+        found = self._standing = self._at_one_moment(read)
+        return found
 
     @property
     def spending(self) -> ParallelComposition:
@@ -225,17 +226,13 @@ class SqliteStore(Connected):
         """Note, once, that nobody compared the data of these charges with those before them."""
         for source, version in _versions(entries) & self._not_compared:
             body = {"source": source, "version": version}
-            if (source, version or "") not in schema.caveats(db).not_compared:
+            noted = schema.standing(db, self._standing).caveats.not_compared
+            if (source, version or "") not in noted:
                 chain.append(db, "uncompared", body, None, source)
 
     @property
     def caveats(self) -> Caveats:
-        seen, known = self._caveats
-        last, more = self._at_one_moment(
-            lambda db: (one(db, "SELECT max(number) FROM events"), schema.caveats(db, seen))
-        )
-        self._caveats = last, known.plus(more)
-        return self._caveats[1]
+        return self._looked_at().caveats
 
     def _spending_of(self, db: sqlite3.Connection) -> ParallelComposition:
         """The table of what is spent, read again only if somebody else has charged. The hash of the
@@ -311,7 +308,7 @@ class SqliteStore(Connected):
         if version:
             schema.migrate(db, version)
             self._refuse_unfollowed(db)
-            chain.count(db)
+            chain.count(db, schema.standing(db).to_json())
         elif terms is None:
             raise SessionError(
                 f"{str(self.path)!r} is empty, and a new ledger needs a budget: "
@@ -327,13 +324,6 @@ def _versions(entries: Sequence[Entry]) -> set[tuple[str, str | None]]:
 
 
 # --- releases, leases and draws -------------------------------------------------------------------
-
-
-def _answered(db: sqlite3.Connection, before: int, count: int) -> tuple[int, int]:
-    """The number of the last event, and how many charges have an answer, given those of earlier
-    events."""
-    last, more = db.execute(_ANSWERED, (before,)).fetchone()
-    return last or before, count + more
 
 
 def _count(db: sqlite3.Connection) -> int:

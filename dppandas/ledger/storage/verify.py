@@ -159,6 +159,7 @@ class _Reader:
         self.sources: dict[str, None] = {}  # in the order in which they came
         self.fixed: list[str] = []  # the hashes of the events that all else rests on
         self.caveats = NO_CAVEATS
+        self.answered = 0
         self.charges: dict[int, Entry] = {}  # by release
         self.last = 0  # release
         self.charged_by: dict[int, int] = {}  # the event of each release
@@ -282,6 +283,7 @@ class _Reader:
 
     def _outcome(self, number: int, release: int | None, key: str | None, body: Any) -> None:
         status, kept = body["status"], body["answer"]
+        self.answered += status == "released"
         entry = self.charges.get(release or 0)
         if entry is None:
             raise _Wrong(f"it is the outcome of release {release}, which was not charged before")
@@ -315,6 +317,10 @@ class _Reader:
         fixed = chain.sealed(self.fixed)
         is_same = body.get("rests_on", fixed) == fixed
         _unless(is_same, "the budget or a source was another one when it was counted")
+        told = schema.Standing(number, self.answered, self.caveats).to_json()
+        said = {name: body[name] for name in ("answered", "caveats") if name in body}
+        is_right = not said or json.dumps(said) == json.dumps(told)
+        _unless(is_right, "its answers or caveats aren't those of the events before it")
 
     def _accepted(self, number: int, release: int | None, key: str | None, body: Any) -> None:
         _unless(release is None and key is None, "an accepted loss has neither release nor key")
