@@ -36,14 +36,13 @@ T = TypeVar("T")
 _PAGE = "AND c.release > ? AND c.release <= ?"
 _KEPT = "FROM events WHERE kind = 'outcome' AND key = ?"
 _KEY_OF = "SELECT json_extract(body, '$.key') FROM events WHERE kind = 'charge' AND release = ?"
-#: The table of what is spent knows all sources that were charged, so that of a new one no charge is
-#: looked at.
+#: The table of what is spent has all sources that were charged: for others no charge is read.
 _CHARGES = (
-    "SELECT count(*) FROM events WHERE EXISTS (SELECT 1 FROM spending WHERE source = ?1) AND "
-    "kind = 'charge' AND "
+    "SELECT CASE WHEN EXISTS (SELECT 1 FROM spending WHERE source = ?1) THEN ("
+    "SELECT count(*) FROM events WHERE kind = 'charge' AND "
     "(json_extract(body, '$.source') = ?1 AND json_extract(body, '$.version') IS ?2 "
     "OR EXISTS (SELECT 1 FROM json_each(body, '$.others') WHERE json_extract(value, '$.source') "
-    "= ?1 AND json_extract(value, '$.version') IS ?2))"
+    "= ?1 AND json_extract(value, '$.version') IS ?2))) ELSE 0 END"
 )
 _SETTLED = "SELECT count(*) FROM events WHERE kind = 'outcome' AND release = ?"
 #: Up to schema 2 the n-th outcome of a key was its n-th draw; since then each says which it is.

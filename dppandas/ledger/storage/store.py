@@ -246,6 +246,7 @@ class MemoryStore:
         self._entries: list[Entry] = []
         self._spending = ParallelComposition()
         self._answers: dict[str, dict[int, tuple[int, Sequence[Any]]]] = {}
+        self._last_draws: dict[str, int] = {}  # of the answers that are kept, by key
         self._leases: dict[tuple[str, int], tuple[int, Claim]] = {}
         self._sources: dict[str, Registered] = {}
         self._answered = 0  # how many entries have an answer
@@ -284,7 +285,7 @@ class MemoryStore:
     def _next_draw(self, key: str, more: Iterable[tuple[str, int]] = ()) -> int:
         """The draw after all that are kept or leased, here and among some more."""
         leased = [draw for name, draw in (*self._leases, *more) if name == key]
-        return max([0, *self._answers.get(key, {}), *leased]) + 1
+        return max([self._last_draws.get(key, 0), *leased]) + 1
 
     def is_taken(self, key: str, draw: int) -> bool:
         lease = self._leases.get((key, draw))
@@ -315,6 +316,8 @@ class MemoryStore:
         kept = 0
         if noisy is not None and entry.key:
             kept = draw or self._next_draw(entry.key)
+            # first, so that an interrupt here can only skip a draw
+            self._last_draws[entry.key] = max(kept, self._last_draws.get(entry.key, 0))
             self._answers.setdefault(entry.key, {})[kept] = number, noisy
         # last, so that an interrupt leaves a lease that ends with its claim
         self._leases.pop((entry.key, draw), None)
