@@ -40,7 +40,9 @@ class Columns:
 
     def anew(self) -> Columns:
         """The same columns, of which nothing has been read."""
-        return Columns(self._frame, tuple(self._positions))
+        columns = Columns(self._frame, ())
+        columns._positions = self._positions  # of names that are equal, only one is kept
+        return columns
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._positions)

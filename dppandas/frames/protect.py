@@ -217,7 +217,7 @@ def _held(
     key = _registered(running, source, own, kinds)
     engine, named = own.engine(source.unit, key), hashing.digest("ledger", key)
     mine = ProtectedSource(source, engine, terms, facts, named, kinds=dict(kinds))
-    held = running._sources.setdefault(source.name, mine)
+    held = running._hold(mine)
     identities[held.source.id] = SourceIdentity(held.source, facts, engine.columns)
     return held
 
@@ -357,7 +357,7 @@ def _check_owner(
     if before is None:
         return
     was = before.source.unit.column
-    is_live = running._protected(before.source.id) is not None
+    is_live = running._protected(before.source) is not None
     if was is not None and owner.column != was and (is_live or unit is None):
         raise LineageError(
             f"this frame comes from source {before.source.name!r}, whose unit is {was!r}. Protect "
@@ -436,6 +436,6 @@ def _asserted(attrs: Any, columns: list[Any]) -> tuple[Source, str]:
             f"source {source.name!r} protects each {source.unit.column!r}, but that column is "
             "missing here. Keep it in the frame and select afterwards, as in df.dp['income']."
         )
-    if current()._protected(source.id) is None:  # its session has ended, but its unit still counts
+    if current()._protected(source) is None:  # its session has ended, but its unit still counts
         return Source("", unit=source.unit), ""
     return Source(source.id, source.name, source.unit, {}, source.version), ""

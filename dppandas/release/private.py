@@ -110,7 +110,7 @@ def _way_on(source: Source, facts: DeclaredFacts, mends: bool) -> str:
     bounds that it uses, so it is right whichever facts hold now (ADR 48).
     """
     session = running()
-    held = None if session is None else session._protected(source.id)
+    held = None if session is None else session._protected(source)
     if session is None or held is None or held.facts is not facts:
         return "make this frame again, and declare them of the new one."
     store = session.ledger._store

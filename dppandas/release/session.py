@@ -64,6 +64,7 @@ class Session:
         self.experimental = experimental
         self._replays = replays
         self._sources: dict[str, ProtectedSource] = {}
+        self._owned: dict[str, Source] = {}  # those of them that have a unit column
         #: The latest different queries of this kernel, by name, the latest first.
         self._asked: dict[str, Query] = {}
         self._answered: deque[Answered] = deque(maxlen=KEPT)
@@ -140,16 +141,24 @@ class Session:
         slot = here().slot
         return slot.refusal if slot.session is self else ""
 
-    def _protected(self, source_id: str) -> ProtectedSource | None:
-        """The protected source with an id, or None."""
-        return next((h for h in self._sources.values() if h.source.id == source_id), None)
+    def _hold(self, mine: ProtectedSource) -> ProtectedSource:
+        """Keep a source, unless one of its name is kept; returns the one that is."""
+        source = mine.source
+        if source.unit.column is not None:  # first, so that no interrupt can leave it out
+            self._owned[source.name] = source
+        return self._sources.setdefault(source.name, mine)
+
+    def _protected(self, source: Source) -> ProtectedSource | None:
+        """The source as it is protected here, or None."""
+        held = self._sources.get(source.name)
+        return held if held is not None and held.source.id == source.id else None
 
     def _admit(self, query: Query, row_level_declared: bool) -> str:
         """The name of the ledger that a query is charged to, or "" for a source without a name.
 
         Refuses sources of an ended session, rows whose owners are unknown, and statistics that
         aren't proven unless this session allows those."""
-        source, held = query.source, self._protected(query.source.id)
+        source, held = query.source, self._protected(query.source)
         if self.strict and not source.verified:
             raise LineageError(
                 "this session is strict, and the lineage here is asserted: what pandas did to this "
@@ -173,8 +182,7 @@ class Session:
 
     def _refuse_nobodys_rows(self, call: str = "dp.private(df") -> None:
         """Refuse rows without a token or unit, in a session that holds a source with a unit."""
-        owned = [h.source for h in self._sources.values() if h.source.unit.column is not None]
-        if owned:
+        if owned := list(self._owned.values()):
             names = ", ".join(f"{s.name!r} (unit {s.unit.column!r})" for s in owned)
             unit = f"unit={owned[0].unit.column!r}, max_rows={owned[0].unit.max_rows}"
             raise LineageError(
@@ -385,6 +393,7 @@ def _end(slot: Slot) -> None:
         for held in ended._sources.values():
             identities.pop(held.source.id, None)
     ended._sources.clear()
+    ended._owned.clear()
 
 
 @contextmanager
