@@ -481,6 +481,21 @@ def test_names_of_columns_may_be_anything_hashable(exact: None) -> None:
     assert pd.DataFrame(index=range(5)).dp.count(epsilon=1) == 5
 
 
+def test_a_number_is_the_name_of_no_index_that_is_called_true(exact: None) -> None:
+    """The two names are equal, though an Index of numbers tells them apart: its times were read."""
+    when = pd.DatetimeIndex(["2020-01-01", "2020-01-02"], name=True)
+    df = pd.DataFrame({0: [9.0, 9.0], 1: [5.0, 6.0]}, index=when)
+    for private in (df.dp, dp.protect(df, name="numbered")):
+        assert private[1].sum(bounds=(0, 9), epsilon=1) == 11
+        assert list(private.columns) == [0, 1]
+
+
+def test_columns_read_anew_keep_their_places() -> None:
+    twice = Columns(pd.DataFrame([[1, 2, 3]], columns=[1, True, "x"]))
+    for columns in (twice, twice.anew(), twice.anew().anew()):
+        assert columns.plain(["x", 1], slice(None)).to_numpy().tolist() == [[3, 2]]
+
+
 def test_completion_offers_columns_and_answers() -> None:
     private = sample().dp
     assert {"age", "query", "groupby", "count"} <= set(dir(private))

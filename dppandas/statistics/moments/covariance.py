@@ -228,14 +228,21 @@ def cover(columns: int) -> tuple[tuple[int, ...], ...]:
 
 
 def _triples(columns: int) -> tuple[tuple[int, ...], ...]:
-    """Triples such that each pair of columns is in at least one, chosen greedily."""
-    left = set(itertools.combinations(range(columns), 2))
-    triples = itertools.combinations(range(columns), 3)
-    every = {triple: set(itertools.combinations(triple, 2)) for triple in triples}
+    """Triples such that each pair of columns is in at least one, chosen greedily: first those with
+    three pairs that are in none yet, then with two, then with one; each time in order."""
+    left = ~np.tri(columns, dtype=bool)  # the pairs that are in none
     chosen = []
     for worth in (3, 2, 1):
-        for triple, covered in every.items():
-            if len(left & covered) >= worth:
-                chosen.append(triple)
-                left -= covered
+        for a, b in itertools.combinations(range(columns - 1), 2):
+            # No triple of a and b changes what the others with a third column are worth, but for
+            # the pair of a and b itself, which the first one takes.
+            others = left[a, b + 1 :].astype(np.int8) + left[b, b + 1 :]
+            worthy = others >= worth
+            if left[a, b] and (first := others + 1 >= worth).any():
+                worthy[first.argmax()] = True
+            found = b + 1 + np.flatnonzero(worthy)
+            if len(found):
+                chosen += [(a, b, c) for c in found.tolist()]
+                left[a, b] = False
+                left[a, found] = left[b, found] = False
     return tuple(chosen)

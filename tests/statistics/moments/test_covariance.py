@@ -26,7 +26,7 @@ from dppandas.rows.expressions import Column
 from dppandas.rows.facts.bounds import Bounds
 from dppandas.statistics import Cells, Covariance, Layout, SecondMoments, Variance
 from dppandas.statistics.moments import covariance_tables, fieller
-from dppandas.statistics.moments.covariance import _design, _split, cover
+from dppandas.statistics.moments.covariance import _design, _split, _triples, cover
 from dppandas.statistics.moments.covariance_tables import STEP, WHOLE
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -53,6 +53,20 @@ def test_each_two_columns_meet_in_a_block(columns: int) -> None:
     assert met == set(itertools.combinations(range(columns), 2))
     assert len({len(block) for block in blocks}) == 1
     assert len(blocks) * 2 ** len(blocks[0]) <= max(1, columns * (columns - 1) // 2) * 4
+
+
+@pytest.mark.parametrize("columns", [3, 8, 20])
+def test_triples_are_chosen_one_after_the_other(columns: int) -> None:
+    """One that takes three pairs which are in no block, while there is any; then two; then one."""
+    left = set(itertools.combinations(range(columns), 2))
+    chosen = []
+    for worth in (3, 2, 1):
+        for triple in itertools.combinations(range(columns), 3):
+            pairs = set(itertools.combinations(triple, 2))
+            if len(left & pairs) >= worth:
+                chosen.append(triple)
+                left -= pairs
+    assert _triples(columns) == tuple(chosen)
 
 
 VALUES = [-1e9, 0.0, 7.0, 29.99, 60.0, np.inf, np.nan]
