@@ -47,6 +47,10 @@ _CHARGES = (
 _SETTLED = "SELECT count(*) FROM events WHERE kind = 'outcome' AND release = ?"
 #: Up to schema 2 the n-th outcome of a key was its n-th draw; since then each says which it is.
 _UNSAID, _SAID = "json_extract(body, '$.draw') IS NULL", "json_extract(body, '$.draw') = ?"
+_DRAWS = (
+    f"SELECT max(number), count(*) FILTER (WHERE {_UNSAID}), max(json_extract(body, '$.draw')) "
+    f"{_KEPT} AND number > ?"
+)
 
 
 ends.register()
@@ -344,12 +348,16 @@ def _kept(db: sqlite3.Connection, key: str, draw: int) -> Any:
     )
 
 
-def _next_draw(db: sqlite3.Connection, key: str) -> int:
-    """The draw after all that are kept or leased."""
-    unsaid = one(db, f"SELECT count(*) {_KEPT} AND {_UNSAID}", key)
-    said = one(db, f"SELECT max(json_extract(body, '$.draw')) {_KEPT}", key)
+def _next_draw(db: Connection, key: str) -> int:
+    """The draw after all that are kept or leased. Answers never change, so each is looked at once;
+    no transaction asks after it has appended one."""
+    seen, unsaid, said = db.drawn.get(key, (0, 0, 0))
+    last, more, most = db.execute(_DRAWS, (key, seen)).fetchone()
+    if last is not None:
+        unsaid, said = unsaid + more, max(said, most or 0)
+        db.drawn[key] = last, unsaid, said
     leased = one(db, "SELECT max(draw) FROM leases WHERE key = ?", key)
-    return int(max(unsaid, said or 0, leased or 0)) + 1
+    return int(max(unsaid, said, leased or 0)) + 1
 
 
 def _is_taken(db: Connection, key: str, draw: int) -> bool:
