@@ -37,7 +37,7 @@ class Connection(sqlite3.Connection):
         self.lacks_log = False  # of a copy: charges may have been in a log that isn't there
         self.is_closed = False
         self.is_closing = False
-        #: Of a question asked again: its last answer looked at, and the figures of its draws by then.
+        #: Of a question asked again: the last answer looked at, and the figures of its draws.
         self.drawn: dict[str, tuple[int, int, int]] = {}
         self.is_inside = False  # a transaction, which whatever interrupts it must not end
 
