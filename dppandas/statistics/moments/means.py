@@ -102,7 +102,10 @@ class Mean(Clipped):
         for column, (operand, grid) in enumerate(zip(self.operands, self.grids, strict=True)):
             above, _, there = sum_on_grid(operand, grid, chunk, keep, codes, cells)
             out[0, :, column] = above
-            out[1, :, column] = count_by(codes, there, chunk.rows, cells) * grid.high - above
+            rows = self.cells.tally(chunk, keep) if there is None else None
+            if rows is None:
+                rows = count_by(codes, there, chunk.rows, cells)
+            out[1, :, column] = rows * grid.high - above
         return out.reshape(-1)
 
     def _sums(self, noisy: Sequence[int]) -> list[tuple[int, int, Bounds]]:
