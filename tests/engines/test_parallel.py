@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,6 @@ import dppandas as dp
 from dppandas.engines import pandas as engine
 from dppandas.engines import parallel
 from dppandas.engines.base import Kernel, Need
-from dppandas.engines.blocks import Block
 from dppandas.rows.accumulators import SumAccumulator
 from dppandas.rows.facts.units import Unit
 
@@ -145,13 +145,18 @@ def test_each_row_is_read_once_whoever_reads_it(
     """In blocks of two for one thread, and of six for three, after the first block of two."""
     started: list[int] = []
     run = parallel.run
-    monkeypatch.setattr(parallel, "run", lambda *asked: started.append(1) or run(*asked))
+
+    def noted(tasks: Any, label: str) -> Any:
+        started.append(len(tasks))
+        return run(tasks, label)
+
+    monkeypatch.setattr(parallel, "run", noted)
     monkeypatch.setattr(parallel, "workers", lambda: 3)
     monkeypatch.setattr(parallel, "WORTH", worth)
     monkeypatch.setattr(engine, "ALONE", 2)
     seen: list[tuple[int, int]] = []
 
-    def ends(branches: Sequence[Block], where: None) -> npt.NDArray[np.int64]:
+    def ends(branches: Sequence[Any], where: object) -> npt.NDArray[np.int64]:
         seen.append((branches[0].where.start, branches[0].where.stop))
         return np.array([branches[0].rows])
 

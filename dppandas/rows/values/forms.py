@@ -250,7 +250,8 @@ class Coded(Vector):
         found = np.zeros(len(self) + len(self) % 2, dtype=np.uint8)  # 0 is missing
         np.add(self.held.view(np.uint8), 1, out=found[: len(self)])
         pairs = np.bincount(found.view(np.uint16), minlength=256 * size).reshape(size, 256)
-        return (pairs.sum(axis=0)[:size] + pairs.sum(axis=1))[1:].astype(np.int64, copy=False)
+        each: Integers = pairs.sum(axis=0)[:size] + pairs.sum(axis=1)
+        return each[1:]
 
 
 def _with_missing(codes: Codes, null: Mask) -> Codes:

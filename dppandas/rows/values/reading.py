@@ -25,8 +25,8 @@ from .instants import zone_of
 _NOTHING = {type(None), type(pd.NA), type(pd.NaT)}
 
 
-def column(series: pd.Series[Any]) -> Vector:
-    """The closed form of a column."""
+def column(series: pd.Series[Any] | pd.Index) -> Vector:
+    """The closed form of a column, or of categories."""
     for read in (_by_dtype, _by_object, _one_by_one):
         try:
             return read(series)
@@ -35,7 +35,7 @@ def column(series: pd.Series[Any]) -> Vector:
     return forms.of_objects([None] * len(series))
 
 
-def _by_dtype(series: pd.Series[Any]) -> Vector:
+def _by_dtype(series: pd.Series[Any] | pd.Index) -> Vector:
     dtype: Any = series.dtype
     array: Any = series.array
     if isinstance(dtype, np.dtype):
@@ -54,11 +54,11 @@ def _by_dtype(series: pd.Series[Any]) -> Vector:
     return _by_object(series)
 
 
-def _by_object(series: pd.Series[Any]) -> Vector:
+def _by_object(series: pd.Series[Any] | pd.Index) -> Vector:
     return objects(np.asarray(series.array.astype(object), dtype=object))
 
 
-def _one_by_one(series: pd.Series[Any]) -> Vector:
+def _one_by_one(series: pd.Series[Any] | pd.Index) -> Vector:
     def cells() -> Any:
         for i in range(len(series)):
             try:
@@ -86,7 +86,7 @@ def _of_counts(values: Array, zone: str | None = None) -> Vector:
 
 
 def _of_categories(array: Any, dtype: pd.CategoricalDtype) -> Vector:
-    levels = column(pd.Series(dtype.categories, dtype=dtype.categories.dtype)).coded()
+    levels = column(dtype.categories).coded()
     codes = np.asarray(array.codes)  # of few bits, and shared with the frame if possible
     if not np.array_equal(levels.codes, np.arange(len(levels))):
         codes = np.append(levels.codes, -1).astype(codes.dtype)[codes]
