@@ -24,6 +24,8 @@ from .readers import TableColumns
 #: Rows per block. Fewer fit the cache better, but then threads spend their time on waiting for each
 #: other: between two of numpy's functions only one of them runs (2^18 measured best on two cores).
 BLOCK = 2**18
+#: Rows per block of a thread that is alone, and waits for nobody.
+ALONE = 2**16
 #: How many histories a table remembers, however many rows it has, and in how many bytes more.
 MOST_HISTORIES, MOST_BYTES = 64, 2**31
 #: Bytes: more than the arrays of a block.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
@@ -17,7 +18,7 @@ from ..rows.values import orders, vectors
 from . import parallel, rehearsal, truncation
 from . import per_unit as aggregates
 from .base import Engine, Kernel, Need, UnitTable
-from .blocks import BLOCK, RowTable, add_blocks, reuse_memory
+from .blocks import ALONE, BLOCK, RowTable, add_blocks, reuse_memory
 from .histories import UnitHistories
 from .readers import Columns, TableColumns
 
@@ -114,17 +115,19 @@ class PandasEngine:
         reuse_memory()
         engine = self.made()
         table = engine._rows_by_unit() if kernel.need.whole_units else engine._rows()
-        edges = table.edges(engine.block)
-        # Up to two blocks are read in this thread: starting others would take longer.
-        if len(edges) <= 3:
-            return add_blocks(kernel.empty(), table, kernel, edges, lambda _: None).result()
+        edges = table.edges(min(engine.block, ALONE))
+        total, start = kernel.empty(), time.perf_counter()
+        add_blocks(total, table, kernel, edges[:2], lambda _: None)
+        if (time.perf_counter() - start) * (len(edges) - 2) <= parallel.WORTH:
+            return add_blocks(total, table, kernel, edges[1:], lambda _: None).result()
+        edges = [*edges[1 : -1 : max(1, engine.block // ALONE)], edges[-1]]
         workers = parallel.workers()
         cuts = [(len(edges) - 1) * i // workers for i in range(workers + 1)]
         tasks = [
             partial(add_blocks, kernel.empty(), table, kernel, edges[a : b + 1])
             for a, b in pairwise(cuts)
         ]
-        return parallel.joined(parallel.run(tasks, label))
+        return parallel.joined([total, *parallel.run(tasks, label)])
 
     def per_unit(self, table: UnitTable) -> Engine:
         return PerUnitEngine(self, table)

@@ -20,6 +20,8 @@ Tell = Callable[[float], None]
 
 #: Seconds before progress is reported.
 PATIENCE = 2.0
+#: Seconds of work for which it is worth starting threads: less is over sooner than a hand feels.
+WORTH = 0.005
 
 Reporter = Callable[[str, float | None], None]
 

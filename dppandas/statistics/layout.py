@@ -13,7 +13,7 @@ import pandas as pd
 from ..dataclasses import dataclass, field
 from ..privacy.record_parts import RecordPart
 from ..rows import expressions
-from ..rows.expressions import Chunk, Expression
+from ..rows.expressions import Chunk, Column, Expression
 from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Ruler
 from ..rows.figures import by_name as by_name
@@ -22,6 +22,7 @@ from ..rows.figures import format_number as format_number
 from ..rows.figures import format_value as format_value
 from ..rows.figures import spread as spread
 from ..rows.values import orders, vectors
+from ..rows.values.forms import Coded
 from ..rows.values.vectors import Mask
 
 Codes = npt.NDArray[np.intp]
@@ -89,6 +90,16 @@ class Cells(RecordPart):
         whatever is kept, where there is a single cell."""
         codes = self._codes(chunk)
         return codes if codes is None or keep is None else np.where(keep, codes, len(self))
+
+    def tally(self, chunk: Chunk, keep: Mask | None) -> npt.NDArray[np.int64] | None:
+        """How many rows each cell has, of those that are kept, where the levels of a column tell it
+        faster than `codes`; else None."""
+        if self.keys is None or self.missing_cell or type(self.by[0]) is not Column:
+            return None
+        held = self.by[0].vector(chunk)
+        if self.keys.width > 1 or not isinstance(held, Coded):
+            return None
+        return vectors.prepared(self.keys.labels).tally(held if keep is None else held.take(keep))
 
     def _codes(self, chunk: Chunk) -> Codes | None:
         if self.keys is None:

@@ -2,17 +2,23 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pytest
 from refusals import raising, refusal
 from waiting import LIMIT, until
 
 import dppandas as dp
+from dppandas.engines import pandas as engine
 from dppandas.engines import parallel
+from dppandas.engines.base import Kernel, Need
+from dppandas.rows.accumulators import SumAccumulator
+from dppandas.rows.facts.units import Unit
 
 Told = list[tuple[str, float | None]]
 
@@ -119,6 +125,7 @@ def test_without_threads_rows_are_read_in_turn(
 
     monkeypatch.setattr(threading.Thread, "start", limited)
     monkeypatch.setattr(parallel, "workers", lambda: 3)
+    monkeypatch.setattr(parallel, "WORTH", 0.0)
     frame = pd.DataFrame({"x": np.arange(3_000_000) % 10})
     assert frame.dp["x"].mean(bounds=(0, 10), epsilon=1) == 4.5
     assert len(started) == possible
@@ -128,3 +135,34 @@ def test_without_threads_rows_are_read_in_turn(
     assert told[-1][1] is None
     spent = dp.ledger().to_frame()
     assert list(spent["epsilon"]) == [1]
+
+
+@pytest.mark.parametrize("worth", [0.0, float("inf")])
+@pytest.mark.parametrize("rows", [0, 1, 7, 8, 50])
+def test_each_row_is_read_once_whoever_reads_it(
+    worth: float, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In blocks of two for one thread, and of six for three, after the first block of two."""
+    started: list[int] = []
+    run = parallel.run
+
+    def noted(tasks: Any, label: str) -> Any:
+        started.append(len(tasks))
+        return run(tasks, label)
+
+    monkeypatch.setattr(parallel, "run", noted)
+    monkeypatch.setattr(parallel, "workers", lambda: 3)
+    monkeypatch.setattr(parallel, "WORTH", worth)
+    monkeypatch.setattr(engine, "ALONE", 2)
+    seen: list[tuple[int, int]] = []
+
+    def ends(branches: Sequence[Any], where: object) -> npt.NDArray[np.int64]:
+        seen.append((branches[0].where.start, branches[0].where.stop))
+        return np.array([branches[0].rows])
+
+    frame = pd.DataFrame({"x": np.arange(rows)})
+    kernel = Kernel(ends, partial(SumAccumulator, 1), Need(frozenset(["x"])))
+    reads = engine.PandasEngine(frame, Unit(), b"key", block=6)
+    assert reads.accumulate_rows(kernel, "x") == [rows]
+    assert [row for first, last in sorted(seen) for row in range(first, last)] == [*range(rows)]
+    assert bool(started) == (worth == 0.0 and rows > 2)

@@ -241,6 +241,18 @@ class Coded(Vector):
         """A function of cells, by element; ``key`` names it, missing ones get ``absent``."""
         return self.levels.said(key, function, absent).take(self.held)  # -1 takes the last
 
+    def tally(self) -> Integers | None:
+        """How many elements each level has, if codes are of 8 bits: counted by twos, as one number
+        of 16 bits, in half of the time. None for others."""
+        if self.held.dtype != np.int8:
+            return None
+        size = len(self.levels) + 1
+        found = np.zeros(len(self) + len(self) % 2, dtype=np.uint8)  # 0 is missing
+        np.add(self.held.view(np.uint8), 1, out=found[: len(self)])
+        pairs = np.bincount(found.view(np.uint16), minlength=256 * size).reshape(size, 256)
+        each: Integers = pairs.sum(axis=0)[:size] + pairs.sum(axis=1)
+        return each[1:]
+
 
 def _with_missing(codes: Codes, null: Mask) -> Codes:
     return np.where(null, -1, codes) if null.any() else codes

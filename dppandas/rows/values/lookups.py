@@ -68,6 +68,15 @@ class Labels:
         missing = getattr(v, "missing", None)
         return codes if missing is None else np.where(missing, self._n, codes)
 
+    def tally(self, v: Coded) -> Integers | None:
+        """How many elements have each position, where levels tell it faster than codes."""
+        each = v.tally()
+        if each is None:
+            return None
+        found = np.zeros(self._n + 1, dtype=np.int64)
+        np.add.at(found, v.levels.said(("codes", self), self._of_levels, self._n)[:-1], each)
+        return found[:-1]
+
     def _found(self, wanted: Any) -> int:
         return self._at.get(wanted, self._n)
 

@@ -25,8 +25,8 @@ from .instants import zone_of
 _NOTHING = {type(None), type(pd.NA), type(pd.NaT)}
 
 
-def column(series: pd.Series[Any]) -> Vector:
-    """The closed form of a column."""
+def column(series: pd.Series[Any] | pd.Index) -> Vector:
+    """The closed form of a column, or of categories."""
     for read in (_by_dtype, _by_object, _one_by_one):
         try:
             return read(series)
@@ -35,7 +35,7 @@ def column(series: pd.Series[Any]) -> Vector:
     return forms.of_objects([None] * len(series))
 
 
-def _by_dtype(series: pd.Series[Any]) -> Vector:
+def _by_dtype(series: pd.Series[Any] | pd.Index) -> Vector:
     dtype: Any = series.dtype
     array: Any = series.array
     if isinstance(dtype, np.dtype):
@@ -54,11 +54,11 @@ def _by_dtype(series: pd.Series[Any]) -> Vector:
     return _by_object(series)
 
 
-def _by_object(series: pd.Series[Any]) -> Vector:
+def _by_object(series: pd.Series[Any] | pd.Index) -> Vector:
     return objects(np.asarray(series.array.astype(object), dtype=object))
 
 
-def _one_by_one(series: pd.Series[Any]) -> Vector:
+def _one_by_one(series: pd.Series[Any] | pd.Index) -> Vector:
     def cells() -> Any:
         for i in range(len(series)):
             try:
@@ -86,7 +86,7 @@ def _of_counts(values: Array, zone: str | None = None) -> Vector:
 
 
 def _of_categories(array: Any, dtype: pd.CategoricalDtype) -> Vector:
-    levels = column(pd.Series(dtype.categories, dtype=dtype.categories.dtype)).coded()
+    levels = column(dtype.categories).coded()
     codes = np.asarray(array.codes)  # of few bits, and shared with the frame if possible
     if not np.array_equal(levels.codes, np.arange(len(levels))):
         codes = np.append(levels.codes, -1).astype(codes.dtype)[codes]
@@ -184,9 +184,35 @@ def _by_arrow_type(array: Any) -> Vector:
         if _viewed(array) > min(_OFFSETS, _LONG * len(array)):  # a cast copies what they share
             return _value_by_value(array)
         array = array.cast("large_string" if types.is_string_view(kind) else "large_binary")
-    coded = sizes.within(array).dictionary_encode()
+    array = sizes.within(array)
     is_text = types.is_string(array.type) or types.is_large_string(array.type)
+    if is_text and (few := _few_texts(array)) is not None:
+        return few
+    coded = array.dictionary_encode()
     return _at_levels(coded.indices, (_of_texts if is_text else _by_values)(coded.dictionary))
+
+
+def _few_texts(array: Any) -> Vector | None:
+    """Texts that are looked up among those of the blocks before, while no other comes: faster than
+    a dictionary of all rows, and with narrower codes. None if there are many, or few rows."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if len(array) < _TOGETHER:
+        return None
+    known, codes, is_new = array.slice(0, 0), list[Array](), True
+    for first in range(0, len(array), _TOGETHER):
+        block = array.slice(first, _TOGETHER)
+        found = None if is_new else pc.index_in(block, known)
+        if found is None or found.null_count > block.null_count:
+            coded = block.dictionary_encode()
+            new = coded.dictionary.filter(pc.index_in(coded.dictionary, known).is_null())
+            known, is_new = pa.concat_arrays([known, new]), len(new) > 0
+            if len(known) > _MOST_OBJECTS:
+                return None
+            found = pc.index_in(coded.dictionary, known).take(coded.indices)
+        codes.append(_filled(found, -1).astype(np.int8 if len(known) < 2**7 else np.int16))
+    return forms.of_texts(_array(known.to_pylist()), np.concatenate(codes))
 
 
 def _extension() -> Any:

@@ -117,6 +117,8 @@ class Count(Statistic):
         return (*self.cells.by, *self.tests, *map(Column, self.hashed))
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
+        if self.tests == (EVERY,) and (found := self.cells.tally(chunk, keep)) is not None:
+            return found
         cells, codes = len(self.cells), self.cells.codes(chunk, keep)
         out = np.empty((cells, len(self.tests)), dtype=np.int64)
         for column, mask in enumerate(self._passed(chunk)):

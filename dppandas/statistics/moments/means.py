@@ -23,7 +23,7 @@ from ..base import ONE, ZERO, Floats, Form, Partial, Weights, count_by, sum_by
 from ..layout import Interval, around
 from ..methods import EVERYWHERE, Method
 from ..samples import Sample
-from .sums import TRUTHS, ByColumnErrors, Clipped, _are_truths, on_grid, sum_on_grid
+from .sums import SHARES, TRUTHS, ByColumnErrors, Clipped, _are_truths, on_grid, sum_on_grid
 
 
 class MeanErrors(ByColumnErrors):
@@ -32,7 +32,7 @@ class MeanErrors(ByColumnErrors):
     noise_in_columns: ClassVar[bool] = True
 
     def units(self, schema: Schema) -> tuple[str, ...]:
-        is_share = all(bounds == Bounds(0, 1) for bounds in self.of.bounds)
+        is_share = all(bounds == SHARES for bounds in self.of.bounds)
         return (
             ("share",) if is_share and _are_truths(self.of.operands, schema) else self.measured_in
         )
@@ -89,7 +89,7 @@ class Mean(Clipped):
     @cached_property
     def grids(self) -> tuple[Grid, ...]:
         pairs = zip(self.operands, self.bounds, strict=True)
-        if all(operand.is_truth and bounds == Bounds(0, 1) for operand, bounds in pairs):
+        if all(operand.is_truth and bounds == SHARES for operand, bounds in pairs):
             return (TRUTHS,) * len(self.bounds)
         return super().grids
 
@@ -102,7 +102,10 @@ class Mean(Clipped):
         for column, (operand, grid) in enumerate(zip(self.operands, self.grids, strict=True)):
             above, _, there = sum_on_grid(operand, grid, chunk, keep, codes, cells)
             out[0, :, column] = above
-            out[1, :, column] = count_by(codes, there, chunk.rows, cells) * grid.high - above
+            rows = self.cells.tally(chunk, keep) if there is None else None
+            if rows is None:
+                rows = count_by(codes, there, chunk.rows, cells)
+            out[1, :, column] = rows * grid.high - above
         return out.reshape(-1)
 
     def _sums(self, noisy: Sequence[int]) -> list[tuple[int, int, Bounds]]:

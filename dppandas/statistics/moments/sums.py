@@ -29,6 +29,8 @@ T = TypeVar("T")
 
 #: The grid of truth values, which need no finer steps.
 TRUTHS = Grid(0.0, 1.0, 0, 1)
+#: The bounds of shares.
+SHARES = Bounds(0.0, 1.0)
 
 
 class ByColumnErrors(ErrorModel):
@@ -170,7 +172,7 @@ class Clipped(ByColumn, registered=False):
         of its mean in the population; of truth values it is a share."""
         cell, column = divmod(place, len(self.operands))
         row, bounds = self.grids[column].high or 1, self.bounds[column]
-        if bounds == Bounds(0, 1) and _are_truths([self.operands[column]], schema):
+        if bounds == SHARES and _are_truths([self.operands[column]], schema):
             return SampleShare(frozenset([cell]), sums[-1], sums[0], law, PAIR, row)
         return self.mean_sample(frozenset([cell]), sums, row, bounds, law)
 

@@ -793,6 +793,7 @@ def test_without_threads_each_change_is_shown_at_once(
     live = Live(Kernelled())
     live.show(dp.ledger())
     monkeypatch.setattr(parallel, "workers", lambda: 3)
+    monkeypatch.setattr(parallel, "WORTH", 0.0)
     frame = pd.DataFrame({"x": np.arange(3_000_000) % 10})
     for left in ("1.5", "1", "0.5"):
         assert frame.dp["x"].mean(bounds=(0, 10), epsilon=0.5) == pytest.approx(4.5, abs=0.01)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from dppandas.rows.values import forms, reading
@@ -118,3 +119,38 @@ def test_texts_of_arrow_are_measured_as_one_by_one(monkeypatch: pytest.MonkeyPat
                 assert gone == [len((text or "").encode()) > 8 for text in texts]
                 assert sizes.is_beyond(made).tolist() == gone
                 assert sizes._are_short(made) == (not any(gone))
+
+
+@pytest.mark.parametrize("number", [3, 126, 127, 128, 300])
+@pytest.mark.parametrize("kind", ["string", "large_string"])
+def test_texts_of_arrow_mean_what_they_mean_alone(
+    number: int, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some first occur late, and more than 200 are too many to look up."""
+    monkeypatch.setattr(reading, "_MOST_OBJECTS", 200)
+    values = array([None, "", "a\0", *map(str, range(number - 2))], 4000)
+    whole = pa.array(values, type=kind)
+    for some in (whole, whole.slice(37, 3000), whole.slice(3990), whole.slice(0, 0)):
+        assert cells_of(reading.arrow(some)) == list(map(canonical, some.to_pylist()))
+    held = reading.arrow(whole)
+    assert isinstance(held, forms.Coded)
+    narrow = np.int8 if number < 128 else np.int16 if number <= 200 else np.int32
+    assert held.held.dtype == narrow
+
+
+def test_texts_of_arrow_that_are_not_utf_8_are_missing_alone() -> None:
+    held = pa.array([b"a", b"\xff", None, b"b"] * 20)
+    odd = pa.Array.from_buffers(pa.string(), len(held), held.buffers())
+    assert cells_of(reading.arrow(odd)) == list(map(canonical, ["a", None, None, "b"] * 20))
+
+
+@pytest.mark.parametrize("number", [1, 2, 50, 127])
+@pytest.mark.parametrize("rows", [0, 1, 2, 999, 1000])
+def test_a_tally_counts_each_level(number: int, rows: int) -> None:
+    codes = np.random.default_rng(rows).integers(-1, number, 2 * rows + 1).astype(np.int8)
+    levels = forms.Levels([("number", i) for i in range(number)])
+    for held in (codes[:rows], codes[1 : rows + 1], codes[: 2 * rows : 2]):
+        found = forms.Coded(held, levels).tally()
+        assert found is not None
+        assert found.tolist() == [held.tolist().count(i) for i in range(number)]
+    assert forms.Coded(codes.astype(np.int16), levels).tally() is None
