@@ -136,7 +136,7 @@ def _sort(zone: str | None, equal: bool) -> str:
 
 def _of_levels(levels: Levels, key: bytes, equal: bool) -> Hashes:
     if levels.texts is not None:
-        return _each(levels.texts, lambda text: _salt(key, f"s{text}"))
+        return _texts(levels.texts, key)
     found = np.empty(len(levels), dtype=np.uint64)
     places: dict[Any, list[int]] = {}
     for i, cell in enumerate(levels.cells):
@@ -144,6 +144,13 @@ def _of_levels(levels: Levels, key: bytes, equal: bool) -> Hashes:
     for group, at in places.items():
         found[at] = _of_group(group, [levels.cells[i] for i in at], key, equal)
     return found
+
+
+def _texts(texts: Iterable[str], key: bytes) -> Hashes:
+    """The `_salt` of each text with an s before it, in a step each."""
+    each = (f"s{text}".encode("utf-8", "surrogatepass") for text in texts)
+    hashed = b"".join([blake2b(text, digest_size=8, key=key).digest() for text in each])
+    return np.frombuffer(hashed, "<u8").astype(np.uint64)
 
 
 def _group(cell: Cell) -> str:

@@ -240,6 +240,9 @@ def codes_of(v: Vector) -> npt.NDArray[np.intp]:
 
 
 def _places(levels: Levels) -> npt.NDArray[np.intp]:
+    if levels.texts is not None:  # each of which equals the same text alone
+        numbers = dict(zip(dict.fromkeys(levels.texts), range(len(levels)), strict=False))
+        return np.fromiter(map(numbers.__getitem__, levels.texts), np.intp, len(levels))
     places: dict[Any, int] = {None: -1}
     keys = map(equality.key, levels.cells)
     found = (places.setdefault(key, len(places) - 1) for key in keys)
