@@ -227,7 +227,7 @@ CURVES: dict[str, Curve] = {
     "nine quantiles, over rows": Curve(rows_of.nine_quantiles, ROWS, MORE_ROWS, sorts=True),
     "50 texts, over rows": Curve(partial(rows_of.texts, object), ROWS),
     "cov of 10 columns, over rows": Curve(partial(rows_of.ten_columns, "cov"), ROWS[:-1]),
-    "days, over rows": Curve(rows_of.resample, ROWS),
+    "days, over rows": Curve(partial(rows_of.resample, "D"), ROWS),
     "units, over rows": Curve(rows_of.truncated, ROWS[:-1], ROWS[-1:], sorts=True),
     "value_counts, over keys": Curve(many_keys, KEYS),
     "means of groups, over groups": Curve(many_groups, KEYS[:-1], KEYS[-1:]),

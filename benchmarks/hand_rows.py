@@ -29,7 +29,6 @@ WHOLE = (int(BOUNDS[0]), int(BOUNDS[1]))
 CATEGORIES = [f"category {i:02d}" for i in range(50)]
 TEN = [f"c{i}" for i in range(10)]
 YEAR = ("2024-01-01", "2024-12-31")
-DAYS = list(pd.date_range(*YEAR, freq="D"))
 FOUR = list("abcd")
 #: Files that are dear to make are kept here.
 CACHE = Path.home() / ".cache" / "dppandas-bench"
@@ -206,27 +205,28 @@ def _times(rows: int) -> pd.DataFrame:
     return pd.DataFrame({"when": pd.Timestamp(YEAR[0]) + pd.to_timedelta(seconds, "s")})
 
 
-def resample(rows: int) -> Task:
+def resample(freq: str, rows: int) -> Task:
     df = _times(rows)
-    return asked(lambda: df.dp.resample("D", on="when", range=YEAR).size(epsilon=EPSILON))
+    return asked(lambda: df.dp.resample(freq, on="when", range=YEAR).size(epsilon=EPSILON))
 
 
-def grouper(rows: int) -> Task:
-    df, by = _times(rows), pd.Grouper(key="when", freq="D")
+def grouper(freq: str, rows: int) -> Task:
+    df, by = _times(rows), pd.Grouper(key="when", freq=freq)
     return asked(lambda: df.dp.groupby(by, range=YEAR).size(epsilon=EPSILON))
 
 
-def floor(rows: int) -> Task:
-    df = _times(rows)
-    return asked(lambda: df.dp["when"].dt.floor("D").value_counts(keys=DAYS, epsilon=EPSILON))
+def floor(freq: str, rows: int) -> Task:
+    df, keys = _times(rows), list(pd.date_range(*YEAR, freq=freq))
+    return asked(lambda: df.dp["when"].dt.floor(freq).value_counts(keys=keys, epsilon=EPSILON))
 
 
-def duckdb_days(rows: int) -> Task:
+def duckdb_periods(freq: str, rows: int) -> Task:
     import duckdb
 
     connection = duckdb.connect()
     connection.register("times", _times(rows))
-    text = "select date_trunc('day', \"when\") as day, count(*) from times group by day"
+    name = {"h": "hour", "D": "day", "MS": "month"}[freq]
+    text = f"select date_trunc('{name}', \"when\") as start, count(*) from times group by start"
     return Task(lambda: connection.execute(text).fetchall())
 
 
@@ -356,8 +356,8 @@ def _of_texts(dtype: Any, rows: int, target: float | None) -> Row:
     return Row(partial(texts, dtype), rows, target, partial(pandas_texts, dtype), "pandas")
 
 
-def _of_days(ours: Maker) -> Row:
-    return Row(ours, MILLION, 2, duckdb_days, "DuckDB")
+def _of_periods(ours: Callable[[str, int], Task], freq: str = "D") -> Row:
+    return Row(partial(ours, freq), MILLION, 2, partial(duckdb_periods, freq), "DuckDB")
 
 
 def _before(ours: Maker, rows: int, target: float, **peer: Any) -> Row:
@@ -414,9 +414,13 @@ ROWS: dict[str, Row] = {
     "mean of 50 groups, 10^6 rows / pandas": Row(
         means_of_groups, MILLION, 0.7, pandas_means_of_groups, "pandas"
     ),
-    "resample of 10^6 rows / DuckDB": _of_days(resample),
-    "Grouper of 10^6 rows / DuckDB": _of_days(grouper),
-    "dt.floor of 10^6 rows / DuckDB": _of_days(floor),
+    "resample of 10^6 rows / DuckDB": _of_periods(resample),
+    "resample to hours, 10^6 rows / DuckDB": _of_periods(resample, "h"),
+    "resample to months, 10^6 rows / DuckDB": _of_periods(resample, "MS"),
+    "Grouper of 10^6 rows / DuckDB": _of_periods(grouper),
+    "Grouper by hours, 10^6 rows / DuckDB": _of_periods(grouper, "h"),
+    "dt.floor of 10^6 rows / DuckDB": _of_periods(floor),
+    "dt.floor to hours, 10^6 rows / DuckDB": _of_periods(floor, "h"),
     "10,000 declared keys of 10^5 rows / pandas": Row(
         keys_of, HUNDRED_THOUSAND, 3, pandas_keys_of, "pandas"
     ),

@@ -14,6 +14,7 @@ from ..rows.expressions import DAY, Calendar, Expression, Period
 from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Span
 from ..rows.query_string import lookup
+from ..rows.values.plain import index_of_times
 from ..rows.values.vectors import timestamp
 from ..statistics import Cells
 from .operators import ColumnOperators
@@ -39,7 +40,7 @@ class Periods(Keys):
     frequency: str = ""
 
     def index(self, names: Any) -> pd.Index:
-        plain = pd.DatetimeIndex(list(self.labels), name=names[0])
+        plain = index_of_times(self.labels, names[0])
         try:
             return pd.DatetimeIndex(plain, freq=self.frequency)
         except Exception:  # a skipped midnight leaves uneven steps; pytz raises errors of its own

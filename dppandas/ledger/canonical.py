@@ -24,7 +24,7 @@ import pandas as pd
 
 from ..privacy.accounting.losses import Delta, Epsilon, Rho
 from ..rows.facts.keys import is_missing
-from ..rows.values import MISSING, are_simple, canonical, name, whole_numbers
+from ..rows.values import MISSING, are_simple, canonical, name, times, whole_numbers
 from ..rows.values.families import LETTERS, MOST_BITS, MOST_CHARACTERS, OPAQUE
 from ..rows.values.lookups import Recent
 
@@ -35,7 +35,7 @@ Memo = dict[int, tuple[Any, str]]
 #: are read, its class counts up its ``reading``.
 FORM = 2
 
-#: The text of this many strings or whole numbers, or more, is made in a faster way.
+#: The text of this many strings, whole numbers or times, or more, is made in a faster way.
 MANY = 100
 
 
@@ -96,7 +96,7 @@ def text(value: Any, memo: Memo | None = None) -> str:
     if isinstance(value, datetime.tzinfo):
         return f"z{text(str(value))}"
     if isinstance(value, tuple | list):
-        if len(value) >= MANY and are_simple(value):
+        if len(value) >= MANY and (are_simple(value) or times(value) is not None):
             return f"({_simple(value) if kind is list else _recent(value)})"
         return "(" + ",".join(text(part, memo) for part in value) + ")"
     if isinstance(value, Mapping):
@@ -146,7 +146,11 @@ _CELLS = (
 
 
 def _simple(values: Sequence[Any]) -> str:
-    """The texts of strings, or of whole numbers of 64 bits: those of `_cell`, but all at once."""
+    """The texts of strings, of whole numbers of 64 bits, or of times without a zone: those of
+    `_cell`, but all at once."""
+    if (nanos := times(values)) is not None:
+        letter, said = LETTERS["time"], map(str, nanos.tolist())
+        return ",".join([f"{len(each) + 1}:{letter}{each}" for each in said])
     whole = whole_numbers(values)
     if whole is None:
         letter = LETTERS["text"]

@@ -191,9 +191,28 @@ def test_many_strings_have_the_text_that_few_have() -> None:
         assert canonical.text(values) == f"({','.join(map(canonical._cell, values))})"
     with pytest.raises(canonical.NoCanonicalText):
         canonical.text([*names, "a" * (2**20 + 1)])
+    canonical.text(Keys(("a", "b")))  # which compiles what is compiled once
     with calls() as seen:
         canonical.text(Keys(tuple(names)))
     assert len(seen) < canonical.MANY / 2, "all labels at once"
+
+
+def test_many_times_have_the_text_that_few_have() -> None:
+    edges = "1700-01-01", "1969-12-31T23:59:59.999999999", "2020-01-01T00:00:00.5", "1400-01-01"
+    zoned = pd.Timestamp("2020-01-01", tz="Europe/Lisbon")
+    *times, early = (pd.Timestamp(np.datetime64(edge)) for edge in edges)
+    times += [pd.Timestamp("2020-01-01").as_unit(unit) for unit in ("s", "ms", "us", "ns")]
+    times *= canonical.MANY
+    mixed = [*times, early], [*times, zoned], [*times, "2020-01-01"], [zoned] * canonical.MANY
+    for values in (times, times[:2], *mixed):
+        each = f"({','.join(map(canonical._cell, values))})"
+        assert canonical.text(tuple(values)) == canonical.text(values) == each
+    for values in (times, [early], [zoned], [zoned, *times]):
+        index = pd.Index(values, name="t", tupleize_cols=False)
+        pd.testing.assert_index_equal(Keys(tuple(values)).index(["t"]), index)
+    with calls() as seen:
+        canonical.text(Keys(tuple(times)))
+    assert len(seen) < len(times) / 2, "all labels at once"
 
 
 def test_names_and_dtypes_of_a_frame_are_read_without_what_is_dear(

@@ -14,7 +14,7 @@ from ..facts import kinds
 from ..facts.keys import Keys
 from ..facts.kinds import Kind
 from ..facts.misspelt import misspelt
-from ..values import whole_numbers
+from ..values import times, whole_numbers
 from .base import Column, Expression, Literal
 from .checks import PREPARED, Facts, way_to
 from .conditionals import Mapped
@@ -216,6 +216,8 @@ def _kind_of_all(values: Sequence[Any]) -> Kind:
 
 def _times_apart(values: Sequence[Any]) -> Iterable[Any]:
     """One of each type, with a zone and without; and each text, which may or may not be a time."""
+    if times(values) is not None:
+        return values[-1:]
     return {
         value if isinstance(value, str) else (type(value), getattr(value, "tzinfo", None) is None):
         value for value in values

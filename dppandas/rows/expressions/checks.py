@@ -95,6 +95,8 @@ def times_once(expression: Expression, facts: Facts, labels: Sequence[Any]) -> N
     lie in both cells."""
     if expression.kind(facts.schema) not in kinds.TIMES:
         return
+    if set(map(type, labels)) == {pd.Timestamp}:
+        return  # which are equal if they are one time, and no label is given twice
     seen: dict[Any, Any] = {}
     for label in dict.fromkeys(labels):
         time = vectors.timestamp(label) if not isinstance(label, str) else time_of(label)

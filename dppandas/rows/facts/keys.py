@@ -18,7 +18,8 @@ import pandas as pd
 
 from ...dataclasses import dataclass, field
 from ...errors import MissingArgument, QueryError, UnknownColumn, nearest, quoted
-from ..values import are_simple, canonical, interned, key, whole_numbers
+from ..values import are_simple, canonical, interned, key, times, whole_numbers
+from ..values.plain import index_of_times
 
 #: The entry of a frame's attrs that holds the token of its source.
 SOURCE_ATTR = "dppandas.source"
@@ -144,6 +145,8 @@ class Keys:
             return self._categories(names)
         if self.width > 1:
             return pd.MultiIndex.from_tuples(list(self.labels), names=list(names))
+        if times(self.labels) is not None:
+            return index_of_times(self.labels, names[0])
         whole = whole_numbers(self.labels)  # pandas would find out more slowly
         labels: Any = list(self.labels) if whole is None else whole.copy()
         flat: pd.Index = pd.Index(labels, name=names[0], tupleize_cols=False)
@@ -267,13 +270,7 @@ def _are_alike(labels: Sequence[Any]) -> bool:
     kinds = set(map(type, labels))
     if kinds == {float}:
         return bool(np.isfinite(np.array(labels)).all())
-    if kinds == {pd.Timestamp}:
-        try:
-            times = pd.DatetimeIndex(list(labels))
-            return times.tz is None and len(times.as_unit("ns")) > 0
-        except (ValueError, TypeError):  # of several zones, or beyond what nanoseconds reach
-            return False
-    return False
+    return times(labels) is not None
 
 
 def _checked_parts(label: Any, example: str, depth: int) -> tuple[Any, ...]:

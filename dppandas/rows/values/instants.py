@@ -16,11 +16,10 @@ from .families import MISSING, MOST_MICROS, Cell, own
 
 _FIRST = datetime.date(1970, 1, 1).toordinal()
 #: The nanoseconds in each unit of datetime64 that is a fixed time.
-UNITS: dict[str, Fraction] = {
-    "W": Fraction(7 * 86_400 * 10**9), "D": Fraction(86_400 * 10**9),
-    "h": Fraction(3_600 * 10**9), "m": Fraction(60 * 10**9), "s": Fraction(10**9),
-    "ms": Fraction(10**6), "us": Fraction(1000), "ns": Fraction(1), "ps": Fraction(1, 1000),
-    "fs": Fraction(1, 10**6), "as": Fraction(1, 10**9),
+UNITS: dict[str, int | Fraction] = {
+    "W": 7 * 86_400 * 10**9, "D": 86_400 * 10**9, "h": 3_600 * 10**9, "m": 60 * 10**9, "s": 10**9,
+    "ms": 10**6, "us": 1000, "ns": 1, "ps": Fraction(1, 1000), "fs": Fraction(1, 10**6),
+    "as": Fraction(1, 10**9),
 }  # fmt: skip
 
 
@@ -122,10 +121,10 @@ _UTC = ("UTC", "Etc/UTC", "Zulu", "Etc/Zulu", "UCT", "Etc/UCT", "Universal", "Et
 def _timestamp(cell: pd.Timestamp, room: object) -> Cell:
     zone = _ZONE(cell)
     name = None if zone is None else zone_name(zone, _micros(pd.Timestamp.utcoffset(cell)) or 0)
-    return instant(_counted(_ASM8_OF_TIME(cell)), name)
+    return instant(int(_COUNT_OF_TIME(cell)) * UNITS[str(_UNIT_OF_TIME(cell))], name)
 
 
-_ASM8_OF_TIME = own(pd.Timestamp, "asm8")
+_COUNT_OF_TIME, _UNIT_OF_TIME = own(pd.Timestamp, "_value"), own(pd.Timestamp, "unit")
 _COUNT, _UNIT = own(pd.Timedelta, "_value"), own(pd.Timedelta, "unit")
 
 

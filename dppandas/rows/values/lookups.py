@@ -19,6 +19,50 @@ from .forms import Coded, Codes, Durations, Instants, Integers, Levels, Numbers,
 Array = npt.NDArray[Any]
 
 
+class Places:
+    """Where whole numbers are among those of labels; outside, for all others."""
+
+    def __init__(self, at: dict[int, int], outside: int) -> None:
+        pairs = sorted((x, i) for x, i in at.items() if -(2**63) <= x < 2**63)
+        self.labels = np.array([x for x, _ in pairs], dtype=np.int64)
+        self.at = np.array([i for _, i in pairs], dtype=np.intp)
+        self._outside = outside
+        self.step = int(np.gcd.reduce(np.diff(self.labels.view(np.uint64)))) or 1
+        self.table = self._table()
+
+    def _table(self) -> Codes | None:
+        """At i the place of the lowest label + i steps; the last entry is outside."""
+        if not len(self.labels):
+            return None
+        span = (int(self.labels[-1]) - int(self.labels[0])) // self.step + 1
+        if span > max(2**16, 16 * len(self.labels)):
+            return None
+        table = np.full(span + 1, self._outside, dtype=np.intp)
+        table[(self.labels - self.labels[0]).view(np.uint64) // np.uint64(self.step)] = self.at
+        return table
+
+    def of(self, whole: Integers) -> Codes:
+        if self.table is None:
+            return search(self.labels, self.at, whole, self._outside)
+        # modulo 2^64, the difference is below the span only for values within it
+        offset, last = (whole - self.labels[0]).view(np.uint64), np.uint64(len(self.table) - 1)
+        if self.step > 1:
+            steps = offset // np.uint64(self.step)
+            between = steps * np.uint64(self.step) != offset
+            offset = steps
+            offset[between] = last
+        np.minimum(offset, last, out=offset)
+        return np.asarray(self.table.take(offset.view(np.int64)))
+
+
+def search(labels: Array, at: Codes, values: Array, outside: int) -> Codes:
+    """The places of values among sorted labels."""
+    if not len(labels):
+        return np.full(len(values), outside, dtype=np.intp)
+    slot = np.minimum(np.searchsorted(labels, values), len(labels) - 1)
+    return np.where(labels[slot] == values, at[slot], outside)
+
+
 class Labels:
     """Public labels, prepared to find the position of each element among them.
 
@@ -34,25 +78,12 @@ class Labels:
                 self._at.setdefault(each, i)
         self._texts = {exact: i for (family, exact), i in self._at.items() if family == "text"}
         numbers = [(exact, i) for (family, exact), i in self._at.items() if family == "number"]
-        whole = sorted((x, i) for x, i in numbers if type(x) is int and -(2**63) <= x < 2**63)
-        self._integers = np.array([x for x, _ in whole], dtype=np.int64)
-        self._integer_at = np.array([i for _, i in whole], dtype=np.intp)
+        self._integers = Places({x: i for x, i in numbers if type(x) is int}, self._n)
         exact = sorted((near, i) for x, i in numbers if (near := nearest(x)) == x)
         self._floats = np.array([x for x, _ in exact], dtype=np.float64)
         self._float_at = np.array([i for _, i in exact], dtype=np.intp)
-        self._all_whole = len(whole) == len(exact) == len(numbers)
-        self._table = self._lookup_table()
-
-    def _lookup_table(self) -> npt.NDArray[np.intp] | None:
-        """The position of label lowest + i at i; the last entry is "outside"."""
-        if not len(self._integers):
-            return None
-        span = int(self._integers[-1]) - int(self._integers[0]) + 1
-        if span > max(2**16, 16 * self._n):
-            return None
-        table = np.full(span + 1, self._n, dtype=np.intp)
-        table[self._integers - self._integers[0]] = self._integer_at
-        return table
+        self._all_whole = len(self._integers.at) == len(exact) == len(numbers)
+        self._times: dict[str, tuple[Places, dict[int, int]]] = {}
 
     def codes(self, v: Vector) -> Codes:
         """The position of each element; missing elements are outside."""
@@ -62,7 +93,7 @@ class Labels:
             both = np.array([self._found(("number", 0)), self._found(("number", 1))])
             codes = both[v.values.astype(np.intp)]
         elif isinstance(v, Numbers):
-            codes = self._of_integers(v.values) if v.is_whole else self._of_floats(v.values)
+            codes = self._integers.of(v.values) if v.is_whole else self._of_floats(v.values)
         else:
             codes = self._of_times(v)  # type: ignore[arg-type]
         missing = getattr(v, "missing", None)
@@ -94,27 +125,12 @@ class Labels:
         local = forms.wall_nanos(cell)
         return at if local is None else min(at, self._found(("wall", local)))
 
-    def _of_integers(self, whole: Integers) -> Codes:
-        if self._table is None:
-            return self._search(self._integers, self._integer_at, whole)
-        # modulo 2^64, the difference is below the span only for values within it
-        offset = (whole - self._integers[0]).view(np.uint64)
-        last = np.uint64(len(self._table) - 1)
-        np.minimum(offset, last, out=offset)
-        return np.asarray(self._table.take(offset.view(np.int64)))
-
     def _of_floats(self, values: Array) -> Codes:
-        if self._table is None or not self._all_whole:
-            return self._search(self._floats, self._float_at, values)
+        if self._integers.table is None or not self._all_whole:
+            return search(self._floats, self._float_at, values, self._n)
         with np.errstate(invalid="ignore"):
             whole = values.astype(np.int64)
-            return np.where(whole == values, self._of_integers(whole), self._n)
-
-    def _search(self, labels: Array, at: Codes, values: Array) -> Codes:
-        if not len(labels):
-            return np.full(len(values), self._n, dtype=np.intp)
-        slot = np.minimum(np.searchsorted(labels, values), len(labels) - 1)
-        return np.where(labels[slot] == values, at[slot], self._n)
+            return np.where(whole == values, self._integers.of(whole), self._n)
 
     def _of_times(self, v: Instants | Durations) -> Codes:
         """Times and durations, by microseconds and the nanoseconds beyond."""
@@ -126,15 +142,24 @@ class Labels:
         return codes
 
     def _of_micros(self, family: str, micros: Integers, nanos: Integers | None) -> Codes:
-        at = {exact: i for (each, exact), i in self._at.items() if each == family}
-        wanted = np.unique(np.array([exact // 1000 for exact in at], dtype=np.int64))
-        codes = np.full(len(micros), self._n, dtype=np.intp)
-        found = self._search(wanted, np.zeros(len(wanted), dtype=np.intp), micros)
-        near = np.flatnonzero(found == 0)
-        beyond = np.zeros(len(near), dtype=np.int64) if nanos is None else nanos[near]
-        pairs = zip(micros[near].tolist(), beyond.tolist(), strict=True)
-        codes[near] = [at.get(whole * 1000 + rest, self._n) for whole, rest in pairs]
+        if family not in self._times:
+            self._times[family] = self._times_of(family)
+        places, finer = self._times[family]
+        codes = places.of(micros)
+        if nanos is not None:
+            beyond = np.flatnonzero(nanos)
+            pairs = zip(micros[beyond].tolist(), nanos[beyond].tolist(), strict=True)
+            if finer:
+                codes[beyond] = [finer.get(whole * 1000 + rest, self._n) for whole, rest in pairs]
+            else:
+                codes[beyond] = self._n
         return codes
+
+    def _times_of(self, family: str) -> tuple[Places, dict[int, int]]:
+        """The places of labels by microseconds, and by nanoseconds those that aren't whole ones."""
+        at = {exact: i for (each, exact), i in self._at.items() if each == family}
+        whole = {exact // 1000: i for exact, i in at.items() if exact % 1000 == 0}
+        return Places(whole, self._n), {exact: i for exact, i in at.items() if exact % 1000}
 
 
 K = TypeVar("K")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from .families import MOST_CHARACTERS
 from .lookups import Recent
@@ -38,6 +39,29 @@ def whole_numbers(values: Sequence[Any]) -> npt.NDArray[np.int64] | None:
     return _recent(values) if type(values) is tuple else _whole(values)
 
 
+def times(values: Sequence[Any]) -> npt.NDArray[np.int64] | None:
+    """Times without a zone as nanoseconds since 1970, in an array that can't be written to; None if
+    there are others, none, or some beyond these. Kept as in `whole_numbers`."""
+    return _recent_times(values) if type(values) is tuple else _times(values)
+
+
+def index_of_times(values: Sequence[Any], name: Any = None) -> pd.DatetimeIndex:
+    """Times as an index. pandas would find out one by one that none of a list is an array."""
+    return pd.DatetimeIndex(np.fromiter(values, object, len(values)), name=name)
+
+
+def _times(values: Sequence[Any]) -> npt.NDArray[np.int64] | None:
+    if not values or not _are_all(pd.Timestamp, values):
+        return None
+    try:
+        found = index_of_times(values)
+        nanos: npt.NDArray[np.int64] = found.as_unit("ns").asi8
+    except (ValueError, TypeError):  # of several zones, or beyond what nanoseconds reach
+        return None
+    nanos.flags.writeable = False
+    return None if found.tz is not None else nanos
+
+
 def _whole(values: Sequence[Any]) -> npt.NDArray[np.int64] | None:
     if not values or not _are_all(int, values):
         return None
@@ -55,3 +79,4 @@ def _are_all(kind: Any, values: Sequence[Any]) -> bool:
 
 
 _recent = Recent(_whole, most=4)
+_recent_times = Recent(_times, most=4)

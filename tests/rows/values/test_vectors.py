@@ -173,11 +173,24 @@ def test_the_ends_of_integers_are_labels_like_others() -> None:
 def test_wide_and_narrow_sets_of_labels_look_up_alike() -> None:
     """Narrow ones by a table, wide ones by search; offsets wrap around modulo 2^64 in the table."""
     whole = pd.Series([-(2**63), -1, 0, 1, 7, 2**16, 2**17, 2**63 - 1])
-    for labels in ([7, 0], [0, 2**16 - 1], [0, 2**17], [-(2**63), 1 - 2**63], [2**63 - 1]):
+    ends = [-(2**63), 1 - 2**63], [2**63 - 1], [-(2**63), -1, 2**63 - 2], [2**63 - 1, 2**63 - 3]
+    for labels in ([7, 0], [0, 2**16 - 1], [0, 2**17], [0, 7, 2**17], [-6, 8, 1], *ends):
         assert_found(labels, whole)
         assert_found(labels, whole.astype(float))
-    assert Labels((7,))._table is not None
-    assert Labels((0, 2**17))._table is None
+    assert Labels((7, 2**17 + 7))._integers.table is not None
+    assert Labels((7, 8, 2**17))._integers.table is None
+
+
+def test_times_between_labels_and_beyond_microseconds_are_none_of_them() -> None:
+    """Of labels at even steps, whose places are found by arithmetic, and of others."""
+    start = pd.Timestamp("2020-01-01")
+    apart = [pd.Timedelta(0), *(pd.Timedelta(n, "ns") for n in (1, 999, 1000, 1001, 3_600 * 10**9))]
+    days = pd.Series([*pd.date_range(start, periods=5), None], dtype="datetime64[ns]")
+    cells = pd.concat([sign * each + days for each in apart for sign in (1, -1)])
+    even = list(pd.date_range(start, periods=4))
+    finer = start + apart[1]
+    for labels in (even, even[::2], even[:1], [*even, finer], [even[0], finer - apart[3]]):
+        assert_found(labels, cells)
 
 
 def test_no_labels_and_no_elements() -> None:
