@@ -163,7 +163,7 @@ class Unstated(BaseException):
 
 @pytest.fixture(autouse=True)
 def every_error_is_stated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What fails while an answer's error is stated fails the test, whether anybody reads it or not."""
+    """What fails while an answer's error is stated fails the test, whether it is read or not."""
     state, later = expected.answered_error, ErrorOnRead.__init__
 
     def strictly(*given: Any) -> Any:
