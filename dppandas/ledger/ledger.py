@@ -20,7 +20,7 @@ from ..privacy.sampling import entropy
 from ..rows.facts.units import whole_number
 from .cells import Reruns, current_cell, first_run
 from .snapshot import Snapshot
-from .stated_errors import ErrorOnRead, FindError
+from .stated_errors import StatedError
 from .storage.leases import Claim
 from .storage.store import Entry, MemoryStore, Store, StoredRelease
 
@@ -282,14 +282,14 @@ programs), .csv (a table) or .yaml (for registries). Nothing was computed or cha
 
     def _settle(
         self, entry: Entry, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
-        find_error: FindError | None = None,
+        released_error: StatedError | None = None,
     ) -> int | None:  # fmt: skip
         """Note the outcome of a charge. What was released is kept for equal queries, and the error
         as answered is shown from then on. Returns which draw of its query it is; 0 if it isn't
         kept. For a leased charge: None if another process took it over, and `StoreError` if its
         answer can't be kept, because then it may not be shown."""
         try:
-            draw = self._store.settle(entry.number, status, noisy, leased, find_error)
+            draw = self._store.settle(entry.number, status, noisy, leased, released_error)
         except StoreError as error:
             if leased and entry.key and noisy is not None:
                 raise
@@ -310,14 +310,15 @@ programs), .csv (a table) or .yaml (for registries). Nothing was computed or cha
         self._refuse_if_closed()
         return self._store.stored(key, draw) if key and draw else None
 
-    def _replayed(self, answer: StoredRelease, asked: Entry, find_error: FindError) -> None:
+    def _replayed(
+        self, answer: StoredRelease, asked: Entry, error: Callable[[], StatedError | None]
+    ) -> None:
         """Note that an answer was given again, to a question with its error. That costs nothing,
         and only this kernel notes it: a ledger's file stays as it is when a notebook is run again.
         """
         entry = answer.entry
         if not asked.what.is_like(entry.what):
-            error = ErrorOnRead(find_error)
-            entry = asked._replace(number=entry.number, as_answered=error)
+            entry = asked._replace(number=entry.number, released_error=error() or "")
         again = entry._replace(
             time=time.time(), cell=current_cell(), loss=Loss(), status="replayed",
             kernel=kernel(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -16,8 +16,6 @@ from ..rows.values import canonical
 from ..rows.values.objects import value_of
 from .verbs import text_of
 
-#: What computes the error of an answer; None where it can't be stated.
-FindError = Callable[[], "StatedError | None"]
 #: The unit of half widths that are durations, which are whole numbers of nanoseconds.
 DURATION = "ns"
 
@@ -75,23 +73,6 @@ class StatedError:
             raise ValueError("an error without half widths")
         scale = tuple(float(each) for each in said["scale"])
         return cls(tuple(widths), scale, float(said["confidence"]), bool(said.get("each")))
-
-
-class ErrorOnRead:
-    """The error of an answer, computed from its noisy integers when it is first read: it may take
-    longer than the answer."""
-
-    def __init__(self, find: FindError) -> None:
-        self._find: FindError | None = find
-        self._found: StatedError | str = ""
-
-    @property
-    def found(self) -> StatedError | str:
-        """The error; "" if it can't be stated."""
-        if (find := self._find) is not None:
-            self._found = find() or ""
-            self._find = None  # last: another thread may be reading
-        return self._found
 
 
 def stated(

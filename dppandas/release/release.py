@@ -26,7 +26,7 @@ from ..errors import (
 )
 from ..ledger.cells import current_cell
 from ..ledger.ledger import Ledger, kernel
-from ..ledger.stated_errors import FindError, StatedError
+from ..ledger.stated_errors import StatedError
 from ..ledger.storage.leases import Claim, Taken
 from ..ledger.storage.store import Entry, StoredRelease
 from ..privacy.accounting.losses import Loss
@@ -140,7 +140,7 @@ def release_all(
         # Only the first of equal queries gets the draw paid for here. The others replay it, as do
         # queries that were stored before, or that another process answered.
         if before is not None or unseen.pop(plan.shared, None) is None:
-            ledger._replayed(answer, plan.draft, _finding_error(plan, answer.noisy))
+            ledger._replayed(answer, plan.draft, partial(_error_of, plan, answer.noisy))
         if plan.draft.key:
             running._answered.append((answer.entry, plan.query, plan.mechanism))
         elif paid := ledger._reruns.paid(plan.draft):
@@ -277,12 +277,12 @@ def _answered(
             f"reading the data for '{plan.query}' failed. Its charge of {entry.loss} stays. "
             f"{cause}{statistic.on_failure if cause is _HIDDEN else ''}"
         )
-    status, kept, find_error = "recorded", None, None
+    status, kept, error = "recorded", None, None
     if here().watch is None:
         status, kept = "released", noisy
-        find_error = _finding_error(plan, noisy)
+        error = _error_of(plan, noisy)
     try:
-        draw = ledger._settle(entry, status, kept, leased=True, find_error=find_error)
+        draw = ledger._settle(entry, status, kept, leased=True, released_error=error)
     except StoreError as problem:
         reason = problem.reason
     else:
@@ -293,18 +293,10 @@ def _answered(
     )
 
 
-def _finding_error(plan: Plan, noisy: Sequence[Any]) -> FindError:
-    """What states the error of an answer, from public facts and this answer. It isn't to keep the
-    plan, whose engine has rows."""
-    return partial(_error_of, plan.query, plan.mechanism, noisy, plan.scale)
-
-
-def _error_of(
-    query: Query, mechanism: Mechanism, noisy: Sequence[Any], scale: Any
-) -> StatedError | None:
+def _error_of(plan: Plan, noisy: Sequence[Any]) -> StatedError | None:
     """The error of an answer; None where it can't be stated, which must not cost the answer."""
     with suppress(Exception):
-        return expected.answered_error(query, mechanism, noisy, scale)
+        return expected.answered_error(plan.query, plan.mechanism, noisy, plan.scale)
     return None
 
 

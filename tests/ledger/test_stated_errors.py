@@ -1,23 +1,18 @@
 """Errors as numbers in a ledger: of any length, and never the price of an answer."""
 
-import gc
 import warnings
-import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from notes import noted
 
 import dppandas as dp
-from dppandas.ledger.stated_errors import ErrorOnRead, HalfWidths, StatedError
+from dppandas.ledger.stated_errors import HalfWidths, StatedError
 from dppandas.release.accuracy import expected
 
-#: As it is outside of tests, which read each error at once: see conftest.py.
-UNREAD = ErrorOnRead.__init__
 #: From three years to as many as times in seconds can have.
 SPANS = [("2019-01-01", "2022-01-01"), ("1000-01-01", "3000-01-01"), ("1000-01-01", "8999-01-01")]
 
@@ -74,27 +69,6 @@ def test_an_error_that_cannot_be_stated_costs_no_answer(monkeypatch: pytest.Monk
     (entry,) = dp.ledger()._entries()
     assert (entry.status, entry.released_error) == ("released", "")
     assert entry.known_error == entry.error != ""
-
-
-def test_in_memory_an_error_is_computed_when_it_is_read_and_holds_no_rows(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    state, stated = expected.answered_error, list[Any]()
-    monkeypatch.setattr(ErrorOnRead, "__init__", UNREAD)
-    monkeypatch.setattr(expected, "answered_error", lambda *of: stated.append(of) or state(*of))
-    dp.session(epsilon=1)
-    ages = np.full(1000, 20.0)
-    df = pd.DataFrame({"age": ages}, copy=False)
-    mean = df.dp["age"].mean(bounds=(0, 99), epsilon=1)
-    rows = weakref.ref(ages)
-    del ages, df
-    gc.collect()
-    assert rows() is None
-    assert not stated
-    (entry,) = dp.ledger()._entries()
-    assert entry.known_error == dp.record(mean)._answered
-    assert dp.ledger().to_frame()["error"].tolist() == [entry.known_error]
-    assert len(stated) == 1
 
 
 def test_suggested_bounds_state_their_errors_in_their_own_units() -> None:

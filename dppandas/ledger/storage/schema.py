@@ -223,7 +223,7 @@ def entry_of(
     loss, path = _loss(*body["loss"]), _path(body["path"])
     return Entry(
         number=number, what=what, loss=loss, path=path, status=status,
-        as_answered=released_error, others=others, **said,
+        released_error=released_error, others=others, **said,
     )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from ...privacy.accounting.composition import ParallelComposition
 from ...privacy.accounting.losses import Loss
 from ...privacy.accounting.measures import PrivacyBudget
 from .. import canonical
-from ..stated_errors import FindError
+from ..stated_errors import StatedError
 from . import chain, ends, schema
 from .chain import one
 from .connections import Connected, Connection
@@ -120,10 +120,8 @@ class SqliteStore(Connected):
 
     def settle(
         self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
-        find_error: FindError | None = None,
+        released_error: StatedError | None = None,
     ) -> int | None:  # fmt: skip
-        released_error = None if find_error is None else find_error()
-
         def settled(db: Connection) -> int | None:
             key = one(db, _KEY_OF, number) or None
             refuse_second(number, one(db, _SETTLED, number))

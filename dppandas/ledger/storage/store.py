@@ -17,7 +17,7 @@ from ...privacy.accounting.losses import Epsilon, Loss
 from ...privacy.mechanisms.base import ReleaseThreshold
 from .. import marimo
 from ..questions import Question
-from ..stated_errors import ErrorOnRead, FindError, StatedError
+from ..stated_errors import StatedError
 from .leases import Claim, Taken
 
 
@@ -52,19 +52,13 @@ class Entry(NamedTuple):
     path: Path = ()  # which part of the source it reads, from the outermost partition inwards
     key: str = ""  # shared by equal queries; "" where each draws and pays for itself
     kernel: str = ""  # the process that charged it
-    as_answered: StatedError | ErrorOnRead | str = ""  # its error: see `released_error`
+    released_error: StatedError | str = ""  # as answered; a text in older ledgers, "" if unknown
     program: Program | None = None  # shared by consecutive charges of one call; None for only one
     asker: str = ""  # who asked; "" for the user of the process
     request: str = ""  # a random id that all charges of one purchase share
     draw_id: str = ""  # a random id of its draw
     others: tuple[tuple[str, str | None, Path], ...] = ()  # more sources, versions and paths
     threshold: ReleaseThreshold | None = None  # from which noisy number on it is released
-
-    @property
-    def released_error(self) -> StatedError | str:
-        """The error as answered: a text in older ledgers, "" if unknown."""
-        said = self.as_answered
-        return said.found if isinstance(said, ErrorOnRead) else said
 
     @property
     def known_error(self) -> str:
@@ -162,12 +156,10 @@ class Store(Protocol):
 
     def settle(
         self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
-        find_error: FindError | None = None,
+        released_error: StatedError | None = None,
     ) -> int | None:  # fmt: skip
         """Note the outcome of a charge; the charge itself never changes. What was released is kept
         for its key. Returns which draw of its query this is, from 1; 0 if it isn't kept.
-
-        The error as answered is found here, or in memory when it is first read.
 
         If the charge was leased and the lease is another's by now: None, and nothing is noted."""
 
@@ -304,21 +296,22 @@ class MemoryStore:
 
     def settle(
         self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
-        find_error: FindError | None = None,
+        released_error: StatedError | None = None,
     ) -> int | None:  # fmt: skip
-        with self._lock: return self._settled(number, status, noisy, leased, find_error)  # noqa: E701  # fmt: skip
+        with self._lock: return self._settled(number, status, noisy, leased, released_error)  # noqa: E701  # fmt: skip
 
     def _settled(
         self, number: int, status: str, noisy: Sequence[Any] | None, leased: bool,
-        find_error: FindError | None,
+        released_error: StatedError | None,
     ) -> int | None:  # fmt: skip
         entry = self._entries[number - 1]
         refuse_second(number, entry.status != "charged")
         draw = next((draw for (_, draw), lease in self._leases.items() if lease[0] == number), 0)
         if leased and entry.key and not draw:
             return None
-        as_answered = "" if find_error is None else ErrorOnRead(find_error)
-        self._entries[number - 1] = entry._replace(status=status, as_answered=as_answered)
+        self._entries[number - 1] = entry._replace(
+            status=status, released_error=released_error or ""
+        )
         self._answered += status == "released"
         kept = 0
         if noisy is not None and entry.key:

@@ -79,7 +79,7 @@ def test_each_operation_tells_what_the_ledger_would(name: str) -> None:
     ledger = dp.ledger().to_frame()
     same = ["source", "lineage", "query", "epsilon", "delta", "mechanism", "scale"]
     pd.testing.assert_frame_equal(told[same], ledger[same])
-    before = entry._replace(as_answered="").known_error
+    before = entry._replace(released_error="").known_error
     assert told["error"].tolist() == [before]  # the ledger tells the one as answered
     assert (plan.loss, plan.total) == (entry.loss, entry.epsilon)
     assert shape(nothing) == shape(answer)
