@@ -14,7 +14,6 @@ import pytest
 
 import dppandas as dp
 from dppandas.ledger import cells, marimo
-from dppandas.ledger.stated_errors import ErrorOnRead
 
 HOUSE = str(Path(dp.__file__).parent)
 #: Functions inlined by newer versions of Python: they are no stations.
@@ -26,13 +25,6 @@ LEFT_OUT = (
     "privacy/sampling/", "ledger/canonical.py", "release/query.py Query.key", "privacy/accuracy/",
 )  # fmt: skip
 FUNCTIONS, DEPTH = 243, 18
-#: As it is outside of tests, which read each error at once: see conftest.py.
-UNREAD = ErrorOnRead.__init__
-
-
-@pytest.fixture(autouse=True)
-def no_error_is_read(every_error_is_stated: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ErrorOnRead, "__init__", UNREAD)
 
 
 @pytest.fixture
