@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ from ..ledger.cells import current_cell
 from ..ledger.ledger import Ledger, kernel
 from ..ledger.stated_errors import StatedError
 from ..ledger.storage.leases import Claim, Taken
-from ..ledger.storage.store import Entry, FindError, StoredRelease
+from ..ledger.storage.store import Entry, FindError, Once, StoredRelease
 from ..privacy.accounting.losses import Loss
 from ..privacy.mechanisms.base import Mechanism
 from ..privacy.sampling import entropy
@@ -315,13 +315,13 @@ def _error_of(
     return None
 
 
-def _when_read(find: Callable[[], T], numbers: int) -> Callable[[], T]:
+def _when_read(find: Callable[[], T], numbers: int) -> Once[T]:
     """Find the words of an entry when somebody reads it: once. Those of many numbers are found now,
     so that nothing else is kept of them."""
-    if numbers <= CROWD:
-        return cache(find)
-    found = find()
-    return lambda: found
+    once = Once(find)
+    if numbers > CROWD:
+        once()
+    return once
 
 
 #: How many charges other processes and threads may add between a charge and the look at it.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path as File
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from ...dataclasses import dataclass, field
 from ...errors import ReleaseFailed, WorkerProcessError
@@ -20,6 +20,23 @@ from .. import marimo
 from ..questions import Question
 from ..stated_errors import StatedError
 from .leases import Claim, Taken
+
+
+T = TypeVar("T")
+
+
+class Once(Generic[T]):
+    """What is found when it is first asked for. What it is found from is let go then."""
+
+    def __init__(self, find: Callable[[], T]) -> None:
+        self._find: Callable[[], T] | None = find
+
+    def __call__(self) -> T:
+        find = self._find
+        if find is not None:
+            self._found = find()  # found twice by two threads, it is the same
+            self._find = None
+        return self._found
 
 
 #: Finds some fields of an entry, by their names.

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...dataclasses import dataclass, field, fields, replace
+from ...dataclasses import dataclass, field, fields, found_once, replace
 from ..facts import kinds
 from ..facts.bounds import Bounds, covering, finite
 from ..facts.domain import Declaration
@@ -107,13 +108,15 @@ class Expression:
         """Which rows hold True, or a number equal to it."""
         return vectors.compare_scalar("==", self.vector(chunk), True)
 
-    def children(self) -> Iterator[Expression]:
+    def children(self) -> Iterable[Expression]:
+        return self._children
+
+    @found_once
+    def _children(self) -> tuple[Expression, ...]:
         kind: Any = type(self)
-        for name in _fields_of(kind):
-            value = getattr(self, name)
-            for part in value if isinstance(value, tuple) else (value,):
-                if isinstance(part, Expression):
-                    yield part
+        values = (getattr(self, name) for name in _fields_of(kind))
+        parts = (value if isinstance(value, tuple) else (value,) for value in values)
+        return tuple(part for part in chain(*parts) if isinstance(part, Expression))
 
     def columns(self) -> frozenset[Any]:
         """The source columns that this reads."""
