@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -114,23 +113,26 @@ class Expression:
     @found_once
     def _children(self) -> tuple[Expression, ...]:
         kind: Any = type(self)
-        values = (getattr(self, name) for name in _fields_of(kind))
-        parts = (value if isinstance(value, tuple) else (value,) for value in values)
-        return tuple(part for part in chain(*parts) if isinstance(part, Expression))
+        found: list[Expression] = []
+        for name in _fields_of(kind):
+            value = getattr(self, name)
+            parts = value if isinstance(value, tuple) else (value,)
+            found += [part for part in parts if isinstance(part, Expression)]
+        return tuple(found)
 
     def columns(self) -> frozenset[Any]:
         """The source columns that this reads."""
         return self._known("_columns", None, self._columns_of_children)
 
     def _columns_of_children(self, facts: None) -> frozenset[Any]:
-        return frozenset().union(*(child.columns() for child in self.children()))
+        return frozenset().union(*[child.columns() for child in self.children()])
 
     def samples(self) -> int:
         """How many samples this takes."""
         return self._known("_samples", None, self._samples_of_children)
 
     def _samples_of_children(self, facts: None) -> int:
-        return sum(child.samples() for child in self.children())
+        return sum([child.samples() for child in self.children()])
 
     def declared(self, domain: Domain) -> Declaration | None:
         """What the columns' declared facts imply about the values."""
