@@ -96,7 +96,7 @@ def _column_at(frame: pd.DataFrame, position: int) -> Any:
     """A column by its position. `iloc` takes longer to see what it was asked for than a block of
     rows takes to be summed."""
     try:
-        return frame._ixs(position, axis=1)
+        return frame._ixs(position, axis=1)  # type: ignore[operator]
     except AttributeError:  # a later pandas
         return frame.iloc[:, position]
 

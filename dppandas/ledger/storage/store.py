@@ -21,7 +21,6 @@ from ..questions import Question
 from ..stated_errors import StatedError
 from .leases import Claim, Taken
 
-
 T = TypeVar("T")
 
 

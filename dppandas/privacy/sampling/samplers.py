@@ -56,7 +56,6 @@ def bernoulli_exp(gamma: Fraction, bits: Bits = SYSTEM) -> bool:
 
 
 def _bernoulli_exp_unit(n: int, d: int, bits: Bits) -> bool:
-    """True with probability exp(-n/d), for 0 ≤ n ≤ d."""
     k = 1
     while bits.below(d * k) < n:
         k += 1
@@ -66,12 +65,13 @@ def _bernoulli_exp_unit(n: int, d: int, bits: Bits) -> bool:
 def discrete_laplace(scale: Fraction, bits: Bits = SYSTEM) -> int:
     """One exact discrete Laplace variable of rational scale (CKS, Algorithm 2)."""
     t, s = scale.numerator, scale.denominator
+    one = Fraction(1)
     while True:
         u = bits.below(t)
-        if not _bernoulli_exp_unit(u, t, bits):
+        if not bernoulli_exp(Fraction(u, t), bits):
             continue
         v = 0
-        while _bernoulli_exp_unit(1, 1, bits):
+        while bernoulli_exp(one, bits):
             v += 1
         magnitude = (u + t * v) // s
         negative = bits.below(2) == 1
@@ -91,8 +91,7 @@ def discrete_laplace_vector(scale: Fraction, n: int) -> npt.NDArray[Any]:
         return tables.draw(n, Pool(tables.words(n)))
     bits = Pool(LAPLACE_WORDS * n)
     values = [discrete_laplace(scale, bits) for _ in range(n)]
-    is_small = scale.numerator <= LARGEST_VECTOR_SCALE * scale.denominator
-    return np.array(values, dtype=np.int64 if is_small else object)
+    return np.array(values, dtype=np.int64 if scale <= LARGEST_VECTOR_SCALE else object)
 
 
 # --- the discrete Gaussian ------------------------------------------------------------------------
