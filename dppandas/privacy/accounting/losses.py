@@ -318,8 +318,6 @@ def _of_decimal(value: Decimal) -> Epsilon:
 
 
 def _parse(value: object, name: str) -> Epsilon:
-    if type(value) is float and math.isfinite(value):  # what nearly all callers give
-        return _printed(str(value))
     if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
         raise QueryError(f"{name}={quoted(value)} is a truth value. Give {name}=0.1, say.")
     try:
