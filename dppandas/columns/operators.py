@@ -114,11 +114,13 @@ class ColumnOperators(PrivateTable):
         """What an operator makes: + joins what is known to be texts, whatever a dtype says."""
         if symbol in COMPARE and (left.has_order or right.has_order):
             left, right = by_place(symbol, left, right, self._table.source.domain)
+        if symbol != "+":
+            return OPERATORS[symbol](left, right)
         schema = self._table.source.facts.schema
         known, held = ([side.kind(of) for side in (left, right)] for of in ({}, schema))
-        if symbol == "+" and {kinds.TEXT} <= {*known} and {*held} <= {kinds.TEXT, *kinds.UNSURE}:
+        if {kinds.TEXT} <= {*known} and {*held} <= {kinds.TEXT, *kinds.UNSURE}:
             return expressions.joined([left, right])
-        if symbol == "+" and held == [kinds.TEXT, kinds.TEXT]:
+        if held == [kinds.TEXT, kinds.TEXT]:
             raise QueryError(
                 f"{left} + {right} would join texts or add numbers, as a dtype decides. Write "
                 ".str.cat(…) to join texts, or + ' ' + with a text between them."

@@ -54,11 +54,17 @@ class PandasEngine:
         self.block = block
         self._labels = labels  # by whose hash rows are kept; None for whole rows
         self._look(Columns(rows) if isinstance(rows, pd.DataFrame) else rows)
-        self.columns: tuple[Any, ...] = tuple(self.read)
+        self.columns: tuple[Any, ...] = tuple(self._known.columns)
 
     def _look(self, rows: TableColumns) -> None:
         """Start with rows of which nothing is known."""
-        self._seen = _Seen(rows)
+        self._known, self._is_new = _Seen(rows), True
+
+    @property
+    def _seen(self) -> _Seen:
+        """What is known of the rows, for all that looks at them."""
+        self._is_new = False
+        return self._known
 
     @property
     def read(self) -> TableColumns:
@@ -153,7 +159,8 @@ class SharedEngine(PandasEngine):
         self._anew = shared.anew
 
     def check(self, needs: Sequence[Need]) -> None:
-        self._look(self._anew())
+        if not self._is_new:
+            self._look(self._anew())
         super().check(needs)
 
 

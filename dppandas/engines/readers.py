@@ -55,7 +55,7 @@ class Columns:
 
     def _once(self, name: Any) -> Vector:
         if name not in self._made:
-            self._made[name] = reading.column(self._frame.iloc[:, self._positions[name]])
+            self._made[name] = reading.column(_column_at(self._frame, self._positions[name]))
         return self._made[name]
 
     def detach(self) -> None:
@@ -92,6 +92,15 @@ class Columns:
 
     def type_of(self, name: Any) -> Any:
         return self._frame.dtypes.iloc[self._positions[name]]
+
+
+def _column_at(frame: pd.DataFrame, position: int) -> Any:
+    """A column by its position. `iloc` takes longer to see what it was asked for than a block of
+    rows takes to be summed."""
+    try:
+        return frame._ixs(position, axis=1)  # type: ignore[operator]
+    except AttributeError:  # a later pandas
+        return frame.iloc[:, position]
 
 
 _MUTABLE = (list, set, dict, bytearray, np.ndarray)

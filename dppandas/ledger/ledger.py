@@ -20,9 +20,8 @@ from ..privacy.sampling import entropy
 from ..rows.facts.units import whole_number
 from .cells import Reruns, current_cell, first_run
 from .snapshot import Snapshot
-from .stated_errors import StatedError
 from .storage.leases import Claim
-from .storage.store import Entry, MemoryStore, Store, StoredRelease
+from .storage.store import Entry, FindError, MemoryStore, Store, StoredRelease
 
 if TYPE_CHECKING:
     from .storage.verify import Verdict
@@ -85,8 +84,9 @@ class Ledger:
         """The ledger's public figures at this moment, for whatever draws them."""
         count, spending = self._store.counted()
         return Snapshot(
-            self._terms, self._store, count, spending, tuple(self._replays), self._closed,
-            kernel(), first_run(), self._store.caveats,
+            self._terms, self._store, count, spending,
+            tuple(each.whole for each in self._replays), self._closed, kernel(), first_run(),
+            self._store.caveats,
         )  # fmt: skip
 
     def _entries(self, last: int | None = None) -> list[Entry]:
@@ -282,7 +282,7 @@ programs), .csv (a table) or .yaml (for registries). Nothing was computed or cha
 
     def _settle(
         self, entry: Entry, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
-        released_error: StatedError | None = None,
+        released_error: FindError | None = None,
     ) -> int | None:  # fmt: skip
         """Note the outcome of a charge. What was released is kept for equal queries, and the error
         as answered is shown from then on. Returns which draw of its query it is; 0 if it isn't
@@ -310,15 +310,13 @@ programs), .csv (a table) or .yaml (for registries). Nothing was computed or cha
         self._refuse_if_closed()
         return self._store.stored(key, draw) if key and draw else None
 
-    def _replayed(
-        self, answer: StoredRelease, asked: Entry, error: Callable[[], StatedError | None]
-    ) -> None:
+    def _replayed(self, answer: StoredRelease, asked: Entry, error: FindError) -> None:
         """Note that an answer was given again, to a question with its error. That costs nothing,
         and only this kernel notes it: a ledger's file stays as it is when a notebook is run again.
         """
         entry = answer.entry
         if not asked.what.is_like(entry.what):
-            entry = asked._replace(number=entry.number, released_error=error() or "")
+            entry = asked.whole._replace(number=entry.number, released_error=error() or "")
         again = entry._replace(
             time=time.time(), cell=current_cell(), loss=Loss(), status="replayed",
             kernel=kernel(),

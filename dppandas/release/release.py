@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..dataclasses import dataclass, replace
 from ..engines.base import Engine, Kernel, Need, ReadError
@@ -28,12 +28,14 @@ from ..ledger.cells import current_cell
 from ..ledger.ledger import Ledger, kernel
 from ..ledger.stated_errors import StatedError
 from ..ledger.storage.leases import Claim, Taken
-from ..ledger.storage.store import Entry, StoredRelease
+from ..ledger.storage.store import Entry, FindError, Once, StoredRelease
 from ..privacy.accounting.losses import Loss
 from ..privacy.mechanisms.base import Mechanism
 from ..privacy.sampling import entropy
 from ..rows.accumulators import Accumulator
+from ..statistics import Statistic
 from ..statistics.base import BranchKernel
+from ..statistics.error_model import CROWD
 from .accuracy import expected, units
 from .answers.making import record_of
 from .answers.records import Record
@@ -44,6 +46,8 @@ from .session import Session, releasing
 
 if TYPE_CHECKING:
     from .blocks.preview import Preview
+
+T = TypeVar("T")
 
 #: The losses that some queries are charged if they are released together, one for each.
 Prices = Callable[[Sequence[tuple[Query, Mechanism]]], list[Loss]]
@@ -71,6 +75,10 @@ class Plan:
         """This plan at another loss: its share of a batch."""
         name = f"{self.draft.mechanism}, in a batch"
         return replace(self, draft=self.draft._replace(loss=loss, mechanism=name))
+
+    def error_of(self, noisy: Sequence[Any]) -> FindError:
+        """What finds the error of an answer. It holds no engine, and so no rows."""
+        return partial(_error_of, self.query, self.mechanism, noisy, self.scale)
 
     def record(self, answer: StoredRelease) -> Record:
         """The record of an answer."""
@@ -140,7 +148,7 @@ def release_all(
         # Only the first of equal queries gets the draw paid for here. The others replay it, as do
         # queries that were stored before, or that another process answered.
         if before is not None or unseen.pop(plan.shared, None) is None:
-            ledger._replayed(answer, plan.draft, partial(_error_of, plan, answer.noisy))
+            ledger._replayed(answer, plan.draft, plan.error_of(answer.noisy))
         if plan.draft.key:
             running._answered.append((answer.entry, plan.query, plan.mechanism))
         elif paid := ledger._reruns.paid(plan.draft):
@@ -165,13 +173,18 @@ def _planned(
     context = here()
     draft = Entry(
         0, time.time(), source.name, source.lineage, query.what, query.asked.charged(loss),
-        mechanism.name, units.in_words(scale), expected.in_words(statistic, mechanism),
-        current_cell(), version=source.version, unit=str(source.unit), path=query.path, key=key,
-        kernel=kernel(), program=context.program, asker=context.asker,
+        mechanism.name, "", "", current_cell(), version=source.version, unit=str(source.unit),
+        path=query.path, key=key, kernel=kernel(), program=context.program, asker=context.asker,
         threshold=getattr(mechanism, "threshold", None),
+        later=(_when_read(partial(_words_of, statistic, mechanism, scale), statistic.size),),
     )  # fmt: skip
     shared: object = (key, draw) if key and draw else object()
     return Plan(query, engine, kind, mechanism, scale, draft, held, shared)
+
+
+def _words_of(statistic: Statistic, mechanism: Mechanism, scale: Any) -> dict[str, Any]:
+    """What an entry says of the noise before the release."""
+    return {"scale": units.in_words(scale), "error": expected.in_words(statistic, mechanism)}
 
 
 def _bought(ledger: Ledger, due: Mapping[object, Plan]) -> dict[object, StoredRelease | None]:
@@ -280,7 +293,7 @@ def _answered(
     status, kept, error = "recorded", None, None
     if here().watch is None:
         status, kept = "released", noisy
-        error = _error_of(plan, noisy)
+        error = _when_read(plan.error_of(noisy), len(noisy))
     try:
         draw = ledger._settle(entry, status, kept, leased=True, released_error=error)
     except StoreError as problem:
@@ -293,11 +306,22 @@ def _answered(
     )
 
 
-def _error_of(plan: Plan, noisy: Sequence[Any]) -> StatedError | None:
+def _error_of(
+    query: Query, mechanism: Mechanism, noisy: Sequence[Any], scale: Any
+) -> StatedError | None:
     """The error of an answer; None where it can't be stated, which must not cost the answer."""
     with suppress(Exception):
-        return expected.answered_error(plan.query, plan.mechanism, noisy, plan.scale)
+        return expected.answered_error(query, mechanism, noisy, scale)
     return None
+
+
+def _when_read(find: Callable[[], T], numbers: int) -> Once[T]:
+    """Find the words of an entry when somebody reads it: once. Those of many numbers are found now,
+    so that nothing else is kept of them."""
+    once = Once(find)
+    if numbers > CROWD:
+        once()
+    return once
 
 
 #: How many charges other processes and threads may add between a charge and the look at it.

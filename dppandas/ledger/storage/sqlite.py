@@ -24,12 +24,19 @@ from ...privacy.accounting.composition import ParallelComposition
 from ...privacy.accounting.losses import Loss
 from ...privacy.accounting.measures import PrivacyBudget
 from .. import canonical
-from ..stated_errors import StatedError
 from . import chain, ends, schema
 from .chain import one
 from .connections import Connected, Connection
 from .leases import Claim, Taken
-from .store import Caveats, Check, Entry, Registered, StoredRelease, refuse_second
+from .store import (
+    Caveats,
+    Check,
+    Entry,
+    FindError,
+    Registered,
+    StoredRelease,
+    refuse_second,
+)
 
 T = TypeVar("T")
 
@@ -84,6 +91,8 @@ class SqliteStore(Connected):
             )
 
     def add(self, drafts: Sequence[Entry], check: Check, claim: Claim | None = None) -> list[Entry]:
+        drafts = [draft.whole for draft in drafts]
+
         def added(db: Connection) -> list[Entry]:
             first = _count(db) + 1
             entries = [Entry._make((first + i, *draft[1:])) for i, draft in enumerate(drafts)]
@@ -120,8 +129,10 @@ class SqliteStore(Connected):
 
     def settle(
         self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
-        released_error: StatedError | None = None,
+        released_error: FindError | None = None,
     ) -> int | None:  # fmt: skip
+        error = None if released_error is None else released_error()
+
         def settled(db: Connection) -> int | None:
             key = one(db, _KEY_OF, number) or None
             refuse_second(number, one(db, _SETTLED, number))
@@ -129,8 +140,8 @@ class SqliteStore(Connected):
             if leased and key and lease is None:
                 return None
             said: dict[str, Any] = {"status": status, "answer": None}
-            if released_error is not None:
-                said["error"] = released_error.to_json()
+            if error is not None:
+                said["error"] = error.to_json()
             if noisy is not None and key:
                 # an answer with a label that text can't give back is not kept
                 with suppress(canonical.NoCanonicalText):

@@ -7,8 +7,9 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path as File
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from ...dataclasses import dataclass, field
 from ...errors import ReleaseFailed, WorkerProcessError
@@ -19,6 +20,28 @@ from .. import marimo
 from ..questions import Question
 from ..stated_errors import StatedError
 from .leases import Claim, Taken
+
+T = TypeVar("T")
+
+
+class Once(Generic[T]):
+    """What is found when it is first asked for. What it is found from is let go then."""
+
+    def __init__(self, find: Callable[[], T]) -> None:
+        self._find: Callable[[], T] | None = find
+
+    def __call__(self) -> T:
+        find = self._find
+        if find is not None:
+            self._found = find()  # found twice by two threads, it is the same
+            self._find = None
+        return self._found
+
+
+#: Finds some fields of an entry, by their names.
+Later = Callable[[], dict[str, Any]]
+#: Finds the error of an answer; None where it can't be stated.
+FindError = Callable[[], StatedError | None]
 
 
 class Program(NamedTuple):
@@ -59,11 +82,23 @@ class Entry(NamedTuple):
     draw_id: str = ""  # a random id of its draw
     others: tuple[tuple[str, str | None, Path], ...] = ()  # more sources, versions and paths
     threshold: ReleaseThreshold | None = None  # from which noisy number on it is released
+    later: tuple[Later, ...] = ()  # what finds its words: in memory when somebody reads them
+
+    @property
+    def whole(self) -> Entry:
+        """With all its words."""
+        if not self.later:
+            return self
+        found: dict[str, Any] = {}
+        for find in self.later:
+            found |= find()
+        return self._replace(later=(), **found)
 
     @property
     def known_error(self) -> str:
         """The error at 95 %: as answered, else as public facts predicted it."""
-        return str(self.released_error) or self.error
+        whole = self.whole
+        return str(whole.released_error) or whole.error
 
     @property
     def charges(self) -> list[tuple[Place, Loss]]:
@@ -156,7 +191,7 @@ class Store(Protocol):
 
     def settle(
         self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
-        released_error: StatedError | None = None,
+        released_error: FindError | None = None,
     ) -> int | None:  # fmt: skip
         """Note the outcome of a charge; the charge itself never changes. What was released is kept
         for its key. Returns which draw of its query this is, from 1; 0 if it isn't kept.
@@ -231,6 +266,10 @@ def refuse_second(number: int, has_outcome: object) -> None:
         )
 
 
+def _found(released_error: FindError) -> dict[str, Any]:
+    return {"released_error": released_error() or ""}
+
+
 #: The process that imported dppandas. A fork is another process, even for sessions of its own.
 _PROCESS = os.getpid()
 
@@ -271,10 +310,11 @@ class MemoryStore:
         if claim is not None:
             for entry, wanted in zip(entries, claim.draws, strict=True):
                 key = entry.key
+                if not key:
+                    continue
                 if wanted and (self.is_taken(key, wanted) or self.stored(key, wanted)):
                     raise Taken(key, wanted)
-                if key:
-                    leases[key, wanted or self._next_draw(key, leases)] = entry.number, claim
+                leases[key, wanted or self._next_draw(key, leases)] = entry.number, claim
         after = self._spending.plus(charge for each in entries for charge in each.charges)
         check(self._spending.total, after.total)
         self._spending = after  # first, so that an interrupt here can only count too much
@@ -296,22 +336,23 @@ class MemoryStore:
 
     def settle(
         self, number: int, status: str, noisy: Sequence[Any] | None = None, leased: bool = False,
-        released_error: StatedError | None = None,
+        released_error: FindError | None = None,
     ) -> int | None:  # fmt: skip
         with self._lock: return self._settled(number, status, noisy, leased, released_error)  # noqa: E701  # fmt: skip
 
     def _settled(
         self, number: int, status: str, noisy: Sequence[Any] | None, leased: bool,
-        released_error: StatedError | None,
+        released_error: FindError | None,
     ) -> int | None:  # fmt: skip
         entry = self._entries[number - 1]
         refuse_second(number, entry.status != "charged")
         draw = next((draw for (_, draw), lease in self._leases.items() if lease[0] == number), 0)
         if leased and entry.key and not draw:
             return None
-        self._entries[number - 1] = entry._replace(
-            status=status, released_error=released_error or ""
-        )
+        later = entry.later
+        if released_error is not None:
+            later = (*later, partial(_found, released_error))
+        self._entries[number - 1] = entry._replace(status=status, later=later)
         self._answered += status == "released"
         kept = 0
         if noisy is not None and entry.key:
@@ -344,7 +385,7 @@ class MemoryStore:
 
     def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:
         below = self._entries if before is None else self._entries[: max(0, before - 1)]
-        return below[0 if last is None else max(0, len(below) - last) :]
+        return [each.whole for each in below[0 if last is None else max(0, len(below) - last) :]]
 
     def count(self) -> int:
         return len(self._entries)
@@ -353,7 +394,7 @@ class MemoryStore:
         return self._answered
 
     def sealed(self) -> tuple[list[Entry], str]:
-        return list(self._entries), ""
+        return self.entries(), ""
 
     @property
     def spending(self) -> ParallelComposition:

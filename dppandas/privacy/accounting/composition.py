@@ -14,10 +14,10 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import cached_property
 from itertools import zip_longest
 from typing import NamedTuple
 
+from ...dataclasses import found_once
 from .losses import Delta, Epsilon, Loss, Rho
 
 
@@ -126,7 +126,7 @@ class _Node:
             partitions[name] = _Partition(rows[name], {**before, **more})
         return _Node(own, partitions)
 
-    @cached_property
+    @found_once
     def whole(self) -> Loss:
         """The most that a unit can pay here, wherever its rows lie."""
         if not self.partitions:

@@ -151,6 +151,15 @@ class Rho(Epsilon):
 NO_EPSILON, NO_DELTA, NO_RHO = Epsilon(0), Delta(0), Rho(0)
 
 
+def at_most(one: Fraction, other: Fraction) -> bool:
+    """one ≤ other. `Fraction` takes longer to find out what kinds of numbers both are than to
+    compare them; and most parts of losses are the same 0."""
+    if one is other:
+        return True
+    (a, b), (c, d) = one.as_integer_ratio(), other.as_integer_ratio()
+    return a * d <= c * b
+
+
 def _sum(kind: type[N], one: N, other: N) -> N:
     """The sum of two exact numbers of a kind. `Fraction` would make one of its own kind first."""
     (a, b), (c, d) = one.as_integer_ratio(), other.as_integer_ratio()
@@ -166,8 +175,7 @@ class Loss:
     rho: Rho = NO_RHO
 
     def __add__(self, other: Loss) -> Loss:
-        # Each charge adds and compares losses, most parts of which are 0; and `Fraction` takes
-        # longer to find out what kinds of numbers both are than to add or to compare them.
+        # each charge adds losses, most parts of which are 0
         epsilon, delta, rho = self.epsilon, self.delta, self.rho
         if other.epsilon:
             epsilon = _sum(Epsilon, epsilon, other.epsilon) if epsilon else other.epsilon
@@ -183,8 +191,11 @@ class Loss:
 
     def within(self, limit: Loss) -> bool:
         """Whether none of ε, δ and ρ exceeds that of a limit."""
-        pairs = (self.epsilon, limit.epsilon), (self.delta, limit.delta), (self.rho, limit.rho)
-        return all(a.numerator * b.denominator <= b.numerator * a.denominator for a, b in pairs)
+        return (
+            at_most(self.epsilon, limit.epsilon)
+            and at_most(self.delta, limit.delta)
+            and at_most(self.rho, limit.rho)
+        )
 
     def __str__(self) -> str:
         return self._in_words(str)
@@ -249,7 +260,7 @@ def parse_epsilon(value: object, name: str = "epsilon") -> Epsilon:
     True
     """
     exact = parse_budget(value, name)
-    if not SMALLEST <= exact <= LARGEST:
+    if not (at_most(SMALLEST, exact) and at_most(exact, LARGEST)):
         raise QueryError(
             f"{name}={quoted(value)} is outside [2^-20, 64]. Below, noise drowns every answer; "
             f"above, nothing is protected. Write {name}=0.1, for example."

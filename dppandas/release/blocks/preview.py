@@ -100,7 +100,7 @@ class Preview:
         self._bought[draft.key] += not is_free
         status = "replayed" if is_free else "new"
         error = expected.in_words(query.statistic, mechanism, self._rows)
-        self._entries.append(draft._replace(loss=loss, status=status, error=error))
+        self._entries.append(draft.whole._replace(loss=loss, status=status, error=error))
         self._populations.append(self._for_population(query, mechanism))
         self._unlimited.append(limited.error_without(query, self._rows))
         self._drowned.append("" if is_free else reach.told_of(query, mechanism, self._rows))

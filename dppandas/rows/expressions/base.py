@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...dataclasses import dataclass, field, fields, replace
+from ...dataclasses import dataclass, field, fields, found_once, replace
 from ..facts import kinds
 from ..facts.bounds import Bounds, covering, finite
 from ..facts.domain import Declaration
@@ -109,27 +109,32 @@ class Expression:
         """Which rows hold True, or a number equal to it."""
         return vectors.compare_scalar("==", self.vector(chunk), True)
 
-    def children(self) -> Iterator[Expression]:
+    def children(self) -> Iterable[Expression]:
+        return self._children
+
+    @found_once
+    def _children(self) -> tuple[Expression, ...]:
         kind: Any = type(self)
+        found: list[Expression] = []
         for name in _fields_of(kind):
             value = getattr(self, name)
-            for part in value if isinstance(value, tuple) else (value,):
-                if isinstance(part, Expression):
-                    yield part
+            parts = value if isinstance(value, tuple) else (value,)
+            found += [part for part in parts if isinstance(part, Expression)]
+        return tuple(found)
 
     def columns(self) -> frozenset[Any]:
         """The source columns that this reads."""
         return self._known("_columns", None, self._columns_of_children)
 
     def _columns_of_children(self, facts: None) -> frozenset[Any]:
-        return frozenset().union(*(child.columns() for child in self.children()))
+        return frozenset().union(*[child.columns() for child in self.children()])
 
     def samples(self) -> int:
         """How many samples this takes."""
         return self._known("_samples", None, self._samples_of_children)
 
     def _samples_of_children(self, facts: None) -> int:
-        return sum(child.samples() for child in self.children())
+        return sum([child.samples() for child in self.children()])
 
     def declared(self, domain: Domain) -> Declaration | None:
         """What the columns' declared facts imply about the values."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...dataclasses import dataclass
+from ...dataclasses import dataclass, found_once
 from ...errors import QueryError, quoted
 from ..figures import short
 from .keys import SOURCE_ATTR
@@ -33,7 +32,7 @@ class Bounds:
     lower: float
     upper: float
 
-    @cached_property
+    @found_once
     def grid(self) -> Grid:
         """Steps above the lower bound: for means, variances and quantiles."""
         return Grid.anchored(self)

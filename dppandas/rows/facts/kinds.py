@@ -135,10 +135,14 @@ _BY_TYPE: dict[Kind, Any] = {
     TIME: datetime.date | np.datetime64, DURATION: datetime.timedelta | np.timedelta64,
     LIST: list | tuple, INTERVAL: pd.Interval, COMPLEX: complex | np.complexfloating,
 }  # fmt: skip
+#: Of Python's own types, which are looked up at once.
+_EXACTLY: dict[type, Kind] = {bool: TRUTH, int: NUMBER, float: NUMBER, str: TEXT}
 
 
 def of_value(value: Any) -> Kind:
     """The kind of a public plain value."""
+    if type(value) in _EXACTLY:
+        return _EXACTLY[type(value)]
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
         return ZONED
     if isinstance(value, pd.Period):

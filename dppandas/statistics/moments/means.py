@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ...dataclasses import dataclass
+from ...dataclasses import dataclass, found_once
 from ...privacy.accuracy.ratios import shares
 from ...privacy.accuracy.weighted_tails import CONTINUOUS
 from ...privacy.mechanisms.noise import Within
@@ -86,7 +85,7 @@ class Mean(Clipped):
     error_model: ClassVar[type[ByColumnErrors]] = MeanErrors
     parts: ClassVar[int] = 2
 
-    @cached_property
+    @found_once
     def grids(self) -> tuple[Grid, ...]:
         pairs = zip(self.operands, self.bounds, strict=True)
         if all(operand.is_truth and bounds == SHARES for operand, bounds in pairs):

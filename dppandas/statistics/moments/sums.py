@@ -6,12 +6,11 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from ...dataclasses import dataclass, replace
+from ...dataclasses import dataclass, found_once, replace
 from ...privacy.accuracy.ratios import PAIR
 from ...rows.expressions import Chunk, Expression
 from ...rows.facts import kinds
@@ -57,7 +56,7 @@ class ByColumn(Statistic, registered=False):
     def grids(self) -> tuple[Grid, ...]:
         """The grid of each column."""
 
-    @cached_property
+    @found_once
     def size(self) -> int:
         return self.parts * len(self.cells) * len(self.operands)
 
@@ -163,7 +162,7 @@ class Clipped(ByColumn, registered=False):
     #: What its sums say of a population's mean.
     mean_sample: ClassVar[type[SampleMean]] = SampleMean
 
-    @cached_property
+    @found_once
     def grids(self) -> tuple[Grid, ...]:
         return tuple(bounds.grid for bounds in self.bounds)
 

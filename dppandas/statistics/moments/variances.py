@@ -6,12 +6,11 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ...dataclasses import dataclass
+from ...dataclasses import dataclass, found_once
 from ...privacy.accuracy.three_sums import ThreeSums
 from ...privacy.mechanisms.noise import Within
 from ...rows.expressions import Chunk
@@ -154,7 +153,7 @@ class Variance(Clipped):
         of = frozenset([cell]), sums, self.grids[column].high or 1, self.bounds[column], law
         return SampleSpread(*of, is_root=self.root)
 
-    @cached_property
+    @found_once
     def _steps(self) -> list[tuple[Fraction, int]]:
         """For each column (U-L)² in steps of 2^k, of which variances are multiples, or in squares
         of such steps for deviations; and k."""

@@ -9,6 +9,7 @@ import sys
 import textwrap
 import time
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ import dppandas as dp
 from dppandas.errors import ReleaseFailed, SessionError, SourceError, StoreError
 from dppandas.ledger.storage import connections, schema
 from dppandas.ledger.storage.sqlite import SqliteStore
-from dppandas.ledger.storage.store import Registered, Store
+from dppandas.ledger.storage.store import Once, Registered, Store
 from dppandas.ledger.storage.verify import verified
 from dppandas.privacy.accounting.composition import Part
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss
@@ -57,6 +58,26 @@ def test_what_is_spent_is_exact_and_known_before_and_after(store: Store) -> None
         store.add([third], lambda before, after: seen.append((before, after)))
     assert seen == list(itertools.pairwise([Loss(Epsilon(i, 3)) for i in range(4)]))
     assert store.spending.total == Loss(Epsilon(1))
+
+
+def test_words_are_found_once_when_an_entry_in_memory_is_read_and_kept_in_a_file(
+    store: Store,
+) -> None:
+    asked: list[str] = []
+
+    def find(name: str) -> Any:
+        asked.append(name)
+        return {"scale": "7", "error": "± 21"} if name == "words" else None
+
+    draft = DRAFT._replace(scale="", error="", later=(Once(partial(find, "words")),))
+    (entry,) = store.add([draft], agreed)
+    store.settle(entry.number, "released", [3], released_error=Once(partial(find, "error")))
+    assert asked == ([] if store.path is None else ["words", "error"])
+    for _ in range(2):
+        (read,) = store.entries()
+        assert (read.scale, read.error, read.released_error, read.later) == ("7", "± 21", "", ())
+        assert read.known_error == entry.known_error == "± 21"
+    assert asked == ["words", "error"]
 
 
 def test_a_check_that_raises_leaves_all_as_it_was(store: Store) -> None:
