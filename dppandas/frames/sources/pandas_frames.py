@@ -55,7 +55,8 @@ def with_times(df: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
     if not isinstance(index, pd.DatetimeIndex):
         return whole, None
     name = "index" if is_missing(index.name) else index.name
-    if name in {*df.columns}:  # 1 and True are one name, except to an Index of numbers
+    # 1 and True are one name, except to an Index of numbers
+    if name in df.columns or (not isinstance(name, str) and name in {*df.columns}):
         return whole, None
     whole.insert(len(df.columns), name, index)
     return whole, name
