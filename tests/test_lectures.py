@@ -1,7 +1,10 @@
 """The lectures are a course: light pictures, exercises in order whose hidden solutions run, and
-lines of code that fit on a page."""
+lines of code that fit on a page. Where each item of the lecture texts is taught is listed."""
 
+import ast
 import base64
+import csv
+import operator
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +12,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
-NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
+import dppandas as dp
+
+ROOT = Path(__file__).parent.parent
+NOTEBOOKS = ROOT / "notebooks"
 COURSE = sorted(NOTEBOOKS.glob("lecture_*.ipynb"))
 ALL = sorted(NOTEBOOKS.rglob("*.ipynb"))
 COLUMNS = 88
@@ -96,3 +102,47 @@ def test_folding_has_teeth() -> None:
     assert not is_folded(cell)
     cell.metadata["tags"] = ["hide-input"]
     assert is_folded(cell)
+
+
+# --- what the lecture texts name ----------------------------------------------------------------
+
+ITEMS = list(csv.DictReader((ROOT / "docs" / "lectures.csv").open(encoding="utf-8")))
+STATES = {"operation", "notebook code only", "mentioned", "missing"}
+
+
+def headings(path: Path) -> set[str]:
+    lines = [line for source in sources(path) for line in source.splitlines()]
+    return {line.lstrip("#").strip() for line in lines if line.startswith("#")}
+
+
+@pytest.fixture(scope="module")
+def headings_of() -> dict[str, set[str]]:
+    return {path.name: headings(path) for path in ALL}
+
+
+def test_each_item_is_taught_where_the_list_says(headings_of: dict[str, set[str]]) -> None:
+    lost = []
+    for item in ITEMS:
+        for place in filter(None, item["notebook"].split("; ")):
+            page, _, heading = place.partition(" § ")
+            if heading not in headings_of.get(page, ()) if heading else not (ROOT / page).exists():
+                lost.append(place)
+    assert lost == []
+
+
+def test_each_proof_of_an_item_exists() -> None:
+    proofs = {proof for item in ITEMS for proof in filter(None, item["proof"].split("; "))}
+    assert [proof for proof in proofs if not (ROOT / proof).is_file()] == []
+
+
+def test_each_operation_of_an_item_exists() -> None:
+    """What it names of `dp` does, and the rest is Python."""
+    assert {item["state"] for item in ITEMS} <= STATES
+    unnamed = [i["item"] for i in ITEMS if i["state"] == "operation" and not i["operation"]]
+    assert unnamed == []
+    for item in ITEMS:
+        for node in ast.walk(ast.parse(item["operation"])):
+            if isinstance(node, ast.Attribute) and ast.unparse(node).startswith("dp."):
+                name = ast.unparse(node).removeprefix("dp.")
+                if re.fullmatch(r"[\w.]+", name):
+                    assert operator.attrgetter(name)(dp) is not None
