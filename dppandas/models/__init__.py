@@ -4,10 +4,11 @@ from . import synthetic
 from .kmeans import KMeans
 from .linear import LinearRegression
 from .logistic import LogisticRegression
+from .naive_bayes import GaussianNB
 from .pca import PCA
 from .perceptron import Perceptron
 
-__all__ = ["PCA", "KMeans", "LinearRegression", "LogisticRegression", "Perceptron", "synthetic"]
+__all__ = ["PCA", "GaussianNB", "KMeans", "LinearRegression", "LogisticRegression", "Perceptron", "synthetic"]
 
 
 def __dir__() -> list[str]:

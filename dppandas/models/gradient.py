@@ -5,18 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from ..columns.private_rows import keys_known
 from ..dataclasses import dataclass, field
 from ..errors import QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
-from ..rows.expressions import Column
-from ..rows.facts.domain import list_for_tuple
-from ..rows.facts.keys import Keys
-from ..rows.values.labels import rank
 from .base import Box, Learnt, Model
+from .classes import Classifier, array_of
 from .points import Matrix, floats, rounded
 
 #: Products of features are asked for if there are at least ENOUGH · features² · (noise of a count)
@@ -178,38 +173,13 @@ class Linear(Model):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class TwoClasses(Linear):
+class TwoClasses(Linear, Classifier):
     """A model that tells two public classes apart by the sign of a weighted sum. Classes are in
     scikit-learn's order, however they are given: the positive one is the larger label."""
 
-    classes: object = None
-    classes_: Any = field(init=False)
+    _number_of_classes = 2
 
-    _kind = "classifier"
-
-    def _labels(self, target: PrivateSeries) -> tuple[Any, Any]:
-        """The negative and the positive class, which are never read from the rows."""
-        declared = target._table.declared(target._expression)
-        if self.classes is not None:
-            given = _two(self.classes)
-            if isinstance(declared, Keys):
-                strange = [each for each in given if each not in declared.labels]
-                if strange:
-                    is_column = isinstance(target._expression, Column)
-                    lists = list_for_tuple(target.name, declared) if is_column else ""
-                    raise QueryError(
-                        f"classes= has {quoted(strange[0])}, no key of {declared}.{lists}"
-                    )
-            return given
-        if (known := keys_known(target._table, target._expression)) is not None:
-            return _two(list(known.labels))
-        raise QueryError(
-            "classes= is needed, because the classes are never read from the rows. Write "
-            'classes=["no", "yes"], declare the keys of the target in dp.protect, or use a '
-            'mask such as people["income"] > 50_000.'
-        )
-
-    def _signs(self, target: PrivateSeries) -> tuple[tuple[Any, Any], PrivateSeries]:
+    def _signs(self, target: PrivateSeries) -> tuple[tuple[Any, ...], PrivateSeries]:
         """The classes, and -1 or 1 for each row; missing if its target is neither."""
         negative, positive = self._labels(target)
         return (negative, positive), target.map({negative: -1, positive: 1})
@@ -218,7 +188,7 @@ class TwoClasses(Linear):
         learnt = self._learnt(box, weights, b)
         learnt["coef_"] = learnt["coef_"].reshape(1, -1)
         learnt["intercept_"] = np.array([learnt["intercept_"]])
-        return {**learnt, "classes_": _array(labels)}
+        return {**learnt, "classes_": array_of(labels)}
 
     @hide_internals
     def decision_function(self, X: Any) -> Any:
@@ -237,45 +207,3 @@ class TwoClasses(Linear):
         above = (scores > 0) * 1.0 + scores * 0.0  # missing where a feature is
         negative, positive = self.classes_.tolist()
         return above.map({0: negative, 1: positive})
-
-    @hide_internals
-    def score(self, X: Any, y: Any) -> float:
-        """The share of plain rows whose class is predicted correctly. For private rows, ask for
-        ``(model.predict(people) == people["y"]).mean(epsilon=…)``."""
-        instead = "(model.predict(people) == people['y']).mean(epsilon=…)"
-        found, truth = predicted(self, X, y, instead)
-        return float(np.mean(found == truth))
-
-
-def _array(labels: Any) -> Any:
-    found = np.array(labels)
-    if [type(x) for x in found.tolist()] == [type(x) for x in labels]:
-        return found
-    return np.array([*labels, None], dtype=object)[:-1]  # without None, tuples make a matrix
-
-
-def _two(labels: Any) -> tuple[Any, Any]:
-    if isinstance(labels, str) or not isinstance(labels, list | tuple | np.ndarray | pd.Index):
-        raise QueryError(f"classes={quoted(labels)} must be a list such as [0, 1].")
-    found = sorted(Keys.parse(list(labels), ["classes"]).labels, key=rank)
-    if len(found) != 2:
-        raise QueryError(
-            f"this model tells two classes apart, not {len(found)}. For more, fit one model for "
-            'each class, as on people["kind"] == "a", and compare their scores.'
-        )
-    return found[0], found[1]
-
-
-def predicted(model: Any, X: Any, y: Any, instead: str) -> tuple[Any, Any]:
-    """What a model predicts for plain rows, at least one, and their targets."""
-    if isinstance(X, PrivateFrame):
-        raise QueryError(f"a score of private rows must be released. Write {instead}.")
-    found, truth = model.predict(X), np.asarray(y)
-    if truth.ndim == 2 and truth.shape[1] == 1:
-        truth = truth[:, 0]
-    if truth.ndim != 1 or len(truth) != len(found) or not len(found):
-        raise QueryError(
-            f"a score needs a target for each of at least one row. There are {len(found)} rows, "
-            f"and targets of shape {truth.shape}."
-        )
-    return found, truth

@@ -8,6 +8,7 @@ from statistics import NormalDist
 from typing import Any, ClassVar, cast
 
 import numpy as np
+import pandas as pd
 
 from ..dataclasses import dataclass, field
 from ..engines import parallel
@@ -46,7 +47,9 @@ class KMeans(Model):
         as soon as no centre moves.
 
     After `fit`: ``cluster_centers_`` in the units of the features, ``method_``, ``n_iter_`` (the
-    passes over the rows that made centres), ``releases_``. There is no ``labels_``, which would
+    passes over the rows that made centres), ``releases_``; of a grid also ``coreset_``, a DataFrame
+    of the midpoints of its cells that stand out from the noise and their ``weight``, the released
+    counts. Any clustering of these weighted points costs nothing more. There is no ``labels_``, which would
     show each person's cluster; `predict` makes a private column of them. There is no ``inertia_``
     either, because scikit-learn's is exact; ask the column of labels for what you need.
 
@@ -74,6 +77,7 @@ class KMeans(Model):
     rounds: object = 3
 
     cluster_centers_: Matrix = field(init=False)
+    coreset_: pd.DataFrame | None = field(init=False)
     method_: str = field(init=False)
     n_iter_: int = field(init=False)
     _centres: Matrix = field(init=False)
@@ -82,11 +86,15 @@ class KMeans(Model):
     def _program(self, scaled: PrivateFrame, box: Box, y: Any, answered: ProgramAnswers) -> Learnt:
         number, width = whole_number(self.n_clusters, "n_clusters", 1, MOST), len(box.names)
         rounds, method = whole_number(self.rounds, "rounds", 1, MOST_ROUNDS), self._method(width)
+        points = None
         if method == "grid":
-            centres, passes = self._by_grid(scaled, number, width, answered), 1
+            middles, weights = self._weighed(scaled, number, width, answered)
+            centres, passes = rounded(clustered(middles, weights, number)), 1
+            points = _as_frame(box, middles, weights)
         else:
             centres, passes = self._by_rounds(scaled, number, width, rounds, answered)
         return {
+            "coreset_": points,
             "cluster_centers_": box.back(centres),
             "method_": method,
             "n_iter_": passes,
@@ -112,9 +120,10 @@ class KMeans(Model):
 
     # counts on a grid
 
-    def _by_grid(
+    def _weighed(
         self, scaled: PrivateFrame, number: int, width: int, answered: ProgramAnswers
-    ) -> Matrix:
+    ) -> tuple[Matrix, Matrix]:
+        """The midpoints of cells, and their weights."""
         with self._shared(SHARES):
             rows = answered(scaled.dot([1.0] * width).rename("rows with all values").count())
             noise = results.record_of_one(rows).scale * self._ratio()
@@ -134,7 +143,7 @@ class KMeans(Model):
         codes = np.flatnonzero(kept)
         sides = codes[:, None] // a_side ** np.arange(width) % a_side
         middles = (sides + 0.5) * (2 / a_side) - 1
-        return rounded(clustered(middles.astype(np.float64), np.maximum(found[kept], 0.0), number))
+        return middles.astype(np.float64), np.maximum(found[kept], 0.0)
 
     def _ratio(self) -> float:
         """The scale of the second release's noise, as a multiple of the first one's."""
@@ -217,6 +226,15 @@ def _nearest(rows: Any, centres: Matrix) -> Any:
     if isinstance(sums, np.ndarray):
         return sums.argmax(axis=1).astype(np.int64)
     return sums.idxmax(axis=1)
+
+
+def _as_frame(box: Box, middles: Matrix, weights: Matrix) -> pd.DataFrame:
+    """Weighted points in the units of the features."""
+    names = pd.Index(box.names, tupleize_cols=False)
+    points = pd.DataFrame(box.back(middles), columns=names)
+    weight = next(name for name in ("weight", "weight_", "weight__") if name not in names)
+    points[weight] = weights
+    return points
 
 
 def _moved(centres: Matrix, counts: Matrix, sums: Matrix) -> Matrix:

@@ -17,8 +17,9 @@ from ..release.blocks.split import Split
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.units import whole_number
 from .base import MOST_ROUNDS, Box, Learnt, ProgramAnswers, matrix_of
+from .classes import predicted
 from .curvature import least_squares, limit_of, plenty_of
-from .gradient import Linear, direction, first_direction, gradient, noise_of, predicted, variance_of
+from .gradient import Linear, direction, first_direction, gradient, noise_of, variance_of
 from .points import Matrix, floats
 
 #: Shares of the loss: of the number of rows with the target's mean; in each round, of a gradient,

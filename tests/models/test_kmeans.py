@@ -94,6 +94,28 @@ def test_a_grid_counts_whole_rows_once_bounds_and_all(exact: None) -> None:
     assert cells.estimate().tolist() == [1, 1, 0, 2]  # a at 5 begins the upper half
 
 
+def test_a_coreset_is_the_grid_that_was_released(exact: None) -> None:
+    session = dp.session(epsilon=1)
+    rows = pd.DataFrame({"a": [0, 10, 99, 5, 5] * 9, "weight": [0, 1000, -7, 999, 3] * 9})
+    bounds = {"a": (0, 10), "weight": (0, 1000)}
+    model = KMeans(2, epsilon=1, bounds=bounds, method="grid").fit(rows.dp)
+    spent, points = session.spent, model.coreset_
+    assert points is not None and list(points.columns) == ["a", "weight", "weight_"]
+    counts = model.releases_[1].estimate()
+    assert points["weight_"].tolist() == counts[counts > 0].tolist() and counts.sum() == 45
+    middles = np.unique(points[["a", "weight"]].to_numpy() / [10, 1000])
+    sides = round(len(counts) ** 0.5)
+    assert {*middles.round(9)} <= {*((np.arange(sides) + 0.5) / sides).round(9)}
+    again = kmeans.clustered(points[["a", "weight"]].to_numpy(), points["weight_"].to_numpy(), 2)
+    assert again.shape == (2, 2) and session.spent == spent
+
+
+def test_rounds_make_no_coreset() -> None:
+    dp.session(epsilon=1)
+    model = KMeans(2, epsilon=1, bounds=BOUNDS, method="lloyd").fit(table()[["a", "b"]].dp)
+    assert model.coreset_ is None
+
+
 def test_what_is_learnt_lies_on_a_public_grid() -> None:
     dp.session(epsilon=2)
     for method in METHODS:

@@ -21,6 +21,7 @@ import dppandas as dp
 from dppandas.audit import check_sensitivity
 from dppandas.models import (
     PCA,
+    GaussianNB,
     KMeans,
     LinearRegression,
     LogisticRegression,
@@ -44,6 +45,8 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
         KMeans(2, **SAID, method="lloyd", rounds=2).fit(p[TWO]).releases_),
     "labels": lambda p: KMeans(2, **SAID).fit_predict(p[TWO]).value_counts(epsilon=1),
     "principal components": lambda p: PCA(1, **SAID).fit(p[TWO]).releases_,
+    "naive Bayes": lambda p: (
+        GaussianNB(**SAID, classes=["a", "b"]).fit(p[TWO], p["group"]).releases_),
     "along components": lambda p: PCA(1, **SAID).fit_transform(p[TWO])["pca0"].sum(epsilon=1),
     **{
         name: lambda p, of=of, target=target, more=more: (
@@ -75,10 +78,11 @@ def of_many(model: Any, X: Any, y: Any) -> Any:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_each_release_of_a_program_keeps_its_sensitivity(name: str, max_rows: int) -> None:
     unit = None if max_rows == 1 else "owner"
-    pairs = PAIRS_OF_CLASSES if name.startswith(("logistic", "perceptron")) else PAIRS
+    of_classes = name.startswith(("logistic", "perceptron", "naive"))
+    pairs = PAIRS_OF_CLASSES if of_classes else PAIRS
     found = check_sensitivity(PROGRAMS[name], SCHEMA, unit=unit, max_rows=max_rows, pairs=pairs)
     assert found.ok, found
-    least = 1 if name == "principal components" else 2
+    least = 1 if name in ("principal components", "naive Bayes") else 2
     assert found.releases >= least * pairs, "other programs have two releases or more"
     assert found.worst > 0
 
@@ -107,6 +111,7 @@ ROADS: dict[str, Callable[..., Any]] = {
     "logistic": partial(LogisticRegression, **BOX, **CLASSES),
     "logistic, by default": partial(LogisticRegression, **BOX, classes=[False, True]),
     "perceptron": partial(Perceptron, **BOX, **CLASSES),
+    "naive Bayes": partial(GaussianNB, **BOX, classes=[False, True]),
     "k-means by a grid": partial(KMeans, 2, **BOX),
     "k-means by rounds": partial(KMeans, 2, **BOX, method="lloyd"),
 }
