@@ -8,7 +8,15 @@ from .naive_bayes import GaussianNB
 from .pca import PCA
 from .perceptron import Perceptron
 
-__all__ = ["PCA", "GaussianNB", "KMeans", "LinearRegression", "LogisticRegression", "Perceptron", "synthetic"]
+__all__ = [
+    "PCA",
+    "GaussianNB",
+    "KMeans",
+    "LinearRegression",
+    "LogisticRegression",
+    "Perceptron",
+    "synthetic",
+]
 
 
 def __dir__() -> list[str]:

@@ -49,9 +49,10 @@ class KMeans(Model):
     After `fit`: ``cluster_centers_`` in the units of the features, ``method_``, ``n_iter_`` (the
     passes over the rows that made centres), ``releases_``; of a grid also ``coreset_``, a DataFrame
     of the midpoints of its cells that stand out from the noise and their ``weight``, the released
-    counts. Any clustering of these weighted points costs nothing more. There is no ``labels_``, which would
-    show each person's cluster; `predict` makes a private column of them. There is no ``inertia_``
-    either, because scikit-learn's is exact; ask the column of labels for what you need.
+    counts. Any clustering of these weighted points costs nothing more. There is no ``labels_``,
+    which would show each person's cluster; `predict` makes a private column of them. There is no
+    ``inertia_`` either, because scikit-learn's is exact; ask the column of labels for what you
+    need.
 
     *Guarantee*: as for `fit`: differential privacy of the unit, with the sum of the losses of its
     releases (docs/proofs/programs.md). Source: Su, Cao, Li, Bertino and Jin, "Differentially

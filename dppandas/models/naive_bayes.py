@@ -71,7 +71,10 @@ class GaussianNB(Classifier):
         made: dict[str, Any] = {"rows": there * 1.0}
         for name, column in zip(plain_names(scaled), scaled.columns, strict=True):
             x = scaled[column].where(there)
-            for sign, title in ((1, f"half of {name}² + {name}"), (-1, f"half of {name}² - {name}")):
+            for sign, title in (
+                (1, f"half of {name}² + {name}"),
+                (-1, f"half of {name}² - {name}"),
+            ):
                 made[title], ends[title] = (x * x + sign * x) / 2, (-0.125, 1)
         with self._shared([1]) as split:
             size = width + 1.0
@@ -106,7 +109,7 @@ class GaussianNB(Classifier):
     def _priors(self, classes: int) -> Matrix | None:
         if self.priors is None:
             return None
-        found = matrix_of([self.priors], classes, ", one for each class", "priors=")[0]
+        found: Matrix = matrix_of([self.priors], classes, ", one for each class", "priors=")[0]
         if not (found > 0).all() or abs(found.sum() - 1) > 1e-8:
             raise QueryError("priors= must be chances above 0 that add up to 1.")
         return found
@@ -116,7 +119,9 @@ class GaussianNB(Classifier):
         rows = self._fitted().scaled(X)
         labels = self.classes_.tolist()
         if isinstance(rows, PrivateFrame):
-            squares = {f"square {i}": rows[name] * rows[name] for i, name in enumerate(rows.columns)}
+            squares = {
+                f"square {i}": rows[name] * rows[name] for i, name in enumerate(rows.columns)
+            }
             return weighted_sums(rows.assign(**squares), self._lines, range(len(labels)))
         if np.isnan(rows).any():
             raise QueryError("a feature is missing in a row. Fill it, or drop the row.")

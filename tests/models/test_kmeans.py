@@ -100,14 +100,17 @@ def test_a_coreset_is_the_grid_that_was_released(exact: None) -> None:
     bounds = {"a": (0, 10), "weight": (0, 1000)}
     model = KMeans(2, epsilon=1, bounds=bounds, method="grid").fit(rows.dp)
     spent, points = session.spent, model.coreset_
-    assert points is not None and list(points.columns) == ["a", "weight", "weight_"]
+    assert points is not None
+    assert list(points.columns) == ["a", "weight", "weight_"]
     counts = model.releases_[1].estimate()
-    assert points["weight_"].tolist() == counts[counts > 0].tolist() and counts.sum() == 45
+    assert points["weight_"].tolist() == counts[counts > 0].tolist()
+    assert counts.sum() == 45
     middles = np.unique(points[["a", "weight"]].to_numpy() / [10, 1000])
     sides = round(len(counts) ** 0.5)
     assert {*middles.round(9)} <= {*((np.arange(sides) + 0.5) / sides).round(9)}
     again = kmeans.clustered(points[["a", "weight"]].to_numpy(), points["weight_"].to_numpy(), 2)
-    assert again.shape == (2, 2) and session.spent == spent
+    assert again.shape == (2, 2)
+    assert session.spent == spent
 
 
 def test_rounds_make_no_coreset() -> None:

@@ -85,7 +85,8 @@ def test_rows_without_a_feature_or_of_another_class_do_not_count() -> None:
 
 def test_all_is_charged_once() -> None:
     model = fitted(flowers(), epsilon=1)
-    assert dp.ledger().spent == 1 and len(model.releases_) == 1
+    assert dp.ledger().spent == 1
+    assert len(model.releases_) == 1
 
 
 def test_public_priors_are_kept() -> None:
