@@ -26,6 +26,7 @@ from .models.base import Model, Releases
 from .models.propose_test_release import UnreleasedProposal
 from .models.select import UnreleasedChoice
 from .privacy.accounting.losses import Delta, Epsilon, Loss, Rho
+from .release.answers.noise import Noise
 from .release.answers.record_bundle import RecordBundle
 from .release.answers.results import (
     ReleasedDuration,
@@ -85,6 +86,7 @@ __all__ = [
     "Locator",
     "Loss",
     "Model",
+    "Noise",
     "PearsonRResult",
     "PendingRelease",
     "PerUnit",

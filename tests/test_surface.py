@@ -132,8 +132,12 @@ def test_what_is_asked_of_can_be_annotated() -> None:
     (
         "Record",
         "cell components draw epsilon error error_unit errors estimate expected id interval "
-        "intervals ledger lineage loss mechanism noise_dominated number preview query refine "
+        "intervals ledger lineage loss mechanism noise noise_dominated number preview query refine "
         "scale source time unit version where"),
+    (
+        "Noise",
+        "cdf interval isf logpmf mean median name of pdf pmf ppf scale sf std step support unit "
+        "var"),
     ("RecordBundle", "components epsilon error error_unit errors intervals loss preview"),
 ])  # fmt: skip
 def test_objects_show_what_a_user_calls(kind: str, names: str) -> None:
@@ -146,7 +150,7 @@ def test_objects_show_what_a_user_calls(kind: str, names: str) -> None:
     things = {
         "Ledger": dp.ledger(), "Session": dp.session(), "Preview": plan, "Batch": asked,
         "Split": dp.split(epsilon=1, into=2), "PendingRelease": pending,
-        "Record": dp.record(p.count(epsilon=1)),
+        "Record": dp.record(p.count(epsilon=1)), "Noise": dp.record(p.count(epsilon=1)).noise,
         "RecordBundle": dp.record(p["number"].agg(["count", "mean"], bounds=ops.BOUNDS, epsilon=1)),
     }  # fmt: skip
     thing = things[kind]

@@ -14,6 +14,7 @@ import pandas as pd
 
 from ...errors import RecordError
 from ...privacy.mechanisms.selection import Selection
+from ...privacy.mechanisms.smooth import PolyPlace
 from ...rows.facts.kinds import Schema
 from ...statistics import Count, Statistic
 from ...statistics.layout import Interval, by_name, format_value
@@ -26,7 +27,7 @@ NEAR = 2.0**-20
 
 
 #: Units that are counted one by one.
-_WHOLE = ("rows", "units", "keys", "values", "blocks")
+ONE_BY_ONE = ("rows", "units", "keys", "values", "blocks")
 
 # --- units ----------------------------------------------------------------------------------------
 
@@ -51,15 +52,32 @@ def of_noise(statistic: Statistic, law: Any, schema: Schema) -> str:
     """What the scale of the noise is counted in; "" for a selection, whose scale has no unit, for
     times, whose scale says it, and for several columns."""
     scale = scale_of(statistic, law)
+    if isinstance(law, PolyPlace):
+        return "times the smooth sensitivity, which is private"
     if isinstance(law, Selection) or not isinstance(scale, int | float):
         return ""
     if statistic.errors.in_ranks:
         return "ranks"
     unit = statistic.errors.units(schema)[0]
     if unit == "share" or not statistic.errors.noise_in_columns:
-        return unit if unit in _WHOLE else "rows"
+        return unit if unit in ONE_BY_ONE else "rows"
     names = statistic.errors.asked_columns
     return f"(in {_named(names[0], 'column')})" if len(names) == 1 else ""
+
+
+def noise_steps(statistic: Statistic, schema: Schema) -> list[tuple[float, str]]:
+    """The step of the noise and its unit, as in `scale_of`, for each column asked about or one for
+    all: in times seconds."""
+    model = statistic.errors
+    unit = model.units(schema)[0]
+    if unit in (*ONE_BY_ONE, "share") or not model.noise_in_columns:
+        return [(step, unit if unit in ONE_BY_ONE else "rows") for step in model.noise_steps]
+    names, rulers = model.asked_columns, statistic.layout.rulers
+    rulers = rulers or (None,) * len(model.noise_steps)
+    return [
+        (step, _named(name, "column")) if ruler is None else (step * ruler.tick / 1e9, "seconds")
+        for step, name, ruler in zip(model.noise_steps, names, rulers, strict=True)
+    ]
 
 
 def _scales(statistic: Statistic, law: Any) -> list[Any]:

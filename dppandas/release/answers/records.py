@@ -23,6 +23,7 @@ from ..accuracy import units
 from ..accuracy.expected import CONFIDENCE, in_words, parse_confidence, parse_rows
 from ..query import Query
 from . import populations, shown
+from .noise import of_record
 
 #: The share of the failure probability that is spent on the bound of the number of rows.
 COUNTING = 1 / 20
@@ -208,6 +209,29 @@ class Record(ABC):
     @property
     def _error_units(self) -> list[str]:
         return units.units_of(self._statistic, self._law, self._query.source.schema)
+
+    @property
+    def noise(self) -> Any:
+        """The law of the noise, with the names of scipy.stats: `Noise`. A dict by column if laws
+        differ, as scales do.
+
+        It is the law of the difference between the answer and the exact one for counts, sums, and
+        all else that is one noisy number; else that of each sum which the answer is computed from.
+        Its ``.of`` says which. Of smooth sensitivity only the shape is public.
+
+        Raises `RecordError` if no noise was added, as for selections and quantiles, or if releases
+        with several noises were combined.
+
+        >>> import pandas as pd, dppandas as dp
+        >>> noise = dp.record(pd.DataFrame({"a": range(100)}).dp.count(epsilon=0.1)).noise
+        >>> noise
+        <discrete Laplace noise of the answer: scale 10 rows, whole numbers>
+        >>> round(noise.pmf(0), 4), round(noise.sf(30), 4), round(noise.std(), 2)
+        (0.05, 0.0236, 14.14)
+        >>> noise.interval(0.95)
+        (-30.0, 30.0)
+        """
+        return of_record(self)
 
     @property
     def noise_dominated(self) -> Any:
