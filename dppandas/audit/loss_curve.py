@@ -22,11 +22,17 @@ import pandas as pd
 
 from ..dataclasses import dataclass, field
 from ..display.plots.style import BLUE, VERMILLION, page, pyplot, tidy, write_around
-from ..errors import QueryError, RecordError, hide_internals, quoted
+from ..errors import MissingArgument, QueryError, RecordError, hide_internals, quoted
 from .dominating_pairs import ATOMS, ConcentratedLaw, Law, ResponseLaw
 
 #: Points of a grid of ε.
 POINTS = 121
+#: How many ε are tried for a belief, down to which share of the risk; and more than all rounding.
+FACTORS, RARE, ROUNDED = 65, 1e-4, 1 + 2.0**-40
+#: How far from the first ε others are tried: where some answers tell all, no δ is so small.
+FURTHER = 32
+#: An exponential that no float exceeds, and by which no belief of a float differs from 0 or 1.
+FARTHEST = 709
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +113,87 @@ class PrivacyLoss:
         return series.rename_axis("loss")
 
     @hide_internals
+    def belief(self, prior: Any, risk: object = 0) -> Any:
+        """Bounds on what somebody believes of one unit after the answer, by what they believed
+        before: (lower, upper), or for several priors a DataFrame with these columns.
+
+        prior : their probability that the unit's rows are in the data, or several: public numbers
+            from 0 to 1. Whatever else they believe of the data may be anything, as long as it is
+            the same whether the unit is in them or not.
+        risk : how often the bounds may fail, at most, over the noise, whether the unit is in the
+            data or not. A loss without a largest value needs one: Gaussian noise, and all with a
+            δ, which must be smaller than the risk.
+
+        A loss of ε multiplies odds by e^-ε to e^ε. So a prior p becomes no less than
+        p/(p + (1-p) e^ε) and no more than p e^ε/(1-p + p e^ε): by each answer, with ``risk=0``.
+        With a risk this holds of an ε that follows from δ(ε), which is smaller than the loss where
+        large losses are rare. Of two values that a unit's rows may have, in place of none, an ε is
+        twice as large: a change is two steps.
+
+        Raises `MissingArgument` for a loss without a largest value and no risk, and `QueryError`
+        for a risk that δ doesn't allow.
+
+        *Guarantee*: bounds for every neighbour and every function of the answer
+        (docs/proofs/privacy_loss.md). A function of public facts; nothing is read or charged.
+
+        >>> from dppandas import privacy_loss
+        >>> low, high = privacy_loss("laplace", epsilon=1).belief(0.1)
+        >>> round(low, 4), round(high, 4)
+        (0.0393, 0.232)
+        >>> privacy_loss("gaussian", sigma=10).belief([0.1, 0.5], risk=1e-6).round(3)
+               lower  upper
+        prior
+        0.1    0.063  0.156
+        0.5    0.375  0.625
+        """
+        priors = np.atleast_1d(_chances(prior, "prior"))
+        if np.ndim(risk):  # type: ignore[arg-type]
+            raise QueryError("risk= must be one number.")
+        factor = self._odds(float(_chances(risk, "risk")))
+        others = 1 - priors
+        ends = {
+            "lower": priors / (priors + others * factor),
+            "upper": priors / (priors + others / factor),
+        }
+        if np.ndim(prior) == 0:
+            return float(ends["lower"][0]), float(ends["upper"][0])
+        return pd.DataFrame(ends, index=pd.Index(priors, name="prior"))
+
+    def _odds(self, risk: float) -> float:
+        """By which factor odds change, at most, except with a probability of ``risk``."""
+        most = self._law.epsilon
+        if most is None and not risk:
+            raise MissingArgument(
+                "this loss has no largest value, so any belief is possible, though hardly ever. "
+                "Say how often the bounds may fail: risk=1e-6, for example."
+            )
+        found = math.inf if most is None else math.exp(min(float(most), FARTHEST))
+        if risk:
+            found = min(found, *self._factors(risk))
+        if math.isinf(found):
+            raise QueryError(
+                f"risk={risk:g} must be larger than the δ of this loss: with that probability an "
+                "answer may say everything."
+            )
+        return found * ROUNDED
+
+    def _factors(self, risk: float) -> list[float]:
+        """Factors that hold, each by the δ of another ε: with e the exponential of ε, a factor f
+        fails with at most δ(1 + 1/f)/(1 - e/f), which is the risk for f = (δ + e·risk)/(risk - δ).
+        """
+        known = self._law.most if isinstance(self._law, ResponseLaw) else self._law.epsilon
+        low = self.epsilon(risk)
+        if math.isinf(low):
+            return [math.inf]
+        high = self.epsilon(risk * RARE) if known is None else float(known)
+        high = max(low, min(high, low + FURTHER))
+        tried = {e: self.delta(e) for e in np.linspace(low, high, FACTORS).tolist()}
+        return [
+            (delta + risk * math.exp(e)) / (risk - delta) if delta < risk else math.inf
+            for e, delta in tried.items()
+        ]
+
+    @hide_internals
     def plot(self, ax: Any = None) -> Any:
         """Plot δ(ε) and P[loss > ε], and shade the (ε, δ) that hold. Returns the Axes.
 
@@ -129,6 +216,17 @@ class PrivacyLoss:
     def __repr__(self) -> str:
         kind = "exact" if self.exact else "a bound"
         return f"<privacy loss of {self.what}: {self.neighbours} ({kind})>"
+
+
+def _chances(value: Any, name: str) -> np.typing.NDArray[np.float64]:
+    """Probabilities, as floats."""
+    try:
+        found = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.array(math.nan)
+    if isinstance(value, str) or not ((found >= 0) & (found <= 1)).all():
+        raise QueryError(f"{name}={quoted(value)} must be a probability, from 0 to 1.")
+    return found
 
 
 def real(value: object, name: str) -> Fraction:

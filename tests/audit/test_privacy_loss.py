@@ -17,7 +17,8 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.audit import dominating_pairs
-from dppandas.errors import RecordError
+from dppandas.audit.loss_curve import PrivacyLoss
+from dppandas.errors import MissingArgument, QueryError, RecordError
 from dppandas.privacy.accounting import conversions, gaussian
 
 oracle: Any = pytest.importorskip("dp_accounting.pld.privacy_loss_mechanism")
@@ -292,3 +293,101 @@ def test_the_picture_is_the_curve(name: str) -> None:
     assert mine.plot(ax=given) is given
     refusal(lambda: mine.plot(ax=3), "must be matplotlib Axes")
     plt.close("all")
+
+
+# --- beliefs --------------------------------------------------------------------------------------
+
+
+def fails(loss: dp.types.PrivacyLoss, p: Any, q: Any, risk: float) -> list[float]:
+    """How often a belief is beyond its bounds, by Bayes' rule from a prior, with the unit in the
+    data and without it."""
+    prior = 0.3
+    low, high = loss.belief(prior, risk)
+    with np.errstate(invalid="ignore"):
+        after = prior * p / (prior * p + (1 - prior) * q)
+    beyond = (after < low * (1 - 1e-9)) | (after > high * (1 + 1e-9))
+    return [float(law[beyond].sum()) for law in (p, q)]
+
+
+class LawOfPair(dominating_pairs.Law):
+    """That of two finite laws, in the order of the larger δ."""
+
+    def __init__(self, p: Any, q: Any) -> None:
+        self.p, self.q = p, q
+
+    def delta(self, epsilon: Any, digits: int = 0) -> Any:
+        e = math.exp(min(epsilon, 700))
+        gaps = self.p - e * self.q, self.q - e * self.p
+        return max(float(gap.clip(0).sum()) for gap in gaps)
+
+    def above(self, formula: Any, epsilon: Any) -> float:
+        return float(formula(epsilon, 0))
+
+
+def test_beliefs_stay_within_what_a_pure_loss_allows_and_reach_it() -> None:
+    z = np.arange(-80, 81)
+    for scale, shift in ((1.0, 1), (2.5, 3), (7.0, 20)):
+        loss = dp.privacy_loss("laplace", scale=scale, sensitivity=shift)
+        p, q = np.exp(-np.abs(z) / scale), np.exp(-np.abs(z - shift) / scale)
+        priors = np.array([0.0, 0.001, 0.3, 0.5, 0.9, 1.0])
+        after = priors[:, None] * p / (priors[:, None] * p + (1 - priors[:, None]) * q)
+        bounds = loss.belief(priors)
+        assert (bounds["lower"] <= after.min(axis=1) + 1e-12).all()
+        assert (bounds["upper"] >= after.max(axis=1) - 1e-12).all()
+        assert np.allclose(bounds["lower"], after.min(axis=1), atol=1e-11)
+        assert np.allclose(bounds["upper"], after.max(axis=1), atol=1e-11)
+        assert loss.belief(0.3) == tuple(bounds.loc[0.3])
+
+
+@pytest.mark.parametrize("sigma", [0.7, 1.0, 4.0])
+def test_beliefs_after_gaussian_noise_fail_as_rarely_as_told(sigma: float) -> None:
+    loss = dp.privacy_loss("gaussian", sigma=sigma)
+    z = np.arange(-60, 62)
+    p, q = (np.exp(-((z - at) ** 2) / (2 * sigma**2)) for at in (0, 1))
+    p, q = p / p.sum(), q / q.sum()
+    for risk in (1e-2, 1e-4, 1e-6):
+        often = fails(loss, p, q, risk)
+        assert max(often) <= risk
+        assert sigma < 4 or max(often) >= risk / 100  # not far too wide
+        wider = dp.privacy_loss("any", rho=1 / (2 * sigma**2)).belief(0.3, risk)
+        assert wider[0] <= loss.belief(0.3, risk)[0]
+
+
+def test_beliefs_hold_for_all_laws_and_what_is_made_of_their_answers() -> None:
+    """Some of the pairs have answers that only one of the two laws gives."""
+    random = np.random.default_rng(5)
+    for _ in range(60):
+        size = int(random.integers(2, 7))
+        p, q = random.dirichlet(np.full(size, 0.4), 2)
+        p[0] = 0.0
+        p /= p.sum()
+        loss = PrivacyLoss("a pair", "itself", True, LawOfPair(p, q))
+        for risk in (0.3, 0.5, 0.9):
+            merged = random.integers(0, 3, size)
+            try:
+                loss.belief(0.3, risk)
+            except QueryError:
+                assert max(p[q == 0].sum(), q[p == 0].sum()) >= risk * (1 - 1e-4)
+                continue
+            assert max(fails(loss, p, q, risk)) <= risk
+            together = [np.bincount(merged, law, 3) for law in (p, q)]
+            keep = together[0] + together[1] > 0
+            assert max(fails(loss, together[0][keep], together[1][keep], risk)) <= risk
+
+
+def test_a_delta_must_be_smaller_than_the_risk() -> None:
+    loss = dp.privacy_loss("any", epsilon=1, delta=1e-3)
+    refusal(lambda: loss.belief(0.5), "risk=1e-6", MissingArgument)
+    refusal(lambda: loss.belief(0.5, risk=1e-3), "larger than the δ")
+    low, high = loss.belief(0.5, risk=1e-2)
+    factor = (1e-3 + 1e-2 * math.e) / (1e-2 - 1e-3)
+    assert high == pytest.approx(factor / (1 + factor), rel=1e-9)
+    assert low == pytest.approx(1 / (1 + factor), rel=1e-9)
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.1, math.nan, "half", [0.1, 2]])
+def test_priors_and_risks_are_probabilities(wrong: Any) -> None:
+    loss = dp.privacy_loss("laplace", epsilon=1)
+    refusal(lambda: loss.belief(0.5, risk=[0.1, 0.2]), "risk= must be one number")
+    refusal(lambda: loss.belief(wrong), "prior=.*must be a probability")
+    refusal(lambda: loss.belief(0.5, risk=wrong), "risk=.*must be")
