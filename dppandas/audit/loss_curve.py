@@ -140,11 +140,8 @@ class PrivacyLoss:
         >>> low, high = privacy_loss("laplace", epsilon=1).belief(0.1)
         >>> round(low, 4), round(high, 4)
         (0.0393, 0.232)
-        >>> privacy_loss("gaussian", sigma=10).belief([0.1, 0.5], risk=1e-6).round(3)
-               lower  upper
-        prior
-        0.1    0.063  0.156
-        0.5    0.375  0.625
+        >>> privacy_loss("gaussian", sigma=10).belief([0.1, 0.5], risk=1e-6).round(3).T.to_dict()
+        {0.1: {'lower': 0.063, 'upper': 0.156}, 0.5: {'lower': 0.375, 'upper': 0.625}}
         """
         priors = np.atleast_1d(_chances(prior, "prior"))
         if np.ndim(risk):  # type: ignore[arg-type]

@@ -24,6 +24,8 @@ from ..privacy.accounting.losses import LARGEST, SMALLEST, Epsilon, parse_budget
 from ..privacy.sampling import samplers
 from ..privacy.sampling.entropy import SYSTEM, WORD, Bits
 from ..rows.facts.keys import Keys
+from ..rows.values.reading import column
+from ..rows.values.vectors import prepared
 
 Codes = npt.NDArray[np.int64]
 Formula = Callable[[int], Enclosure]
@@ -108,6 +110,60 @@ class Design(ABC):
         np.fill_diagonal(cells, [rate.p for rate in self.rates])
         return pd.DataFrame(cells, index=labels.rename("answer"), columns=labels.rename("response"))
 
+    @hide_internals
+    def posterior(self, prior: Any, responses: Any = None) -> pd.DataFrame:
+        """What a response says of its respondent's answer: the probability of each answer (a
+        column), by Bayes' rule, for each response (a row).
+
+        prior : the probability of each answer, from public knowledge: by key, or in their order; of
+            two answers that of the second alone (True). They add up to 1.
+        responses : those to ask about, as they were collected; by default each possible one. With
+            unary encoding there are too many, so that they are needed.
+
+        A respondent whose answer isn't among the keys responds as if it were one at random.
+
+        Raises `QueryError` for other priors and responses.
+
+        *Guarantee*: a function of what is public (lecture 004, Example 1).
+
+        >>> of("two coins", None, None).posterior(0.32).round(3).loc[True].to_dict()
+        {False: 0.415, True: 0.585}
+        """
+        shares = _prior(prior, self.keys)
+        said = self._likelihoods(responses) * shares
+        with np.errstate(invalid="ignore"):  # of a response that nobody gives
+            found = said / said.sum(axis=1, keepdims=True)
+        rows = self.labels if responses is None else pd.RangeIndex(len(found))
+        return pd.DataFrame(
+            found, index=rows.rename("response"), columns=self.labels.rename("answer")
+        )
+
+    def _likelihoods(self, responses: Any) -> npt.NDArray[np.float64]:
+        """For each response the probability of it under each answer, or a multiple of that."""
+        if not self.is_bits:
+            each = self.probabilities().to_numpy().T
+            if responses is None:
+                return each
+            places = self.places(pd.Series(responses))
+            if (places == len(self.keys)).any():
+                raise QueryError("responses= must be keys: in this design each response is one.")
+            return each[places]
+        if responses is None:
+            raise MissingArgument(
+                f"{self.name} has 2^{len(self.keys)} possible responses. Give responses=, a table "
+                "of yes and no, as .responses has it."
+            )
+        told = np.asarray(responses)
+        if told.ndim != 2 or told.shape[1] != len(self.keys) or told.dtype != bool:
+            raise QueryError("responses= must have a yes or no to each key in each row.")
+        yes = np.array([rate.p / rate.q for rate in self.rates])
+        no = np.array([(1 - rate.p) / (1 - rate.q) for rate in self.rates])
+        return np.asarray(np.where(told, yes, no))
+
+    def places(self, series: pd.Series[Any]) -> Codes:
+        """The position of each element among the keys; len(keys) for values that aren't keys."""
+        return prepared(self.keys).codes(column(series)).astype(np.int64)
+
     @property
     def labels(self) -> pd.Index:
         """The keys as an index, whose dtype follows from the keys alone."""
@@ -116,6 +172,26 @@ class Design(ABC):
 
     def __str__(self) -> str:
         return self.name
+
+
+def _prior(prior: Any, keys: tuple[Any, ...]) -> npt.NDArray[np.float64]:
+    """The probability of each key."""
+    given = prior
+    if isinstance(prior, pd.Series | dict):
+        by_key = dict(prior)
+        given = [by_key.get(key, math.nan) for key in keys] if len(by_key) == len(keys) else ()
+    elif np.ndim(prior) == 0 and len(keys) == 2:
+        given = (1 - prior, prior) if isinstance(prior, int | float | np.number) else ()
+    try:
+        found = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.zeros(0)
+    if found.shape != (len(keys),) or not (found >= 0).all() or abs(found.sum() - 1) > 1e-9:
+        raise QueryError(
+            f"prior={quoted(prior)} must have a probability for each of the {len(keys)} keys, and "
+            "they must add up to 1; of two keys that of the second is enough."
+        )
+    return found
 
 
 def _variance(rate: Rate, share: float) -> float:
@@ -317,7 +393,7 @@ def _within(coins: CoinDesign) -> CoinDesign:
     return coins
 
 
-def of(design: object, epsilon: object, keys: object, column: str = "answer") -> Design:
+def of(design: object, epsilon: object, keys: object, name: str = "answer") -> Design:
     """The design that a caller asks for; without one, the better of k-ary and unary encoding."""
     if design is not None and not isinstance(design, CoinDesign) and not is_one_of(design, WORDS):
         raise QueryError(
@@ -329,7 +405,7 @@ def of(design: object, epsilon: object, keys: object, column: str = "answer") ->
             f"design={design!r} needs keys=, the possible answers, such as keys=['a', 'b', 'c']; "
             "they are never read from the data."
         )
-    labels = Keys.parse(BINARY if keys is None else keys, [column]).labels
+    labels = Keys.parse(BINARY if keys is None else keys, [name]).labels
     if len(labels) < 2:
         raise QueryError("keys= must name two or more answers: a single one says nothing.")
     if len(labels) != 2 and (isinstance(design, CoinDesign) or design in (ONE_COIN, TWO_COINS)):

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ..dataclasses import dataclass
@@ -15,8 +14,6 @@ from ..privacy.accounting.losses import Epsilon
 from ..release.private import Private
 from ..rows.facts import kinds
 from ..rows.facts.keys import SOURCE_ATTR
-from ..rows.values.reading import column
-from ..rows.values.vectors import prepared
 from . import designs, lost
 from .designs import MOST_CELLS, Design
 from .estimates import Estimated, EstimatedFloat, EstimatedSeries, mean_of, table_of
@@ -108,14 +105,9 @@ class Responses:
         if self.design.is_bits:
             yeses = self.responses.to_numpy().sum(axis=0)
         else:
-            places = _places(self.responses, self.design)
+            places = self.design.places(self.responses)
             yeses = np.bincount(places, minlength=len(self.design.keys))
         return Estimated(self.design, len(self), tuple(map(int, yeses)))
-
-
-def _places(series: pd.Series[Any], design: Design) -> npt.NDArray[np.int64]:
-    """The position of each element among the keys; len(keys) for values that aren't keys."""
-    return prepared(design.keys).codes(column(series)).astype(np.int64)
 
 
 @hide_internals
@@ -178,7 +170,7 @@ def randomized_response(
             "design='k-ary', or for fewer rows at a time."
         )
     lost.note(name, answers.name, asked.name, asked.epsilon, len(answers))
-    said = asked.respond(_places(answers, asked))
+    said = asked.respond(asked.places(answers))
     if asked.is_bits:
         return Responses(pd.DataFrame(said, columns=asked.labels), asked)
     return Responses(pd.Series(asked.labels.take(said), name=answers.name), asked)
@@ -208,7 +200,7 @@ def collected(
     if isinstance(responses, pd.DataFrame):
         raise QueryError(f"{asked.name} has one response for each respondent: give one column.")
     told = _as_series(responses).reset_index(drop=True)
-    outside = int((_places(told, asked) == len(asked.keys)).sum())
+    outside = int((asked.places(told) == len(asked.keys)).sum())
     if outside:
         raise QueryError(
             f"{outside:,} of the responses {'is' if outside == 1 else 'are'} no key, but in this "

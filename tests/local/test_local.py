@@ -276,6 +276,37 @@ def test_the_estimator_of_lecture_004_estimates_one_minus_the_mean() -> None:
     assert abs(printed - 5 / 7) < 1e-9
 
 
+@pytest.mark.parametrize("design", DESIGNS)
+def test_a_posterior_is_bayes_rule_for_each_response(design: Design) -> None:
+    """Against the laws that are written down here, and within what ε allows."""
+    k = len(design.keys)
+    prior = np.arange(1, k + 1) / sum(range(1, k + 1))
+    laws = [exact_law(design, answer) for answer in range(k)]
+    responses = list(laws[0])
+    told: Any = pd.DataFrame(responses) if design.is_bits else [design.keys[r] for r in responses]
+    found = design.posterior(prior, told).to_numpy()
+    for response, row in zip(responses, found, strict=True):
+        joint = prior * np.array([each[response] for each in laws])
+        assert np.allclose(row, joint / joint.sum(), atol=NEAR)
+        odds = row / (1 - row) / (prior / (1 - prior))
+        assert (np.abs(np.log(odds)) <= float(design.epsilon) + 1e-9).all()
+    if not design.is_bits:
+        table = design.posterior(dict(zip(design.keys, prior, strict=True)))
+        assert table.index.tolist() == table.columns.tolist() == list(design.keys)
+        assert np.allclose(table.to_numpy()[responses], found)
+        assert np.allclose(design.posterior(pd.Series(prior, design.keys)), table)
+
+
+def test_a_posterior_needs_a_prior_and_responses_that_fit() -> None:
+    coin, bits = NAMED["one coin of 0.9"], NAMED["OUE, 4 keys"]
+    assert coin.posterior(0.2).loc[True, True] == pytest.approx(0.18 / (0.18 + 0.08))
+    for wrong in (1.5, -0.1, [0.5, 0.6], [1], "half", None, {True: 1}, math.nan, {"a": 1, "b": 0}):
+        refusal(lambda wrong=wrong: coin.posterior(wrong), "prior=")
+    refusal(lambda: coin.posterior(0.5, [True, None]), "must be keys")
+    refusal(lambda: bits.posterior([0.25] * 4), r"2\^4 possible responses", MissingArgument)
+    refusal(lambda: bits.posterior([0.25] * 4, np.ones((2, 3), bool)), "a yes or no to each key")
+
+
 def test_known_figures() -> None:
     """ln 3; and at ε = 1 for 20,000 respondents Chebyshev, Hoeffding and the normal law."""
     assert 0 <= float(local.two_coins().epsilon) - math.log(3) < 1e-14
@@ -477,7 +508,7 @@ def test_losses_add_up_by_group_and_stay_out_of_the_ledger() -> None:
 
 
 def test_a_loss_is_noted_before_answers_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dppandas.local.responses._places", raising(RuntimeError))
+    monkeypatch.setattr("dppandas.local.designs.Design.places", raising(RuntimeError))
     refusal(lambda: local.randomized_response([True], epsilon=1), error=RuntimeError)
     assert len(local.losses()) == 1
 
