@@ -130,9 +130,7 @@ class Design(ABC):
         {False: 0.415, True: 0.585}
         """
         shares = _prior(prior, self.keys)
-        said = self._likelihoods(responses) * shares
-        with np.errstate(invalid="ignore"):  # of a response that nobody gives
-            found = said / said.sum(axis=1, keepdims=True)
+        found = _bayes(self._likelihoods(responses), shares)
         rows = self.labels if responses is None else pd.RangeIndex(len(found))
         return pd.DataFrame(
             found, index=rows.rename("response"), columns=self.labels.rename("answer")
@@ -192,6 +190,15 @@ def _prior(prior: Any, keys: tuple[Any, ...]) -> npt.NDArray[np.float64]:
             "they must add up to 1; of two keys that of the second is enough."
         )
     return found
+
+
+def _bayes(
+    likelihoods: npt.NDArray[np.float64], prior: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """The probability of each answer, given a response in each row; NaN for what nobody says."""
+    both = likelihoods * prior
+    with np.errstate(invalid="ignore"):
+        return np.asarray(both / both.sum(axis=1, keepdims=True))
 
 
 def _variance(rate: Rate, share: float) -> float:
@@ -329,37 +336,90 @@ def _implied(truth: Fraction, yes: Fraction) -> Epsilon:
 class CoinDesign:
     """Coins with given probabilities, which decide their loss; see `one_coin` and `two_coins`."""
 
-    truth: Fraction
+    truth: Fraction  # below 0 for a coin that lies
     yes: Fraction
     name: str
 
     @property
-    def epsilon(self) -> Epsilon:
-        """The loss of a response, rounded up to 15 digits."""
-        return _implied(self.truth, self.yes)
+    def epsilon(self) -> Epsilon | float:
+        """The loss of a response, rounded up to 15 digits; infinite if it gives answers away."""
+        if not self.truth:
+            return Epsilon(0)
+        return math.inf if abs(self.truth) == 1 else _implied(abs(self.truth), self.yes)
 
     def probabilities(self) -> pd.DataFrame:
         """The probability of each response (a column) to each answer (a row)."""
-        return Coins(BINARY, self.truth, self.yes, self.name).probabilities()
+        labels = pd.Index(BINARY)
+        index, columns = labels.rename("answer"), labels.rename("response")
+        return pd.DataFrame(self._chances(), index=index, columns=columns)
+
+    @hide_internals
+    def posterior(self, prior: Any) -> pd.DataFrame:
+        """The probability of each answer (a column) after each response (a row), as of a
+        `Design`: by Bayes' rule from the probability of True, or of False and True. NaN after a
+        response that nobody gives."""
+        table = self.probabilities().T
+        table.loc[:] = _bayes(table.to_numpy(), _prior(prior, BINARY))
+        return table
+
+    def _chances(self) -> list[list[float]]:
+        rest = [(1 - self.truth) * said for said in (1 - self.yes, self.yes)]
+        return [[float(r + (i == j) * self.truth) for j, r in enumerate(rest)] for i in (0, 1)]
+
+    def _check_for_draws(self) -> None:
+        """Refuse coins that no estimate can be made from, or that hide nothing."""
+        if not self.truth:
+            raise QueryError(
+                f"{self!r} says nothing: every response is as likely from either answer. Its "
+                ".probabilities() and .posterior(prior) show that. To ask, raise truth= above 1/2."
+            )
+        if abs(self.truth) == 1:
+            raise QueryError(
+                f"{self!r} hides nothing: every response gives its answer away. To ask, write "
+                "truth= between 1/2 and 1."
+            )
+        if self.truth < 0:
+            raise QueryError(
+                f"{self!r} lies more often than not. one_coin({1 - self._honest}) says as much at "
+                "the same loss: its responses are these, with yes and no swapped. Ask with that."
+            )
+        _check_loss(self)
+
+    @property
+    def _honest(self) -> Fraction:
+        """The probability of a true response by one coin."""
+        return (1 + self.truth) / 2
 
     def __repr__(self) -> str:
         if self.name == ONE_COIN:
-            return f"one_coin(truth={(1 + self.truth) / 2})"
+            return f"one_coin(truth={self._honest})"
         return f"two_coins(truth={self.truth}, yes={self.yes})"
 
 
 @hide_internals
 def one_coin(truth: object) -> CoinDesign:
-    """Warner's design by the probability of a true response, which must be above 1/2: the loss is
-    ln(truth / (1 - truth)). To give ``epsilon=`` instead, write ``design="one coin"``.
+    """Warner's design by the probability of a true response: the loss is the logarithm of
+    truth / (1 - truth). To give ``epsilon=`` instead, write ``design="one coin"``.
+
+    A coin that says nothing (1/2), lies more often than not (below), or always tells the truth or
+    always lies (1 and 0) can be looked at, by ``.probabilities()``, ``.posterior(prior)`` and
+    ``.epsilon``. Responses are refused: a coin of p and one of 1 - p say the same.
 
     >>> one_coin("3/4"), one_coin("3/4").epsilon  # ln 3
     (one_coin(truth=3/4), 1.09861228866811)
+    >>> one_coin("1/4").epsilon, one_coin("1/2").epsilon, one_coin(1).epsilon
+    (1.09861228866811, 0, inf)
+    >>> one_coin("1/2").posterior(0.32).loc[True].tolist()
+    [0.68, 0.32]
     """
-    honest = _probability(truth, "truth")
-    if honest <= Fraction(1, 2):
-        raise QueryError(f"truth={quoted(truth)} must be above 1/2, or responses say nothing.")
-    return _within(CoinDesign(2 * honest - 1, Fraction(1, 2), ONE_COIN))
+    honest = Fraction(0) if _is_zero(truth) else Fraction(parse_budget(truth, "truth"))
+    if honest > 1:
+        raise QueryError(f"truth={quoted(truth)} must lie between 0 and 1.")
+    return CoinDesign(2 * honest - 1, Fraction(1, 2), ONE_COIN)
+
+
+def _is_zero(value: object) -> bool:
+    return isinstance(value, int | float | Fraction) and not isinstance(value, bool) and value == 0
 
 
 @hide_internals
@@ -377,7 +437,9 @@ def two_coins(truth: object = "1/2", yes: object = "1/2") -> CoinDesign:
     >>> two_coins(yes="1/4").epsilon  # ln 5: a yes is five times as likely from those who hold it
     1.60943791243411
     """
-    return _within(CoinDesign(_probability(truth, "truth"), _probability(yes, "yes"), TWO_COINS))
+    coins = CoinDesign(_probability(truth, "truth"), _probability(yes, "yes"), TWO_COINS)
+    _check_loss(coins)
+    return coins
 
 
 def _probability(value: object, name: str) -> Fraction:
@@ -387,10 +449,9 @@ def _probability(value: object, name: str) -> Fraction:
     return exact
 
 
-def _within(coins: CoinDesign) -> CoinDesign:
+def _check_loss(coins: CoinDesign) -> None:
     if not SMALLEST <= coins.epsilon <= LARGEST:
         raise QueryError(f"these coins cost ε = {coins.epsilon} a response, outside [2^-20, 64].")
-    return coins
 
 
 def of(design: object, epsilon: object, keys: object, name: str = "answer") -> Design:
@@ -414,6 +475,7 @@ def of(design: object, epsilon: object, keys: object, name: str = "answer") -> D
         )
     coins = two_coins() if design == TWO_COINS else design
     if isinstance(coins, CoinDesign):
+        coins._check_for_draws()
         _agree(coins, epsilon)
         return Coins(labels, coins.truth, coins.yes, coins.name)
     loss = parse_epsilon(epsilon)
@@ -423,7 +485,7 @@ def of(design: object, epsilon: object, keys: object, name: str = "answer") -> D
 
 
 def _agree(coins: CoinDesign, epsilon: object) -> None:
-    costs = coins.epsilon
+    costs = _implied(coins.truth, coins.yes)
     if epsilon is not None and abs(parse_epsilon(epsilon) - costs) > AGREES * costs:
         raise QueryError(
             f"epsilon={quoted(epsilon)} isn't what these coins cost, which is {costs}. "

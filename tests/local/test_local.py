@@ -307,6 +307,26 @@ def test_a_posterior_needs_a_prior_and_responses_that_fit() -> None:
     refusal(lambda: bits.posterior([0.25] * 4, np.ones((2, 3), bool)), "a yes or no to each key")
 
 
+def test_coins_that_lie_or_say_nothing_can_be_looked_at() -> None:
+    """A coin of p is one of 1 - p with its responses swapped (lecture 004, after Example 1)."""
+    for honest in (Fraction(0), Fraction(1, 8), Fraction(1, 4), Fraction(1, 2), Fraction(9, 10)):
+        coin, other = local.one_coin(honest), local.one_coin(1 - honest)
+        table = coin.probabilities().to_numpy()
+        true, false = float(honest), float(1 - honest)
+        assert table.tolist() == [[true, false], [false, true]]
+        assert np.array_equal(table, other.probabilities().to_numpy()[:, ::-1])
+        assert coin.epsilon == other.epsilon
+        assert np.array_equal(coin.posterior(0.3), other.posterior(0.3)[::-1])
+    silent, open_ = local.one_coin("1/2"), local.one_coin(1)
+    assert (silent.epsilon, open_.epsilon) == (0, math.inf)
+    assert np.allclose(silent.posterior(0.32), [[0.68, 0.32]] * 2)
+    assert open_.posterior(0.32).to_numpy().tolist() == [[1, 0], [0, 1]]
+    assert open_.posterior(1).isna().loc[False].all()  # nobody says no
+    assert local.one_coin(0.9).probabilities().equals(NAMED["one coin of 0.9"].probabilities())
+    coins = local.two_coins("1/3", "1/4")
+    assert coins.posterior(0.2).equals(NAMED["biased coins"].posterior(0.2))
+
+
 def test_known_figures() -> None:
     """ln 3; and at ε = 1 for 20,000 respondents Chebyshev, Hoeffding and the normal law."""
     assert 0 <= float(local.two_coins().epsilon) - math.log(3) < 1e-14
@@ -541,8 +561,15 @@ asked, told, shared = local.randomized_response, local.collected, local.simulate
     (lambda: asked(np.ones((2, 2)), epsilon=1), QueryError, "Series, list"),
     (lambda: asked(FRAME.x, epsilon=1, group=3), QueryError, "group="),
     (lambda: asked(FRAME.x, 1), QueryError, "takes"),
-    (lambda: local.one_coin(0.5), QueryError, "above 1/2"),
-    (lambda: local.one_coin(1), QueryError, "between 0 and 1"),
+    (lambda: local.one_coin(1.01), QueryError, "between 0 and 1"),
+    (lambda: local.one_coin(-0.1), QueryError, "greater than 0"),
+    (lambda: local.one_coin(True), QueryError, "truth="),
+    (lambda: asked(FRAME.x, design=local.one_coin(0.5)), QueryError, "says nothing"),
+    (lambda: asked(FRAME.x, design=local.one_coin(0.2)), QueryError, r"one_coin\(4/5\)"),
+    (lambda: asked(FRAME.x, design=local.one_coin(1)), QueryError, "hides nothing"),
+    (lambda: asked(FRAME.x, design=local.one_coin(0)), QueryError, "hides nothing"),
+    (lambda: asked(FRAME.x, design=local.one_coin("0.5000001")), QueryError, "2\\^-20"),
+    (lambda: told(FRAME.x, design=local.one_coin(0.5)), QueryError, "says nothing"),
     (lambda: local.two_coins(yes=0), QueryError, "greater than 0"),
     (lambda: local.two_coins(truth="1e-9"), QueryError, "2\\^-20"),
     (lambda: told([True, None], epsilon=1), QueryError, "1 of the responses is no key"),
