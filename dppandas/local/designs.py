@@ -83,6 +83,12 @@ class Design(ABC):
             return self._rate(0), self._rate(1)
         return (self._rate(0),) * len(self.keys)
 
+    @property
+    def events(self) -> int:
+        """How many events a union bound over all keys adds up. With two keys, of which each
+        response names one, both estimates are off by as much, which is one event."""
+        return 1 if len(self.keys) == 2 and not self.is_bits else len(self.keys)
+
     def _rate(self, key: int) -> Rate:
         p, q = self._p(key), self._q(key)
         formulas = p, q, lambda digits: p(digits) - q(digits), _odds(p), _odds(q)
@@ -409,8 +415,8 @@ def one_coin(truth: object) -> CoinDesign:
     (one_coin(truth=3/4), 1.09861228866811)
     >>> one_coin("1/4").epsilon, one_coin("1/2").epsilon, one_coin(1).epsilon
     (1.09861228866811, 0, inf)
-    >>> one_coin("1/2").posterior(0.32).loc[True].tolist()
-    [0.68, 0.32]
+    >>> one_coin("1/2").posterior(0.5).loc[True].tolist()
+    [0.5, 0.5]
     """
     honest = Fraction(0) if _is_zero(truth) else Fraction(parse_budget(truth, "truth"))
     if honest > 1:

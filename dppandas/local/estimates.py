@@ -41,7 +41,7 @@ class Estimated:
 
     def ends(self, confidence: object, method: object) -> tuple[Floats, Floats]:
         """Lower and upper bounds of all counts, which hold simultaneously."""
-        risk = (1 - parse_confidence(confidence)) / self._events
+        risk = (1 - parse_confidence(confidence)) / self.design.events
         if not is_one_of(method, METHODS):
             raise QueryError(
                 f"method={quoted(method)} must be one of {', '.join(map(repr, METHODS))}."
@@ -56,13 +56,6 @@ class Estimated:
         n, bound = self.respondents, HALF_WIDTHS[str(method)]
         half = np.array([n * bound(n, rate, risk) for rate in self.design.rates])
         return np.clip(self.counts() - half, 0, n), np.clip(self.counts() + half, 0, n)
-
-    @property
-    def _events(self) -> int:
-        """How many events a union bound adds up. With two keys, of which each response names one,
-        both intervals miss at once, which is one event."""
-        single = len(self.yeses) == 2 and not self.design.is_bits
-        return 1 if single else len(self.yeses)
 
     def error(self, confidence: object, method: object, shares: bool) -> Floats:
         """The distance of each estimate from the further end of its interval."""

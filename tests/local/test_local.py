@@ -327,6 +327,41 @@ def test_coins_that_lie_or_say_nothing_can_be_looked_at() -> None:
     assert coins.posterior(0.2).equals(NAMED["biased coins"].posterior(0.2))
 
 
+@pytest.mark.parametrize("design", ["one coin", "k-ary", "OUE"])
+def test_so_many_respondents_keep_an_error(design: str) -> None:
+    """At every number of answers, by the law of the yeses; and an eighth fewer wouldn't do."""
+    keys = [False, True] if design == "one coin" else list("abcd")
+    n = local.respondents(within=0.1, epsilon=1, design=design, keys=keys)
+    asked = designs.of(design, 1, keys)
+    rate, risk = asked.rates[0], 0.05 / (1 if design == "one coin" else 4)
+
+    def beyond(n: int, m: int) -> float:
+        mean, far = n * rate.q + m * rate.gain, n * rate.gain * 0.1 + 1e-9
+        above = tails.at_least(n, m, math.floor(mean + far) + 1, rate)
+        return above + tails.at_most(n, m, math.ceil(mean - far) - 1, rate)
+
+    assert max(beyond(n, m) for m in range(0, n + 1, max(1, n // 199))) <= risk
+    fewer = n - n // 8 - 1
+    assert max(beyond(fewer, m) for m in range(fewer + 1)[:: max(1, fewer // 199)]) > risk
+    one = local.respondents(within=0.1, epsilon=1, design=design, keys=keys, share=0.25)
+    assert one <= n
+    sure = local.respondents(within=0.1, epsilon=1, design=design, keys=keys, confidence=0.99)
+    assert sure > n
+
+
+@pytest.mark.statistical
+def test_surveys_of_so_many_respondents_keep_the_error() -> None:
+    """500 surveys: more than 54 larger errors are rarer than 1 in 10⁶ at 5 %."""
+    n = local.respondents(within=0.05, epsilon=1)
+    answers = [True] * (n // 3) + [False] * (n - n // 3)
+    share, far = (n // 3) / n, 0
+    for _ in range(500):
+        said = local.randomized_response(answers, epsilon=1)
+        far += abs(said.mean() - share) > 0.05
+    assert far <= 54
+    assert said.mean().error() == pytest.approx(0.05, rel=0.05)
+
+
 def test_known_figures() -> None:
     """ln 3; and at ε = 1 for 20,000 respondents Chebyshev, Hoeffding and the normal law."""
     assert 0 <= float(local.two_coins().epsilon) - math.log(3) < 1e-14
@@ -388,7 +423,7 @@ def test_intervals_cover_at_least_as_often_as_they_say(
 
 def one_key(said: estimates.Estimated, key: int, risk: float, method: str) -> tuple[float, float]:
     """The interval of one key at its own risk: that of all at so many times the risk."""
-    confidence = 1 - risk * said._events
+    confidence = 1 - risk * said.design.events
     if confidence > 0:
         low, high = said.ends(confidence, method)
         return low[key], high[key]
@@ -584,6 +619,16 @@ asked, told, shared = local.randomized_response, local.collected, local.simulate
     (lambda: local.simulate_shared_sum([1], epsilon=1), MissingArgument, "bounds="),
     (lambda: shared([1], epsilon=1, bounds=(0, 1), parties=1), QueryError, "parties="),
     (lambda: local.compare(epsilon=1), QueryError, "respondents="),
+    (lambda: local.respondents(epsilon=1), MissingArgument, "within="),
+    (lambda: local.respondents(within=0, epsilon=1), QueryError, "within="),
+    (lambda: local.respondents(within=1, epsilon=1), QueryError, "between 0 and 1"),
+    (lambda: local.respondents(within=0.1), MissingArgument, "epsilon="),
+    (lambda: local.respondents(within=0.1, epsilon=1, share=2), QueryError, "share="),
+    (lambda: local.respondents(within=0.1, epsilon=1, confidence=1), QueryError, "confidence="),
+    (lambda: local.respondents(within="1e-5", epsilon=0.01), QueryError, "more than 2,147"),
+    (
+        lambda: local.respondents(within=0.1, design=local.one_coin("1/2")), QueryError,
+        "says nothing"),
     (lambda: local.compare(epsilon=1, respondents=5, share=2), QueryError, "share="),
 ])  # fmt: skip
 def test_refusals(call: Callable[[], Any], kind: type[Exception], says: str) -> None:
