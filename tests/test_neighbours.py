@@ -112,6 +112,39 @@ def test_one_unit_moves_the_integers_by_no_more_than_the_sensitivities(
             assert min(moves(made, seen.before, seen.after) or [0]) >= 0, seen
 
 
+@pytest.mark.sized
+@pytest.mark.parametrize("statistic", stats.every())
+def test_a_changed_unit_moves_the_integers_by_no_more_than_is_told(statistic: Any) -> None:
+    """Two tables with the same other rows, each with one more unit."""
+    rng = random.Random(f"changed {statistic.__name__}")
+    for _ in range(PAIRS // 2):
+        made, unit = ops.HOSTILE[statistic](rng), rng.choice([Unit("owner", 1), Unit("owner", 3)])
+        kind = rng.choice(KINDS)
+        others, *either = (
+            [{**row(rng, kind == "object"), "owner": owner} for _ in range(rng.choice([1, 2, 9]))]
+            for owner in (1, 77, 77)
+        )
+        one, other = (found(made, None, table(others + rows, kind), unit) for rows in either)
+        change = made.sensitivity_of_change(unit.max_rows)
+        assert made.exact_distance(one, other, selecting=False) <= change.l1, (made, either)
+        assert made.exact_distance(one, other, selecting=True) <= change.linf, (made, either)
+        if made.takes_limits:
+            assert sum(each**2 for each in moves(made, one, other)) <= change.l2_squared
+
+
+@pytest.mark.parametrize("statistic", [stats.Count, stats.Sum, stats.Mean, stats.Distinct])
+def test_half_of_what_a_change_moves_would_be_noticed(statistic: Any) -> None:
+    rng = random.Random(f"noticed {statistic.__name__}")
+    worst = 0.0
+    for _ in range(PAIRS_TO_NOTICE):
+        made, unit = ops.HOSTILE[statistic](rng), Unit("owner", 1)
+        either = ([{**row(rng, False), "owner": 77}] for _ in range(2))
+        one, other = (found(made, None, table(rows, "float"), unit) for rows in either)
+        moved = made.exact_distance(one, other, selecting=False)
+        worst = max(worst, moved / (made.sensitivity_of_change(1).l1 or 1))
+    assert worst > 0.5
+
+
 @pytest.mark.parametrize("statistic", stats.every())
 def test_half_of_a_sensitivity_would_be_noticed(statistic: Any) -> None:
     """A mutant of each statistic dies of what its record draws: one that says half."""

@@ -132,13 +132,15 @@ def test_what_is_asked_of_can_be_annotated() -> None:
     (
         "Record",
         "cell components draw epsilon error error_unit errors estimate expected id interval "
-        "intervals ledger lineage loss mechanism noise noise_dominated number preview query refine "
-        "scale source time unit version where"),
+        "intervals ledger lineage loss loss_of_change mechanism noise noise_dominated number "
+        "preview query refine scale source time unit version where"),
     (
         "Noise",
         "cdf interval isf logpmf mean median name of pdf pmf ppf scale sf std step support unit "
         "var"),
-    ("RecordBundle", "components epsilon error error_unit errors intervals loss preview"),
+    (
+        "RecordBundle",
+        "components epsilon error error_unit errors intervals loss loss_of_change preview"),
 ])  # fmt: skip
 def test_objects_show_what_a_user_calls(kind: str, names: str) -> None:
     p = people()

@@ -9,10 +9,11 @@ from ..dataclasses import dataclass, field, found_once
 from ..engines.base import Need
 from ..ledger import canonical
 from ..ledger.questions import Question
-from ..privacy.accounting.composition import Path
+from ..privacy.accounting.composition import Path, loss_of_group
 from ..privacy.accounting.losses import Loss
-from ..privacy.accounting.measures import LossRequest
+from ..privacy.accounting.measures import LossRequest, Measure
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
+from ..privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from ..privacy.mechanisms.selection import selecting
 from ..rows.expressions import (
     Assumption,
@@ -181,6 +182,19 @@ class Query:
     def unit_sensitivity(self) -> Sensitivity:
         """How much one unit can change, with all rows that it can have or become."""
         return self.statistic.sensitivity(self.source.unit.max_rows * self.branches)
+
+    def loss_of_change(self, mechanism: Any, loss: Loss) -> Loss | None:
+        """What a release by this mechanism costs a unit whose rows become others, if one that is
+        added or left out costs `loss`: that of noise by how far the integers move then, else the
+        loss of two steps; None where that isn't known (docs/proofs/changes.md)."""
+        rows, measure = self.source.unit.max_rows * self.branches, self.asked.measure
+        if isinstance(mechanism, DiscreteLaplace | DiscreteGaussian):
+            changed = self.statistic.sensitivity_of_change(rows)
+            if isinstance(mechanism, DiscreteLaplace) or measure is Measure.ZCDP:
+                return mechanism.cost(measure, changed)
+            if changed.l2_squared == self.unit_sensitivity.l2_squared:
+                return loss
+        return loss_of_group(loss, 2)
 
     @property
     def sensitivity(self) -> int:

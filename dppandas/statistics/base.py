@@ -242,6 +242,22 @@ class Statistic(RecordPart, ABC):
         l1, linf = self.l1_sensitivity(rows), self.linf_sensitivity(rows)
         return Sensitivity(l1, self.l2_squared_sensitivity(rows), linf, self.monotone)
 
+    def linf_of_change(self, rows: int) -> int:
+        """The most that one integer moves if a unit's rows become others: at most that of leaving
+        out the old ones, and that of adding the new ones."""
+        return 2 * self.linf_sensitivity(rows)
+
+    def l1_of_change(self, rows: int) -> int:
+        """The most that all integers move together if a unit's rows become others."""
+        return 2 * self.l1_sensitivity(rows)
+
+    def sensitivity_of_change(self, rows: int) -> Sensitivity:
+        """The most that the integers move if the rows of one unit, `rows` at most before and after,
+        become others (docs/proofs/changes.md)."""
+        l1, linf = self.l1_of_change(rows), self.linf_of_change(rows)
+        squared = min(4 * self.l2_squared_sensitivity(rows), l1 * linf)
+        return Sensitivity(l1, squared, linf, monotone=False)
+
     def adapted_to(self, asked: LossRequest, rows: int) -> Statistic:
         """A statistic that answers the same question with integers that suit the noise, where a
         unit has at most `rows` rows."""

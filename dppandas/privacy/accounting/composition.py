@@ -18,6 +18,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from ...dataclasses import found_once
+from . import conversions
 from .losses import Delta, Epsilon, Loss, Rho
 
 
@@ -203,3 +204,12 @@ def _divides_alike(paths: Iterable[Path]) -> bool:
             if seen.setdefault(where, part.rows) != part.rows:
                 return False
     return True
+
+
+def loss_of_group(loss: Loss, k: int) -> Loss | None:
+    """The loss for k units together: kε with δ(e^(kε) - 1)/(e^ε - 1), or k²ρ. None where δ is spent
+    besides ρ, which no such rule covers (docs/proofs/parallel.md)."""
+    if not loss.rho:
+        delta = conversions.delta_for_group(loss.epsilon, loss.delta, k)
+        return Loss(Epsilon(k * loss.epsilon), Delta(delta))
+    return None if loss.delta or loss.epsilon else Loss(rho=Rho(k * k * loss.rho))

@@ -52,6 +52,7 @@ class PolyPlace(RecordPart):
     top: int  # the largest grid integer
 
     name, word = "smooth sensitivity (experimental)", ""
+    scale_unit = "times the smooth sensitivity, which is private"
 
     @classmethod
     def calibrate(cls, asked: LossRequest, rows: int, target: Target, top: int) -> PolyPlace:

@@ -14,7 +14,6 @@ import pandas as pd
 
 from ...errors import RecordError
 from ...privacy.mechanisms.selection import Selection
-from ...privacy.mechanisms.smooth import PolyPlace
 from ...rows.facts.kinds import Schema
 from ...statistics import Count, Statistic
 from ...statistics.layout import Interval, by_name, format_value
@@ -52,8 +51,8 @@ def of_noise(statistic: Statistic, law: Any, schema: Schema) -> str:
     """What the scale of the noise is counted in; "" for a selection, whose scale has no unit, for
     times, whose scale says it, and for several columns."""
     scale = scale_of(statistic, law)
-    if isinstance(law, PolyPlace):
-        return "times the smooth sensitivity, which is private"
+    if of_what := getattr(law, "scale_unit", ""):
+        return str(of_what)
     if isinstance(law, Selection) or not isinstance(scale, int | float):
         return ""
     if statistic.errors.in_ranks:

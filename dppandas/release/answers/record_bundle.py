@@ -41,6 +41,11 @@ class RecordBundle:
         return self.loss.epsilon
 
     @property
+    def loss_of_change(self) -> Loss:
+        """What all releases together cost a unit whose rows become others: see `Record`."""
+        return sum((each.loss_of_change for each in self.components.values()), Loss())
+
+    @property
     def preview(self) -> bool:
         """Whether a `dppandas.preview` made it up, so that it isn't an answer."""
         return any(each.preview for each in self.components.values())

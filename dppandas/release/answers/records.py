@@ -23,7 +23,6 @@ from ..accuracy import units
 from ..accuracy.expected import CONFIDENCE, in_words, parse_confidence, parse_rows
 from ..query import Query
 from . import populations, shown
-from .noise import of_record
 
 #: The share of the failure probability that is spent on the bound of the number of rows.
 COUNTING = 1 / 20
@@ -231,6 +230,8 @@ class Record(ABC):
         >>> noise.interval(0.95)
         (-30.0, 30.0)
         """
+        from .noise import of_record  # laws that few ask for
+
         return of_record(self)
 
     @property
@@ -287,6 +288,41 @@ class Record(ABC):
     def epsilon(self) -> Epsilon:
         """The exact ε that the ledger was charged; 0 in a session that counts ρ: see `Loss`."""
         return self.loss.epsilon
+
+    @property
+    def loss_of_change(self) -> Loss:
+        """What this release alone costs a unit whose rows become others, in place of one that is
+        added or left out, which costs `loss`.
+
+        A change is two steps, the old rows out and the new ones in, so that it costs twice the ε at
+        most. Noise may do better: a changed row moves a count by 1 at most, as an added one does,
+        and a sum of numbers from 0 on by no more than their upper bound. So there the loss is the
+        same. Of numbers from -U to U it is twice as large, as it is of means and tables.
+
+        Raises `RecordError` if ρ and δ were both spent, for which no rule is known.
+
+        *Guarantee*: differential privacy for changed units (docs/proofs/changes.md).
+
+        >>> import pandas as pd, dppandas as dp
+        >>> df = pd.DataFrame({"a": [1, 2, 3], "b": list("xyx")})
+        >>> n, table = df.dp.count(epsilon=1), df.dp["b"].value_counts(keys=["x", "y"], epsilon=1)
+        >>> print(dp.record(n).loss_of_change, "and", dp.record(table).loss_of_change)
+        ε = 1 and ε = 2
+        """
+        found = self._change
+        if found is None:
+            raise RecordError(
+                "this release costs ρ and δ, and no rule is known for both if a unit's rows change."
+            )
+        return found
+
+    @property
+    def _change(self) -> Loss | None:
+        if self._components:
+            each = [part._change for part in self._components]
+            known = [loss for loss in each if loss is not None]
+            return sum(known, Loss()) if len(known) == len(each) else None
+        return self._query.loss_of_change(self._law, self.loss)
 
     @property
     def version(self) -> str | None:

@@ -93,10 +93,12 @@ def html(record: Any) -> str:
 
 
 def _facts(record: Any) -> list[str]:
+    change = record._change
     return [
         f"{'preview, no answer: ' if record.preview else ''}{record.query}",
         f"source {record.source} ({record.lineage}), protecting {record.unit}",
         f"{record.mechanism}, scale {_scale(record)}, {_told(record)}",
+        *([f"if a unit's rows change in place: {change.in_short}"] if change else []),
         *([record._law.holds] if isinstance(record._law, CombinedNoise) else []),
         *([WINNER] if _is_winner(record) else []),
     ]

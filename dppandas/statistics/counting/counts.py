@@ -106,6 +106,14 @@ class Count(Statistic):
 
     linf = 1
 
+    def linf_of_change(self, rows: int) -> int:
+        """No more than that of an added unit, which adds from 0 to that to each count: so the
+        counts with either rows are as near."""
+        return self.linf_sensitivity(rows)
+
+    def l1_of_change(self, rows: int) -> int:
+        return min(super().l1_of_change(rows), self.size * self.linf_of_change(rows))
+
     def figures(self) -> tuple[str, ...]:
         return ("count",) if type(self) is Count and not self.share_of else ()
 

@@ -121,6 +121,21 @@ class Sum(ByColumn):
     def monotone(self) -> bool:
         return all(grid.low >= 0 for grid in self.grids)
 
+    def ranges(self) -> list[int]:
+        """How far apart what a row adds to a sum may be, or nothing, for each column."""
+        return [max(grid.high, 0) - min(grid.low, 0) for grid in self.grids]
+
+    def linf_of_change(self, rows: int) -> int:
+        return min(super().linf_of_change(rows), max(self.ranges()) * self._in_one(rows))
+
+    def l1_of_change(self, rows: int) -> int:
+        one_by_one = len(self.cells) * sum(self.ranges()) * self._in_one(rows)
+        return min(super().l1_of_change(rows), one_by_one)
+
+    def _in_one(self, rows: int) -> int:
+        """How many rows of a unit a cell counts, at most."""
+        return self.cells.most(rows).in_one if self.cells.limited else rows
+
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
         codes, pairs = self.cells.codes(chunk, keep), zip(self.operands, self.grids, strict=True)
         sums = [sum_on_grid(*pair, chunk, keep, codes, len(self.cells))[0] for pair in pairs]

@@ -55,6 +55,14 @@ class UnitTotals(Sum):
     def l2_squared_sensitivity(self, rows: int) -> int:
         return sum(grid.reach**2 for grid in self.grids)
 
+    def ranges(self) -> list[int]:
+        """Of totals, which are scaled: from -C to C."""
+        return [2 * grid.reach for grid in self.grids]
+
+    def _in_one(self, rows: int) -> int:
+        """One total of a unit."""
+        return 1
+
     def is_count(self, schema: Schema) -> bool:
         """False: totals that are scaled don't count by ones."""
         return False
