@@ -18,7 +18,7 @@ EMPTY = "may be empty"
 #: Longer questions are cut where releases are listed.
 LONGEST = 60
 #: Of the `repr` of a record.
-MOST_LINES = 10
+MOST_LINES = 11
 #: What an error says of a label, and what is told of one that won by its rows or its sum
 #: (docs/inference.md).
 NO_INTERVAL = (

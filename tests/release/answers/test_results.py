@@ -306,25 +306,26 @@ def test_the_repr_of_a_record_is_short_and_print_tells_all() -> None:
     keys = [f"key {i:04}" for i in range(2000)]
     people = dp.protect(pd.DataFrame({"k": keys, "x": range(2000)}), name="long")
     record = dp.record(people["k"].value_counts(keys=keys, epsilon=1))
-    assert len(repr(record).split("\n")) == 10
+    assert len(repr(record).split("\n")) == 11
     assert repr(record).endswith("\n… and 1,994 more lines: print this record")
     assert str(record).startswith(repr(record)[: repr(record).index("…")])
-    assert len(str(record).split("\n")) == 2003
+    assert len(str(record).split("\n")) == 2004
     seven = dp.record(people["k"].value_counts(keys=keys[:7], epsilon=1))
     assert repr(seven) == str(seven)
     assert len(repr(seven).split("\n")) == 10
 
 
 def test_the_repr_of_several_records_has_a_line_for_each_of_the_first_ones() -> None:
-    people = dp.protect(pd.DataFrame({c: range(99) for c in "ab"}), name="wide")
+    people = dp.protect(pd.DataFrame({c: range(99) for c in "abc"}), name="wide")
     each = ["count", "median", "min", "max", "nunique"]
-    record = dp.record(people.agg({"a": each, "b": each}, bounds=(0, 99), epsilon=50))
-    assert len(record.components) == 10
+    asked = {"a": each, "b": each, "c": ["count"]}
+    record = dp.record(people.agg(asked, bounds=(0, 99), epsilon=55))
+    assert len(record.components) == 11
     first, *lines, last = repr(record).split("\n")
-    assert first == "10 releases, ε = 50"
+    assert first == "11 releases, ε = 55"
     for line, (name, each) in zip(lines, record.components.items(), strict=False):
         assert line.startswith(f"  {name}: {each.loss.in_short}, ")
-    assert (len(lines), last) == (8, "… and 2 more lines: print this record")
+    assert (len(lines), last) == (9, "… and 2 more lines: print this record")
     assert str(record) == "\n".join(
         [first, *(f"{name}:\n{each}" for name, each in record.components.items())]
     )
