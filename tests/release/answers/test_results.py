@@ -312,7 +312,7 @@ def test_the_repr_of_a_record_is_short_and_print_tells_all() -> None:
     assert len(str(record).split("\n")) == 2004
     seven = dp.record(people["k"].value_counts(keys=keys[:7], epsilon=1))
     assert repr(seven) == str(seven)
-    assert len(repr(seven).split("\n")) == 10
+    assert len(repr(seven).split("\n")) == 11
 
 
 def test_the_repr_of_several_records_has_a_line_for_each_of_the_first_ones() -> None:
