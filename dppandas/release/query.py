@@ -178,18 +178,23 @@ class Query:
         found = assumptions(self.where, *asked, facts, counted)
         return (*self.source.assumed, *found)
 
+    @property
+    def rows_of_unit(self) -> int:
+        """How many rows one unit can have, or those become."""
+        return self.source.unit.max_rows * self.branches
+
     @found_once
     def unit_sensitivity(self) -> Sensitivity:
         """How much one unit can change, with all rows that it can have or become."""
-        return self.statistic.sensitivity(self.source.unit.max_rows * self.branches)
+        return self.statistic.sensitivity(self.rows_of_unit)
 
     def loss_of_change(self, mechanism: Any, loss: Loss) -> Loss | None:
         """What a release by this mechanism costs a unit whose rows become others, if one that is
         added or left out costs `loss`: that of noise by how far the integers move then, else the
         loss of two steps; None where that isn't known (docs/proofs/changes.md)."""
-        rows, measure = self.source.unit.max_rows * self.branches, self.asked.measure
+        measure = self.asked.measure
         if isinstance(mechanism, DiscreteLaplace | DiscreteGaussian):
-            changed = self.statistic.sensitivity_of_change(rows)
+            changed = self.statistic.sensitivity_of_change(self.rows_of_unit)
             if isinstance(mechanism, DiscreteLaplace) or measure is Measure.ZCDP:
                 return mechanism.cost(measure, changed)
             if changed.l2_squared == self.unit_sensitivity.l2_squared:
