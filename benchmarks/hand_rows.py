@@ -364,7 +364,7 @@ def _before(ours: Maker, rows: int, target: float, **peer: Any) -> Row:
     return Row(ours, rows, target, of="before", **peer)
 
 
-def _peak(ours: Maker, target: float) -> Row:
+def _peak(ours: Maker, target: float | None) -> Row:
     return Row(ours, 10 * MILLION, target, measure="peak")
 
 
@@ -403,8 +403,8 @@ ROWS: dict[str, Row] = {
     "50 texts as objects, 10^7 rows / pandas": _of_texts(object, 10 * MILLION, 0.8),
     "50 texts as str in Python, 10^7 rows / pandas": _of_texts(PYTHON, 10 * MILLION, 0.8),
     "50 texts as str in Arrow, 10^7 rows / pandas": _of_texts(ARROW, 10 * MILLION, 1.2),
-    "50 texts as objects, 10^7 rows, peak": _peak(partial(texts, object), 30),
-    "50 texts as str in Python, 10^7 rows, peak": _peak(partial(texts, PYTHON), 30),
+    "50 texts as objects, 10^7 rows, peak": _peak(partial(texts, object), None),
+    "50 texts as str in Python, 10^7 rows, peak": _peak(partial(texts, PYTHON), None),
     "50 texts as str in Arrow, 10^7 rows, peak": _peak(partial(texts, ARROW), 30),
     "value_counts of 50 categories, 10^6 rows / pandas": _of_texts("category", MILLION, 2.5),
     "value_counts of 50 categories, 10^7 rows / pandas": _of_texts("category", 10 * MILLION, None),
