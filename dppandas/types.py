@@ -23,6 +23,9 @@ from .local.estimates import EstimatedFloat, EstimatedSeries
 from .local.responses import Responses
 from .local.sharing import SimulatedSum
 from .models.base import Model, Releases
+from .models.ols_design import OLSDesign
+from .models.ols_results import OLSResults, PredictionResults
+from .models.ols_summary import Summary
 from .models.propose_test_release import UnreleasedProposal
 from .models.select import UnreleasedChoice
 from .privacy.accounting.losses import Delta, Epsilon, Loss, Rho
@@ -87,10 +90,13 @@ __all__ = [
     "Loss",
     "Model",
     "Noise",
+    "OLSDesign",
+    "OLSResults",
     "PearsonRResult",
     "PendingRelease",
     "PerUnit",
     "Power",
+    "PredictionResults",
     "Preview",
     "PrivacyLoss",
     "PrivateFrame",
@@ -117,6 +123,7 @@ __all__ = [
     "SignificanceResult",
     "SimulatedSum",
     "Split",
+    "Summary",
     "TestedValue",
     "TextMethods",
     "TimeMethods",

@@ -5,10 +5,12 @@ from .kmeans import KMeans
 from .linear import LinearRegression
 from .logistic import LogisticRegression
 from .naive_bayes import GaussianNB
+from .ols import OLS
 from .pca import PCA
 from .perceptron import Perceptron
 
 __all__ = [
+    "OLS",
     "PCA",
     "GaussianNB",
     "KMeans",

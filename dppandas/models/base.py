@@ -8,9 +8,9 @@ to the rows, so it needs no proof of its own: its loss is the sum of its release
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -48,6 +48,9 @@ MOST_ROUNDS = 1000
 MOST_NAMED = 8
 #: What is learnt, by attribute.
 Learnt = dict[str, Any]
+#: The epsilon or the rho of a whole program.
+LossOfAll = tuple[Any, Any]
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,6 +207,35 @@ class Releases(tuple[Record, ...]):
         printer.text(repr(self))
 
 
+def released(
+    name: str,
+    told: str,
+    said: Ways,
+    answered: ProgramAnswers,
+    program: Callable[[LossOfAll], R],
+    roads: Sequence[bool] = (False,),
+) -> R:
+    """What a program of releases makes of the loss of all of them, which is charged completely or
+    not at all.
+
+    name, told : what errors and the ledger call it.
+    roads : what `ProgramAnswers.leads` may say in it.
+    """
+    with within(told=told), split.program(name, said, lambda: answered.has_begun) as ways:
+        loss = ways.epsilon, ways.rho
+        if (ways.epsilon is None) == (ways.rho is None):
+            raise MissingArgument(
+                f"{name} needs the loss of the whole fit. Write {name}(…, epsilon=1), or rho= "
+                "in a session that counts ρ."
+            )
+
+        def run(road: bool) -> R:
+            answered.start(road)
+            return program(loss)
+
+        return preview.all_or_none(*(partial(run, road) for road in roads))
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class Model(ABC):
     """A model that learns by releases, with scikit-learn's `fit`, `get_params` and `set_params`.
@@ -253,22 +285,15 @@ class Model(ABC):
         frame, target = _checked(X, y, self._needs_target)
         box = Box.of(frame, self.bounds)
         answered = ProgramAnswers()
-        said = Ways(self.epsilon, self.rho)
         name = type(self).__name__
-        told = f"{name}{_of_whom(target)} from {some_names(map(Column, box.names), MOST_NAMED)}"
-        with within(told=told), split.program(name, said, lambda: answered.has_begun) as ways:
-            self._loss = ways.epsilon, ways.rho
-            if (ways.epsilon is None) == (ways.rho is None):
-                raise MissingArgument(
-                    f"{name} needs the loss of the whole fit. Write {name}(…, epsilon=1), or rho= "
-                    "in a session that counts ρ."
-                )
+        told = f"{name}{of_whom(target)} from {some_names(map(Column, box.names), MOST_NAMED)}"
 
-            def run(road: bool) -> Learnt:
-                answered.start(road)
-                return self._program(box.private(frame), box, target, answered)
+        def program(loss: LossOfAll) -> Learnt:
+            self._loss = loss
+            return self._program(box.private(frame), box, target, answered)
 
-            learnt = preview.all_or_none(*(partial(run, road) for road in self._roads))
+        said = Ways(self.epsilon, self.rho)
+        learnt = released(name, told, said, answered, program, self._roads)
         for each, value in learnt.items():
             setattr(self, each, value)
         self.releases_ = Releases(answered.records)
@@ -353,7 +378,7 @@ class Model(ABC):
         )
 
 
-def _of_whom(target: PrivateSeries | None) -> str:
+def of_whom(target: PrivateSeries | None) -> str:
     """The target in words; "" without one."""
     if target is None:
         return ""

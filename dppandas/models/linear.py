@@ -95,7 +95,7 @@ class LinearRegression(Linear):
         given = 1 if self.rounds is None else self.rounds
         rounds = whole_number(given, "rounds", 1, MOST_ROUNDS)
         reach = _reach(0.5 if self.clip is None else self.clip)
-        ends = _ends(y, self.target_bounds)
+        ends = target_range(y, self.target_bounds)
         if ends.lower == ends.upper:
             raise QueryError(f"target_bounds={ends} is a single point. Give wider bounds.")
         middle, half = ends.lower / 2 + ends.upper / 2, ends.upper / 2 - ends.lower / 2
@@ -234,7 +234,7 @@ def _searched(
     return centre, min(max(both / most, 0.0), 4.0) if most > 0 else 0.0
 
 
-def _ends(target: PrivateSeries, given: object) -> Bounds:
+def target_range(target: PrivateSeries, given: object) -> Bounds:
     """The bounds of the target."""
     if isinstance(given, Mapping) and not Bounds.is_named(given):
         raise QueryError("target_bounds= must be one pair (lower, upper), not a dict.")

@@ -80,6 +80,26 @@ def half_widths_of_weighted(law: Any, corners: Floats, terms: int, risk: float) 
     return (np.concatenate(found) + parts.rounded * totals) * ABOVE
 
 
+def half_widths_of_norms(
+    law: Any, norms: Floats, largest: Floats, noises: int, risk: float
+) -> Floats:
+    """For each cell a w with P[|Σ_k a_k·Z_k| > w] ≤ risk, for all weights a of so many noises with
+    √Σa² ≤ ``norms`` and |a_k| ≤ ``largest``. Of a law that isn't combined.
+
+    -ln(1 - t²a²) is convex in a², and 0 at 0: so the sum over all noises is at most Σa²/M² times
+    what it is for the largest a², M² (proof: docs/proofs/least_squares.md).
+    """
+    if isinstance(law, DiscreteGaussian):
+        alike = np.repeat(norms[:, None] / math.sqrt(noises), noises, axis=1)
+        return half_widths_of_weighted(law, alike[:, None], 1, risk)
+    most = np.maximum(float(law.scale) * largest, 1e-300)[:, None]
+    whole, target = np.maximum(float(law.scale) * norms, 1e-300)[:, None], math.log(2 / risk)
+    normal = math.sqrt(target) / whole * OF_NORMAL
+    t = np.minimum(np.concatenate([OF_LARGEST / most, normal], axis=1), OF_LARGEST[-1] / most)
+    moments = -np.square(whole / most) * np.log1p(-np.square(t * most))
+    return np.asarray(((moments + target) / t).min(axis=1)) * ABOVE
+
+
 def _half_widths(
     parts: _NoiseTerms, corners: Floats, totals: Floats, terms: int, risk: float
 ) -> Floats:

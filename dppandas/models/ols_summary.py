@@ -1,0 +1,145 @@
+"""The summary of a regression, as statsmodels shows one."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import Any
+
+import pandas as pd
+
+from ..dataclasses import dataclass
+
+TITLE = "OLS Regression Results"
+
+
+@dataclass(frozen=True, repr=False)
+class Summary:
+    """A summary as text and as HTML: facts in pairs, a table with a head above its head, and
+    sentences."""
+
+    facts: tuple[tuple[str, str], ...]
+    over: tuple[tuple[str, int], ...]  # what several columns are of, and how many
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+
+    def as_text(self) -> str:
+        """The summary in a font of one width."""
+        table = [self.head, *self.rows]
+        wide = [max(map(len, column)) for column in zip(*table, strict=True)]
+        over, at = " " * wide[0], 1
+        for said, count in self.over:
+            width = sum(wide[at : at + count]) + 2 * (count - 1)
+            extra = max(0, len(said) - width)
+            wide[at] += extra
+            over += "  " + said.center(width + extra, "-" if said else " ")
+            at += count
+        lines = [_line(each, wide) for each in table]
+        width = max(len(lines[0]), 60)
+        half = width // 2 - 1
+        pairs = [f"{name}: {value.rjust(half - len(name) - 2)}" for name, value in self.facts]
+        left, right = pairs[::2], [*pairs[1::2], ""]
+        beside = [f"{a.ljust(half)}  {b}".rstrip() for a, b in zip(left, right, strict=False)]
+        ruler = "=" * width
+        found = [TITLE.center(width).rstrip(), ruler, *beside, ruler, over.rstrip(), lines[0]]
+        return "\n".join([*found, "-" * width, *lines[1:], ruler, *self.notes])
+
+    def as_html(self) -> str:
+        """The summary as a table."""
+        facts = "".join(
+            f"<tr>{''.join(f'<th>{escape(a)}:</th><td>{escape(b)}</td>' for a, b in pair)}</tr>"
+            for pair in (self.facts[i : i + 2] for i in range(0, len(self.facts), 2))
+        )
+        over = "".join(f'<th colspan="{count}">{escape(said)}</th>' for said, count in self.over)
+        head = "".join(f'<th scope="col">{escape(each)}</th>' for each in self.head)
+        rows = "".join(
+            f'<tr><th scope="row">{escape(name)}</th>'
+            + "".join(f"<td>{escape(each)}</td>" for each in values)
+            + "</tr>"
+            for name, *values in self.rows
+        )
+        notes = "".join(f"<div><small>{escape(each)}</small></div>" for each in self.notes)
+        return (
+            f'<div class="dppandas-ols"><table><caption>{TITLE}</caption>{facts}</table>'
+            f"<table><thead><tr><td></td>{over}</tr><tr>{head}</tr></thead><tbody>{rows}</tbody>"
+            f"</table>{notes}</div>"
+        )
+
+    def __str__(self) -> str:
+        return self.as_text()
+
+    def __repr__(self) -> str:
+        return self.as_text()
+
+    def _repr_html_(self) -> str:
+        return self.as_html()
+
+
+def _line(values: tuple[str, ...], wide: list[int]) -> str:
+    name, *rest = (value.rjust(width) for value, width in zip(values, wide, strict=True))
+    return "  ".join([values[0].ljust(len(name)), *rest])
+
+
+def summary_of(results: Any, alpha: float) -> Summary:
+    """The summary of `OLSResults`, with intervals at 1 - alpha."""
+    model, first = results.model, results.releases_[0]
+    ends = (f"[{alpha / 2:.3g}", f"{1 - alpha / 2:.3g}]")
+    over, head = [("", 1), ("these rows", 2)], ["", "coef", *ends]
+    columns = [results.params, *_sides(results, alpha, "rows")]
+    if results.has_population:
+        over.append(("population, approximate", 5))
+        head += ["std err", "t", "P>|t|", *ends]
+        columns += [results.bse, results.tvalues, results.pvalues]
+        columns += _sides(results, alpha, "population")
+    rows = tuple(
+        (name, *(
+            f"{column[name]:.3f}" if title == "P>|t|" else _number(column[name])
+            for title, column in zip(head[1:], columns, strict=True)
+        ))
+        for name in model.exog_names
+    )  # fmt: skip
+    facts = (
+        ("Dep. Variable", model.endog_names),
+        ("R-squared", _number(results.rsquared)),
+        ("Privacy loss", results.loss.in_short),
+        ("No. Observations", f"{results.nobs:.0f}, noisy"),
+        ("Unit", first.unit),
+        ("Df Residuals", f"{results.df_resid:.0f}, noisy"),
+        ("Noise", first.mechanism),
+        ("Covariance Type", results.cov_type),
+    )
+    return Summary(facts, tuple(over), tuple(head), rows, tuple(_notes(results, alpha)))
+
+
+def _sides(results: Any, alpha: float, of: str) -> list[pd.Series]:
+    found = results.conf_int(alpha, of=of)
+    return [found[0], found[1]]
+
+
+def _notes(results: Any, alpha: float) -> list[str]:
+    """What the numbers mean."""
+    share = f"{1 - alpha:.3g}"
+    said = [
+        "These rows: the least squares of the rows within their bounds lies in all intervals",
+        f"together, with probability {share} over the noise; whatever the rows are.",
+    ]
+    if results.noise_dominated:
+        said += [
+            "Noise leaves the coefficients open: their intervals are all of the line. Give the",
+            "fit a larger loss, more rows, fewer regressors or narrower bounds.",
+        ]
+    if not results.has_population:
+        return [*said, "Nothing is said of a population, as a unit may have several rows."]
+    return [
+        *said,
+        "Population: each interval by itself, for units that are a random sample; the standard",
+        "errors count sample and noise.",
+    ]
+
+
+def _number(value: float) -> str:
+    """A number with four digits, as tables show it."""
+    if not math.isfinite(value):
+        return str(value)
+    return f"{value:.4f}" if 0.01 <= abs(value) < 1e4 or value == 0 else f"{value:.4g}"
