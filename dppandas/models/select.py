@@ -144,12 +144,8 @@ def asked_by(said: str, *functions: Callable[..., Any]) -> Question:
 def shown_rows(frame: Any, verb: str, argument: str) -> PrivateFrame:
     """The private frame whose plain rows a caller's function may see; refuses any other."""
     source = private_frame(frame, verb)
+    check_unverified(source, verb)
     table = source._table
-    if table.source.verified:
-        raise LineageError(
-            "a verified frame never shows its rows, but your function would see them. If you vouch "
-            f"for it, start from the plain frame: dp.{verb}(df, …)."
-        )
     if table.branches != 1 or not all(
         isinstance(e, Column) and e.name == name for name, e in source._columns.items()
     ):
@@ -158,6 +154,15 @@ def shown_rows(frame: Any, verb: str, argument: str) -> PrivateFrame:
             "and start from the plain frame."
         )
     return source
+
+
+def check_unverified(source: PrivateFrame, verb: str) -> None:
+    """Refuse a verified frame for what shows rows to a caller's function."""
+    if source._table.source.verified:
+        raise LineageError(
+            "a verified frame never shows its rows, but your function would see them. If you vouch "
+            f"for it, start from the plain frame: dp.{verb}(df, …)."
+        )
 
 
 def vouched(source: PrivateFrame) -> Table:

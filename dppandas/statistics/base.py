@@ -181,6 +181,9 @@ class Statistic(RecordPart, ABC):
     #: Whether the kernel must see all rows of a unit together.
     whole_units: ClassVar[bool] = False
 
+    #: Whether its numbers are of units, or of groups of these, however many rows they have.
+    of_units: ClassVar[bool] = False
+
     #: Whether its sensitivities hold in cells that are limited, too. A subclass says it anew.
     takes_limits: ClassVar[bool] = False
 
