@@ -197,7 +197,7 @@ def _aggregation(
             raise QueryError("step= is for the median, which is then one of its multiples.")
         return BlockMean, {"bounds": bounds}, []
     fields: dict[str, Any] = {"bounds": (bounds,)}
-    options = [("interval", "True")] if interval else []
+    options = [("interval", "an interval")] if interval else []
     if step is not None:
         asked = Step.parse(step, "step")
         fields["step"] = (asked.within(bounds, "step"),)

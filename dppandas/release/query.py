@@ -13,7 +13,6 @@ from ..privacy.accounting.composition import Path
 from ..privacy.accounting.losses import Loss
 from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
-from ..privacy.mechanisms.selection import selecting
 from ..rows.expressions import (
     Assumption,
     Expression,
@@ -191,7 +190,7 @@ class Query:
         """The mechanism with the least noise for the loss; `QueryError` if the caller named
         another one."""
         if self.select:
-            found = selecting(self.asked, self.unit_sensitivity, self.select)
+            found = self.statistic.selection(self.asked, self.unit_sensitivity, self.select)
         else:
             found = self.statistic.mechanism(self.asked, self.unit_sensitivity)
         self.asked.check_named(found.word, found.name)

@@ -192,7 +192,7 @@ class BlockMean(Aggregate):
     def square(self, point: int) -> int:
         """What a block's point adds to the sum of squares about the middle of the bounds."""
         top, (part, whole) = self.grid.high, self.weight.as_integer_ratio()
-        return (2 * point - top) ** 2 * part // (top * whole)
+        return (2 * point - top) ** 2 * part // (max(top, 1) * whole)
 
     def mean_of(self, total: int) -> float:
         """The mean of blocks whose points add up to a total, within the bounds."""
