@@ -246,10 +246,12 @@ def some_significant_blocks(rng: random.Random) -> stats.SignificantBlocks:
 
 
 def some_blocks(rng: random.Random) -> dict[str, Any]:
-    """Blocks of rows or of units, and a function that looks at everything, and fails now and then."""
+    """Blocks of rows or of units, and a function of all that they hold, which sometimes fails."""
     names, unit = rng.sample(list(PLAIN), 2), rng.choice([(), ("owner",)])
     forms = [rng.choice([NUMBER, TRISTATE, OBJECT]) for _ in names]
-    columns = tuple(Shown(name, Column(name), form) for name, form in zip(names, forms, strict=True))
+    columns = tuple(
+        Shown(name, Column(name), form) for name, form in zip(names, forms, strict=True)
+    )
 
     def says(frame: pd.DataFrame) -> Any:
         said = len(repr(frame.to_numpy(object).tolist()))

@@ -1422,7 +1422,6 @@ RECORDS.append(Operation(
 ))  # fmt: skip
 
 
-
 def by_blocks(private: Any, **said: Any) -> Any:
     """What a function says of blocks of units."""
     return dp.models.sample_and_aggregate(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import typing
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, Unpack
+from functools import partial
+from typing import Any, Literal, NamedTuple, Self, Unpack
 
 import numpy as np
 import pandas as pd
@@ -18,6 +20,8 @@ from ..release.answers import results
 from ..release.answers.records import Record
 from ..release.answers.results import ReleasedFloat
 from ..release.pickles import register
+from ..release.private import Table
+from ..release.request import Request
 from ..release.unreleased import Unreleased
 from ..release.ways import Ways
 from ..release.wording import operands
@@ -55,16 +59,17 @@ class BlockAverage(ReleasedFloat):
     @property
     def blocks(self) -> int:
         """The number of blocks."""
-        found: int = self._record._statistic.blocks
-        return found
+        statistic: Any = self._record._statistic
+        return int(statistic.blocks)
 
     @property
     def spread(self) -> float:
         """The standard deviation of what the function says, from block to block: an estimate from
         noisy sums, 0 where these tell no more."""
-        (sample,) = self._record._statistic.samples(self._record._noisy, self._record._law, {})
-        bounds: Bounds = self._record._statistic.bounds
-        return float(np.sqrt(sample.spread())) * (bounds.upper - bounds.lower)
+        statistic: Any = self._record._statistic
+        (sample,) = statistic.samples(self._record._noisy, self._record._law, {})
+        width = statistic.bounds.upper - statistic.bounds.lower
+        return float(math.sqrt(sample.spread()) * width)
 
 
 @typing.overload
@@ -112,108 +117,104 @@ def sample_and_aggregate(
 
     people : a DataFrame or its ``df.dp``, which may be filtered or have columns selected or
         assigned. The private frame of `dp.protect` never shows its rows to a function.
-    f : ``f(rows)`` returns a number for a DataFrame of the rows of one block. It sees numbers as
-        float64, truth values as pandas' boolean and all else as objects, which may be missing, with
-        all rows of a unit that its source keeps, in no order. **You** state that it remembers no
-        block in another. What it prints or warns is discarded; its time isn't protected.
-    bounds : (lower, upper): what it says is clipped to these. Where it raises, or returns no finite
-        number, the middle of the bounds counts. Of a block without rows it is asked, too.
-    blocks : how many, from 2 to 10,000. Twice as many halve the noise, and halve the rows that the
-        function has.
-    units : instead of blocks, about how many units there are, from public knowledge: then √(units ·
-        noise) blocks are made, where noise is the deviation of what is added to the sum of all,
-        in widths of the bounds: 119 for 10,000 units at epsilon=1.
-    method : "mean" of the blocks, whose noise has the scale (upper - lower)/(blocks·epsilon),
-        however many rows a unit has. Or their "median", which blocks far away don't move, and
-        whose error is in blocks: for such as have most values close together, of wide bounds.
-    step : for the median, a number of which the answer is a multiple: with fewer multiples between
-        the bounds it is more accurate.
-    interval : for the median, True spends two fifths of the loss on an interval, as in `quantile`.
+    f : ``f(rows)`` returns a number for a DataFrame of the rows of one block: all that the source
+        keeps of its units, in no order. Numbers are float64, truth values pandas' boolean and all
+        else objects; each may be missing. **You** state that f remembers no block in another. What
+        it prints or warns is discarded; its time isn't protected. Before the charge it is tried on
+        made-up rows of the declared kinds, bounds and labels: mistakes are refused, free of charge.
+    bounds : (lower, upper): what f says is clipped to these. The middle counts where it raises or
+        returns no finite number. Of a block without rows f is asked, too.
+    blocks : how many, from 2 to 10,000. Twice as many halve the noise, and the rows that f has.
+    units : instead of blocks, about how many units there are, from public knowledge, for √(units ·
+        noise) blocks: 119 for 10,000 units at epsilon=1. The noise is the deviation of what is
+        added to the sum of all blocks, in widths of the bounds.
+    method : "mean", with noise of scale (upper - lower)/(blocks·epsilon), however many rows a unit
+        has; or "median", which blocks far away don't move, with errors in blocks.
+    step : for the median, a number of which it is a multiple: few of them make it more accurate.
+    interval : for the median, True spends two fifths of the loss on one, as in `quantile`.
 
-    Before the charge the function is tried on made-up rows that look as is publicly known: of the
-    declared kinds, bounds and labels. A mistake is refused, free of charge.
-
-    Returns a float with ``.error()`` and ``.interval()``: of the mean about these blocks, and with
-    ``of="population"`` about the mean of what f says of so many units drawn at random, approximate.
-    A mean has ``.spread``, too, the deviation between blocks, which costs nothing. That a function
-    says something else of few rows than of many is in no interval: compare numbers of blocks.
+    Returns a float with ``.error()`` and ``.interval()``: of the mean of these blocks, or with
+    ``of="population"`` (approximate) of what f says on average of so many units drawn at random. A
+    mean has ``.spread``, too, the deviation between blocks, which costs nothing. No interval knows
+    that f may say something else of many rows than of few.
 
     Raises `QueryError` for functions that can't work, and `LineageError` for verified frames and in
     strict sessions; nothing is charged then.
 
     *Guarantee*: epsilon-differential privacy of the unit, which lies in one block and replaces one
-    number, *if* f is as said (Nissim, Raskhodnikova and Smith, "Smooth sensitivity and sampling in
-    private data analysis", STOC 2007, section 4; Smith, STOC 2011;
-    docs/proofs/sample_and_aggregate.md).
+    number, *if* f is as said (Nissim, Raskhodnikova and Smith, STOC 2007, section 4; Smith, STOC
+    2011; docs/proofs/sample_and_aggregate.md).
 
     >>> import numpy as np, pandas as pd, dppandas as dp
-    >>> rng = np.random.default_rng(0)
-    >>> df = pd.DataFrame({"age": rng.uniform(20, 60, 40_000)})
-    >>> df["pay"] = 20 + 0.5 * df["age"] + rng.normal(0, 5, len(df))
-    >>> def slope(rows):
-    ...     return np.polyfit(rows["age"], rows["pay"], 1)[0]
-    >>> found = dp.models.sample_and_aggregate(df, slope, bounds=(0, 1), blocks=200, epsilon=1)
-    >>> 0.45 < found < 0.55, found.error()
-    (True, 0.015)
+    >>> df = pd.DataFrame({"x": np.random.default_rng(0).lognormal(0, 1, 40_000)})
+    >>> def skew(rows):
+    ...     return rows["x"].skew()
+    >>> found = dp.models.sample_and_aggregate(df, skew, bounds=(0, 10), blocks=200, epsilon=1)
+    >>> 2 < found < 5, found.error()
+    (True, 0.15)
     """
     source = private_frame(people, "models.sample_and_aggregate")
-    check_unverified(source, "models.sample_and_aggregate")
-    if not callable(f):
-        raise QueryError(f"f must be a function of a DataFrame, not a {type(f).__name__}.")
-    if not is_one_of(method, METHODS):
-        raise QueryError(f"method={quoted(method)} must be 'mean' or 'median'.")
-    parsed = Bounds.parse(bounds, "f")
-    if parsed.lower == parsed.upper:
-        raise QueryError(f"bounds {parsed} are a single point, and so would be the answer.")
-    kind, steps, options = _aggregation(method, parsed, step, interval)
-    number, of_units = _parse_blocks(blocks, units)
-    schema = source._table.source.facts.schema
-    shown = [
-        Shown(name, expression, _FORMS.get(expression.kind(schema), OBJECT))
-        for name, expression in source._columns.items()
-    ]
-    _try(f, source, shown)
-    dealt = _dealt(source, shown)
-    statistic = kind(
-        Cells(), Layout(integer=False), value=BlockFunction(f), blocks=number, units=of_units,
-        **steps, **dealt,
-    )  # fmt: skip
-    many = f"{number} blocks" if number else f"blocks for {of_units:,} units"
-    what = asked_by(f"{method} of what the caller's function says of {many}", f)
-    what = replace(what, columns=operands(dict(source._columns)))
-    what = what.beside(("bounds", str(parsed)), *options)
-    request = Unreleased._of(vouched(source), source._where, statistic, what)
+    how = Aggregation.parse(bounds, method, step, interval)
+    request = _request(source, f, how, *_parse_blocks(blocks, units))
     return Unreleased._ask(request, Ways.read(epsilon, more))
 
 
-def _aggregation(
-    method: str, bounds: Bounds, step: object, interval: object
-) -> tuple[type[Statistic], dict[str, Any], list[tuple[str, str]]]:
-    """The statistic that puts blocks together, its fields, and what is said of them."""
-    if not isinstance(interval, bool | np.bool_):
-        raise QueryError(f"interval={quoted(interval)} must be True or False.")
-    if method == "mean":
+class Aggregation(NamedTuple):
+    """How what is said of blocks is put together."""
+
+    method: str
+    bounds: Bounds
+    make: Callable[..., Statistic]
+    options: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def parse(cls, bounds: object, method: str, step: object, interval: object) -> Self:
+        """The arguments, of which each is public."""
+        if not is_one_of(method, METHODS):
+            raise QueryError(f"method={quoted(method)} must be 'mean' or 'median'.")
+        if not isinstance(interval, bool | np.bool_):
+            raise QueryError(f"interval={quoted(interval)} must be True or False.")
+        parsed = Bounds.parse(bounds, "f")
+        if parsed.lower == parsed.upper:
+            raise QueryError(f"bounds {parsed} are a single point, and so would be the answer.")
+        options: tuple[tuple[str, str], ...] = (("bounds", str(parsed)),)
+        if method == "mean":
+            if step is not None:
+                raise QueryError("step= is for the median, which is then one of its multiples.")
+            return cls(method, parsed, partial(BlockMean, bounds=parsed), options)
+        if interval:
+            options += (("interval", "an interval"),)
+        kind, steps = MeasuredBlockMedian if interval else BlockMedian, None
         if step is not None:
-            raise QueryError("step= is for the median, which is then one of its multiples.")
-        return BlockMean, {"bounds": bounds}, []
-    fields: dict[str, Any] = {"bounds": (bounds,)}
-    options = [("interval", "an interval")] if interval else []
-    if step is not None:
-        asked = Step.parse(step, "step")
-        fields["step"] = (asked.within(bounds, "step"),)
-        options.append(("step", str(asked)))
-    return MeasuredBlockMedian if interval else BlockMedian, fields, options
+            asked = Step.parse(step, "step")
+            steps = (asked.within(parsed, "step"),)
+            options += (("step", str(asked)),)
+        return cls(method, parsed, partial(kind, bounds=(parsed,), step=steps), options)
 
 
-def _dealt(source: PrivateFrame, shown: Sequence[Shown]) -> dict[str, Any]:
-    """What decides the block of a row: its unit, or what it holds."""
-    unit, table = source._table.source.unit.column, source._table
-    read = frozenset().union(*(each.expression.columns() for each in shown))
+def _request(
+    source: PrivateFrame, f: Callable[..., Any], how: Aggregation, blocks: int, units: int
+) -> Request:
+    check_unverified(source, "models.sample_and_aggregate")
+    if not callable(f):
+        raise QueryError(f"f must be a function of a DataFrame, not a {type(f).__name__}.")
+    table, columns = vouched(source), dict(source._columns)
+    unit, schema = table.source.unit.column, table.source.facts.schema
+    shown = [
+        Shown(name, each, _FORMS.get(each.kind(schema), OBJECT)) for name, each in columns.items()
+    ]
+    _try(f, source, shown)
+    read = frozenset().union(*(each.columns() for each in columns.values()))
     hashed = tuple(name for name in table.engine.columns if name in read)
-    return {
-        "columns_shown": tuple(shown), "by": hashed if unit is None else (unit,),
-        "is_by_unit": unit is not None, "branches": table.branches,
-    }  # fmt: skip
+    statistic = how.make(
+        Cells(), Layout(integer=False), columns_shown=tuple(shown), value=BlockFunction(f),
+        blocks=blocks, units=units, by=hashed if unit is None else (unit,),
+        is_by_unit=unit is not None, branches=table.branches,
+    )  # fmt: skip
+    many = f"{blocks} blocks" if blocks else f"blocks for {units:,} units"
+    what = asked_by(f"{how.method} of what the caller's function says of {many}", f)
+    what = replace(what, columns=operands(columns)).beside(*how.options)
+    return Unreleased._of(table, source._where, statistic, what)
 
 
 _FORMS = {kinds.NUMBER: NUMBER, kinds.TRUTH: TRISTATE}
@@ -286,25 +287,30 @@ def _is_nan(returned: Any) -> bool:
 def _made_up(source: PrivateFrame, shown: Sequence[Shown]) -> Iterator[pd.DataFrame]:
     """Rows that follow from public facts alone. What nobody knows of a column is guessed, so that
     there are several where a kind is unknown."""
-    schema, table = source._table.source.facts.schema, source._table
-    kind_of = {place: each.expression.kind(schema) for place, each in enumerate(shown)}
-    unsure = any(kind in kinds.UNSURE for kind in kind_of.values())
-    for guess in (kinds.NUMBER, kinds.TEXT, kinds.TIME) if unsure else (kinds.NUMBER,):
-        columns = {}
-        for place, each in enumerate(shown):
-            kind = guess if kind_of[place] in kinds.UNSURE else kind_of[place]
-            keys, bounds = keys_known(table, each.expression), table.declared(each.expression)
-            if keys is not None:
-                values = [keys.labels[i % len(keys)] for i in range(_ROWS)]
-            elif kind == kinds.NUMBER and isinstance(bounds, Bounds):
-                values = np.linspace(bounds.lower, bounds.upper, _ROWS).tolist()
-            else:
-                values = [_value(kind, i) for i in range(_ROWS)]
-            dtype = {NUMBER: "float64", TRISTATE: "boolean"}.get(each.form, "object")
-            columns[place] = pd.Series(values, dtype=dtype)
+    schema = source._table.source.facts.schema
+    each_kind = [each.expression.kind(schema) for each in shown]
+    guesses = (kinds.NUMBER, kinds.TEXT, kinds.TIME)
+    for guess in guesses if kinds.UNSURE & {*each_kind} else guesses[:1]:
+        columns = {
+            place: _column(source._table, each, guess if kind in kinds.UNSURE else kind)
+            for place, (each, kind) in enumerate(zip(shown, each_kind, strict=True))
+        }
         rows = pd.DataFrame(columns)
         rows.columns = pd.Index([each.name for each in shown], tupleize_cols=False)
         yield rows
+
+
+def _column(table: Table, shown: Shown, kind: str) -> pd.Series[Any]:
+    """Values of a kind: the declared labels, within declared bounds, or any."""
+    declared = table.declared(shown.expression)
+    if (keys := keys_known(table, shown.expression)) is not None:
+        values = [keys.labels[i % len(keys)] for i in range(_ROWS)]
+    elif kind == kinds.NUMBER and isinstance(declared, Bounds):
+        values = np.linspace(declared.lower, declared.upper, _ROWS).tolist()
+    else:
+        values = [_value(kind, i) for i in range(_ROWS)]
+    dtype = {NUMBER: "float64", TRISTATE: "boolean"}.get(shown.form, "object")
+    return pd.Series(values, dtype=dtype)
 
 
 def _value(kind: str, place: int) -> Any:

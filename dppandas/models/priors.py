@@ -14,12 +14,15 @@ import pandas as pd
 
 from ..errors import QueryError, quoted
 from ..privacy.mechanisms.selection import MOST_UNEVEN
+from ..release.wording import Later
 from ..rows.facts.keys import SOURCE_ATTR
 from ..rows.facts.steps import MOST_DIGITS
 
 
 def parse(prior: object, candidates: Sequence[Any]) -> list[Fraction]:
-    """The weight of each candidate, exactly as it prints."""
+    """The weight of each candidate, exactly as it prints; none without a prior."""
+    if prior is None:
+        return []
     if isinstance(prior, pd.Series) and SOURCE_ATTR not in prior.attrs:
         prior = dict(zip(prior.index.tolist(), prior.tolist(), strict=True))
     if isinstance(prior, Mapping):
@@ -61,7 +64,12 @@ def whole(weights: Sequence[Fraction]) -> tuple[int, ...]:
     return tuple(each // shared for each in found)
 
 
-def in_words(weights: Sequence[Fraction]) -> str:
+def options(weights: Sequence[Fraction]) -> list[tuple[str, Any]]:
+    """What a question says of them."""
+    return [("prior", Later(_in_words, weights))] if weights else []
+
+
+def _in_words(weights: Sequence[Fraction]) -> str:
     """Weights as shares of their sum."""
     total = sum(weights)
     return ", ".join(f"{float(each / total):.3g}" for each in weights)

@@ -132,20 +132,17 @@ def select(
     if not isinstance(monotone, bool):
         raise QueryError(f"monotone={quoted(monotone)} must be True or False.")
     names = tuple(source._columns)
-    weights = None if prior is None else priors.parse(prior, public)
+    weights = priors.parse(prior, public)
     for candidate in public:
         tried(score, "score=", names, is_whole, WHOLE, candidate)
     each = np.array([*public, None], dtype=object)[:-1]  # without None, tuples make a matrix
     layout = Layout(integer=True, index=pd.Index(each, dtype=object, tupleize_cols=False))
-    statistic = Scores(Cells(), layout, names, public, Scorer(score), stated, monotone)
-    if weights is not None:
-        statistic = replace(statistic, prior=priors.whole(weights))
+    whole = priors.whole(weights)
+    statistic = Scores(Cells(), layout, names, public, Scorer(score), stated, monotone, whole)
     way = "monotone, " if monotone else ""
     said = f"choice of {len(public)} candidates by the caller's score ({way}sensitivity {stated} "
     what = asked_by(f"{said}a row as stated)", score)
-    what = what.beside(("candidates", Later(labels, Keys(public))))
-    if weights is not None:
-        what = what.beside(("prior", Later(priors.in_words, weights)))
+    what = what.beside(("candidates", Later(labels, Keys(public))), *priors.options(weights))
     request = UnreleasedChoice._of(vouched(source), source._where, statistic, what)
     return UnreleasedChoice._ask(request, Ways.read(epsilon, more))
 

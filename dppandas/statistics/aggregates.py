@@ -207,7 +207,8 @@ class BlockMean(Aggregate):
     def samples(self, noisy: Sequence[int], law: Any, schema: Schema) -> Sequence[Sample | None]:
         own = frozenset([0])
         blocks = max(self.blocks, 2)  # none is chosen yet where this is asked before a release
-        return [SampleBlockMean(own, *noisy, blocks, self.weight, self.bounds, law)]
+        total, squares = noisy
+        return [SampleBlockMean(own, total, squares, blocks, self.weight, self.bounds, law)]
 
 
 @dataclass(frozen=True)
@@ -281,9 +282,9 @@ class OfBlocks(Aggregate, registered=False):
 
     @property
     def grid(self) -> Grid | StepGrid:
-        (grid,) = self.grids  # type: ignore[attr-defined]
-        found: Grid | StepGrid = grid
-        return found
+        own: Any = self
+        (grid,) = own.grids
+        return grid  # type: ignore[no-any-return]
 
     @property
     def l1(self) -> int:
@@ -294,11 +295,11 @@ class OfBlocks(Aggregate, registered=False):
         return 2
 
     def adapted_to(self, asked: LossRequest, rows: int) -> Any:
-        if self.blocks:
-            return self
-        law: Any = self.mechanism(asked, self.sensitivity(rows))
-        rank = math.sqrt(2) * float(law.scale)
-        return replace(self, blocks=best_number(self.units, rank))  # type: ignore[attr-defined]
+        own: Any = self
+        if own.blocks:
+            return own
+        law: Any = own.mechanism(asked, own.sensitivity(rows))
+        return replace(own, blocks=best_number(own.units, math.sqrt(2) * float(law.scale)))
 
     def read(self, row_pass: RowPass, mechanism: Any = None) -> list[Sequence[Ranks]]:
         values, counts = np.unique(np.array(self.points(row_pass), np.int64), return_counts=True)
