@@ -51,11 +51,11 @@ class BlockFunction(CallerFunction):
         try:
             with unheard():
                 found = number_of(self._said(frame_of(block, columns)))
+                if found is not None:
+                    return int(grid.integers(np.array([found]))[0])
         except Exception:
-            found = None
-        if found is None:
-            return grid.high // 2
-        return int(grid.integers(np.array([found]))[0])
+            pass  # nobody may know of which block
+        return grid.high // 2
 
 
 def number_of(returned: Any) -> float | None:
