@@ -150,7 +150,7 @@ def sample_and_aggregate(
     >>> def skew(rows):
     ...     return rows["x"].skew()
     >>> found = dp.models.sample_and_aggregate(df, skew, bounds=(0, 10), blocks=200, epsilon=1)
-    >>> 2 < found < 5, found.error()
+    >>> 2 < found < 5, round(found.error(), 2)
     (True, 0.15)
     """
     source = private_frame(people, "models.sample_and_aggregate")
