@@ -22,6 +22,7 @@ from .local.designs import CoinDesign, Design
 from .local.estimates import EstimatedFloat, EstimatedSeries
 from .local.responses import Responses
 from .local.sharing import SimulatedSum
+from .models.aggregate import BlockAverage
 from .models.base import Model, Releases
 from .models.propose_test_release import UnreleasedProposal
 from .models.select import UnreleasedChoice
@@ -67,6 +68,7 @@ __all__ = [
     "AuditResult",
     "Batch",
     "BinomTestResult",
+    "BlockAverage",
     "BlockTestResult",
     "Chi2ContingencyResult",
     "CoinDesign",

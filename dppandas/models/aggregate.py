@@ -53,19 +53,20 @@ _ROWS = 24
 
 
 class BlockAverage(ReleasedFloat):
-    """The released mean of what a function says of each of ``blocks`` blocks: a float with
-    ``.error()`` and ``.interval()``, which are of the noise, and ``.interval(of="population")``."""
+    """The released mean of what a function says of each block: a float with ``.error()`` and
+    ``.interval()``, which are of the noise, and ``.interval(of="population")``. See
+    `dppandas.models.sample_and_aggregate`."""
 
     @property
     def blocks(self) -> int:
-        """The number of blocks."""
+        """How many blocks there are."""
         statistic: Any = self._record._statistic
         return int(statistic.blocks)
 
     @property
     def spread(self) -> float:
         """The standard deviation of what the function says, from block to block: an estimate from
-        noisy sums, 0 where these tell no more."""
+        noisy sums, and 0 where noise hides it."""
         statistic: Any = self._record._statistic
         (sample,) = statistic.samples(self._record._noisy, self._record._law, {})
         width = statistic.bounds.upper - statistic.bounds.lower

@@ -26,7 +26,7 @@ from ..rows.facts.steps import StepGrid
 from .base import RowPass
 from .block_tests import Shown, frame_of, unheard
 from .blocks import InBlocks
-from .error_model import ErrorModel
+from .error_model import ErrorModel, RowLimit
 from .layout import Interval, around
 from .quantile_intervals import MeasuredErrors, MeasuredQuantiles
 from .quantiles import HALF, Quantiles, QuantilesErrors
@@ -272,8 +272,9 @@ class BlockMedianErrors(QuantilesErrors):
     )
     takes_rows: ClassVar[bool] = False
 
-    def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
-        return self.errors_among(law, confidence, self.of.blocks)
+    def errors_among(self, law: Any, confidence: float, rows: RowLimit) -> list[float]:
+        """How many blocks there are is public."""
+        return super().errors_among(law, confidence, self.of.blocks)
 
 
 class OfBlocks(Aggregate, registered=False):
