@@ -358,24 +358,30 @@ def mean(bounds: Bounds, **said: Any) -> BlockMean:
     return BlockMean(Cells(), Layout(integer=False), bounds=bounds, is_by_unit=True, **said)
 
 
+def moves(made: BlockMean) -> tuple[Any, Any]:
+    """How far all pairs of points lie apart, and their squares."""
+    points = range(made.grid.high + 1)
+    each = np.array(points), np.array([made.square(point) for point in points])
+    apart, between = (np.abs(np.subtract.outer(x, x)) for x in each)
+    return apart, between
+
+
 def test_squares_beside_numbers_move_them_no_further() -> None:
     """All pairs of points of a grid of 8, and of 1,025: by T in ℓ1 at a weight of 1/4, at which the
-    bound is reached, and in ℓ2 at 13/16."""
-    small = mean(FEW, weight=FREE)
-    top = small.grid.high
-    assert top == 7
-    points = [(t, small.square(t)) for t in range(top + 1)]
-    moves = [abs(t - u) + abs(p - q) for (t, p), (u, q) in itertools.product(points, points)]
-    assert max(moves) == top == small.l1_sensitivity(99)
-    large = mean(Bounds(2.0**52, 2.0**52 + 1024), weight=FREE_SQUARED)
-    first = np.arange(1025)
-    second = np.array([large.square(t) for t in range(1025)])
-    apart, between = (np.abs(np.subtract.outer(x, x)) for x in (first, second))
+    bound is reached, and in ℓ2 at 13/16. A twelfth more would be too much for either."""
+    few, many = (Bounds(2.0**52, 2.0**52 + top) for top in (7, 1024))
+    for bounds, top in ((few, 7), (many, 1024)):
+        apart, between = moves(mean(bounds, weight=FREE))
+        assert (apart + between).max() == top == mean(bounds, weight=FREE).l1_sensitivity(99)
+        assert ((apart**2 + between**2) <= top**2).all()
+    apart, between = moves(mean(many, weight=FREE_SQUARED))
+    large = mean(many, weight=FREE_SQUARED)
     assert (apart**2 + between**2).max() == 1024**2 == large.l2_squared_sensitivity(99)
     assert (apart + between).max() <= large.l1_sensitivity(99) < 1.4 * 1024
-    # three quarters more, or a tenth, would be too much
-    assert (apart + (between * (Fraction(2, 5) / FREE_SQUARED)).astype(int)).max() > 1024
-    assert (apart**2 + (between * 1.05) ** 2).max() > 1024**2
+    apart, between = moves(mean(many, weight=Fraction(13, 12) * FREE))
+    assert (apart + between).max() > 1024
+    apart, between = moves(mean(many, weight=Fraction(13, 12) * FREE_SQUARED))
+    assert (apart**2 + between**2).max() > 1024**2
 
 
 def test_a_median_is_private_if_a_value_is_replaced() -> None:
