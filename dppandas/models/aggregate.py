@@ -255,16 +255,17 @@ def _try(f: Callable[..., Any], source: PrivateFrame, shown: Sequence[Shown]) ->
     problems = [each for each in found if each is not None]
     if len(problems) < len(found):
         return
-    problem, names = problems[0], some_names([each.name for each in shown])
-    if all(each.is_mistake for each in problems):
+    other = next((each for each in problems if not each.is_mistake), None)
+    if other is None:
+        names = some_names([each.name for each in shown])
         raise QueryError(
-            f"f {problem.said}, for made-up rows. It gets a DataFrame with the columns {names}, of "
-            "float64, boolean and objects, and must return one number. Declare what columns hold "
-            "(frame.declare, kinds=) so that the rows made up look like yours; and where a block "
-            "may lack what f looks up, use .get(…, 0) or return a number."
+            f"f {problems[0].said}, for made-up rows. It gets a DataFrame with the columns "
+            f"{names}, of float64, boolean and objects, and must return one number. Declare what "
+            "columns hold (frame.declare, kinds=) so that the rows made up look like yours; and "
+            "where a block may lack what f looks up, use .get(…, 0) or return a number."
         )
     warn_user(
-        f"f {problem.said}, for made-up rows. Blocks in which it fails count as the middle of the "
+        f"f {other.said}, for made-up rows. Blocks in which it fails count as the middle of the "
         "bounds, and nobody will be told how many do."
     )
 

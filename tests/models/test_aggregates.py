@@ -40,11 +40,11 @@ def budget() -> None:
 
 
 def visits(units: int = 500) -> pd.DataFrame:
-    generator = np.random.default_rng(1)
+    generator, rows = np.random.default_rng(1), 4 * units
     return pd.DataFrame({
-        "who": np.repeat(np.arange(units), 4), "minutes": generator.normal(30, 5, 4 * units),
-        "bought": generator.random(4 * units) < 0.4, "city": generator.choice(["Oslo", "Bergen"],
-        4 * units),
+        "who": np.repeat(np.arange(units), 4), "minutes": generator.normal(30, 5, rows),
+        "bought": generator.random(rows) < 0.4,
+        "city": pd.array(generator.choice(["Oslo", "Bergen"], rows), "string"),
     })  # fmt: skip
 
 
