@@ -22,6 +22,7 @@ from .local.designs import CoinDesign, Design
 from .local.estimates import EstimatedFloat, EstimatedSeries
 from .local.responses import Responses
 from .local.sharing import SimulatedSum
+from .models.aggregate import BlockAverage
 from .models.base import Model, Releases
 from .models.ols_design import OLSDesign
 from .models.ols_results import OLSResults, PredictionResults
@@ -71,6 +72,7 @@ __all__ = [
     "AuditResult",
     "Batch",
     "BinomTestResult",
+    "BlockAverage",
     "BlockTestResult",
     "Chi2ContingencyResult",
     "CoinDesign",

@@ -25,11 +25,13 @@ from dppandas.rows.expressions import EVERY, Column, Compare, Expression, IsMiss
 from dppandas.rows.facts.bounds import Bounds, Grid
 from dppandas.rows.facts.keys import Keys
 from dppandas.rows.facts.steps import StepGrid
+from dppandas.statistics.aggregates import BlockFunction
 from dppandas.statistics.block_tests import (
     LABEL,
     NUMBER,
     OBJECT,
     SUCCESSES,
+    TRISTATE,
     TRUTH,
     TWO,
     CallerTest,
@@ -241,6 +243,41 @@ def some_significant_blocks(rng: random.Random) -> stats.SignificantBlocks:
     read = sorted({each for column in columns for each in column.expression.columns()})
     said = columns, test, rng.choice([1, 2, 5, 100]), rng.choice([0.2, 0.5, 0.9])
     return stats.SignificantBlocks(ALONE, COUNTED, *said, unit or tuple(read), bool(unit))
+
+
+def some_blocks(rng: random.Random) -> dict[str, Any]:
+    """Blocks of rows or of units, and a function of all that they hold, which sometimes fails."""
+    names, unit = rng.sample(list(PLAIN), 2), rng.choice([(), ("owner",)])
+    forms = [rng.choice([NUMBER, TRISTATE, OBJECT]) for _ in names]
+    columns = tuple(
+        Shown(name, Column(name), form) for name, form in zip(names, forms, strict=True)
+    )
+
+    def says(frame: pd.DataFrame) -> Any:
+        said = len(repr(frame.to_numpy(object).tolist()))
+        return [said % 7, "none", 1 / (said % 3), -said / 10][said % 4]
+
+    return {
+        "columns_shown": columns, "value": BlockFunction(says), "blocks": rng.choice([2, 5, 100]),
+        "by": unit or tuple(sorted(names)), "is_by_unit": bool(unit),
+    }  # fmt: skip
+
+
+def some_block_mean(rng: random.Random) -> stats.BlockMean:
+    weight = rng.choice([Fraction(1, 4), Fraction(13, 16)])
+    return stats.BlockMean(ALONE, SUMMED, bounds=bounds(rng), weight=weight, **some_blocks(rng))
+
+
+def some_block_median(rng: random.Random) -> stats.BlockMedian:
+    within = bounds(rng)
+    of = {"bounds": (within,), "step": (some_step(rng, within),)}
+    return stats.BlockMedian(ALONE, SUMMED, **of, **some_blocks(rng))
+
+
+def some_measured_block_median(rng: random.Random) -> stats.MeasuredBlockMedian:
+    within = bounds(rng)
+    of = {"bounds": (within,), "step": (some_step(rng, within),)}
+    return stats.MeasuredBlockMedian(ALONE, SUMMED, **of, **some_blocks(rng))
 
 
 def far_from_a_tie(frame: pd.DataFrame, names: Sequence[Any]) -> tuple[bool, int]:

@@ -39,6 +39,8 @@ from hostile import (
     Maker,
     cells,
     operands,
+    some_block_mean,
+    some_block_median,
     some_contingency,
     some_count,
     some_covariance,
@@ -46,6 +48,7 @@ from hostile import (
     some_distinct_values,
     some_few,
     some_mean,
+    some_measured_block_median,
     some_measured_quantiles,
     some_misfit,
     some_normed_sum,
@@ -1416,6 +1419,55 @@ RECORDS.append(Operation(
             LABELS),
     },
     tight="a count of blocks, whose p-value is compared with its law",
+))  # fmt: skip
+
+
+def by_blocks(private: Any, **said: Any) -> Any:
+    """What a function says of blocks of units."""
+    return dp.models.sample_and_aggregate(
+        vouched(private), lambda frame: rows_with(frame, ("group", "a"), ("yes", True)) % 5,
+        bounds=(0, 4), **said)  # fmt: skip
+
+
+RECORDS.append(Operation(
+    stats.BlockMean,
+    hostile=some_block_mean,
+    law="test_aggregates.py::test_intervals_hold_as_often_as_they_say",
+    vouched={
+        "mean of blocks": lambda p: by_blocks(p.query("code < 9 or no"), blocks=6),
+        "mean of blocks for units": lambda p: by_blocks(p, units=100),
+    },
+    truth="which units share a block is private",
+    kinds="of a caller's function",
+    tight="test_aggregates.py::test_the_error_is_that_of_the_noise_by_the_number_of_blocks",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.BlockMedian,
+    hostile=some_block_median,
+    law=RANKS,
+    is_noisy=False,
+    vouched={
+        "median of blocks": lambda p: by_blocks(p, blocks=6, method="median", step=1),
+    },
+    truth="which units share a block is private",
+    kinds="of a caller's function",
+    tight="that of a median, of twice the sensitivity",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.MeasuredBlockMedian,
+    hostile=some_measured_block_median,
+    law="test_quantile_ladders.py::test_intervals_and_errors_hold_in_two_thousand_draws",
+    is_noisy=False,
+    undecided={"median of blocks with an interval": BY_ANSWER},
+    vouched={
+        "median of blocks with an interval": lambda p: by_blocks(
+            p, blocks=6, method="median", interval=True),
+    },
+    truth="which units share a block is private",
+    kinds="of a caller's function",
+    tight="that of a median with an interval, of twice the sensitivity",
 ))  # fmt: skip
 
 RECORDS.append(Operation(

@@ -1,6 +1,7 @@
 """Learning from private rows, with scikit-learn's conventions: programs made of releases."""
 
 from . import synthetic
+from .aggregate import sample_and_aggregate
 from .kmeans import KMeans
 from .linear import LinearRegression
 from .logistic import LogisticRegression
@@ -17,6 +18,7 @@ __all__ = [
     "LinearRegression",
     "LogisticRegression",
     "Perceptron",
+    "sample_and_aggregate",
     "synthetic",
 ]
 

@@ -25,6 +25,7 @@ from ..rows.facts.keys import Keys, some_names
 from ..rows.facts.units import whole_number
 from ..statistics import Cells, Layout, Scores
 from ..statistics.scores import CallerFunction, Scorer, is_whole
+from . import priors
 
 #: What a score must be.
 WHOLE = "a whole number: round, as in int(…), and count in steps"
@@ -60,6 +61,7 @@ def select(
     score: Callable[[pd.DataFrame, Any], int],
     sensitivity: int,
     monotone: bool = False,
+    prior: object = None,
 ) -> UnreleasedChoice: ...
 @typing.overload
 def select(
@@ -69,6 +71,7 @@ def select(
     score: Callable[[pd.DataFrame, Any], int],
     sensitivity: int,
     monotone: bool = False,
+    prior: object = None,
     **ways: Unpack[AskOptions],
 ) -> Any: ...
 @with_options_named
@@ -80,6 +83,7 @@ def select(
     score: Callable[[pd.DataFrame, Any], int],
     sensitivity: int,
     monotone: bool = False,
+    prior: object = None,
     epsilon: object = None,
     **more: Unpack[ReleaseOptions],
 ) -> Any:
@@ -97,9 +101,16 @@ def select(
     sensitivity : the most that one added or removed row changes any candidate's score. This is
         **your** statement, and the guarantee depends on it. The ledger says so.
     monotone : whether one more row never lowers any score, or never raises any. Halves the error.
+    prior : how likely each candidate is before the rows have a say: positive numbers in the order
+        of candidates, or by candidate, in a dict or a Series. They needn't add up to 1, and a float
+        means the decimal that it prints as. They are public, too. A candidate is then selected with
+        a chance ∝ prior · exp(epsilon · score/(2 · sensitivity)).
+    mechanism : "permute_and_flip", the default where ε is counted, or "exponential", with a chance
+        ∝ exp(epsilon · score/(2 · sensitivity)), as always with a prior and where ρ is counted.
 
     The error of the result is how far its score may lie below the best, in units of the score: for
-    m candidates at most ln(m/0.05)·2·sensitivity/epsilon, with 95 %.
+    m candidates at most ln(m/0.05)·2·sensitivity/epsilon, with 95 %. With a prior, 1/m is the least
+    share of a candidate.
 
     *Guarantee*: epsilon-differential privacy of the unit, *if* the score is as sensitive as stated,
     by permute-and-flip (McKenna and Sheldon, NeurIPS 2020), which is nowhere worse than the
@@ -121,15 +132,17 @@ def select(
     if not isinstance(monotone, bool):
         raise QueryError(f"monotone={quoted(monotone)} must be True or False.")
     names = tuple(source._columns)
+    weights = priors.parse(prior, public)
     for candidate in public:
         tried(score, "score=", names, is_whole, WHOLE, candidate)
     each = np.array([*public, None], dtype=object)[:-1]  # without None, tuples make a matrix
     layout = Layout(integer=True, index=pd.Index(each, dtype=object, tupleize_cols=False))
-    statistic = Scores(Cells(), layout, names, public, Scorer(score), stated, monotone)
+    whole = priors.whole(weights)
+    statistic = Scores(Cells(), layout, names, public, Scorer(score), stated, monotone, whole)
     way = "monotone, " if monotone else ""
     said = f"choice of {len(public)} candidates by the caller's score ({way}sensitivity {stated} "
     what = asked_by(f"{said}a row as stated)", score)
-    what = what.beside(("candidates", Later(labels, Keys(public))))
+    what = what.beside(("candidates", Later(labels, Keys(public))), *priors.options(weights))
     request = UnreleasedChoice._of(vouched(source), source._where, statistic, what)
     return UnreleasedChoice._ask(request, Ways.read(epsilon, more))
 
@@ -144,12 +157,8 @@ def asked_by(said: str, *functions: Callable[..., Any]) -> Question:
 def shown_rows(frame: Any, verb: str, argument: str) -> PrivateFrame:
     """The private frame whose plain rows a caller's function may see; refuses any other."""
     source = private_frame(frame, verb)
+    check_unverified(source, verb)
     table = source._table
-    if table.source.verified:
-        raise LineageError(
-            "a verified frame never shows its rows, but your function would see them. If you vouch "
-            f"for it, start from the plain frame: dp.{verb}(df, …)."
-        )
     if table.branches != 1 or not all(
         isinstance(e, Column) and e.name == name for name, e in source._columns.items()
     ):
@@ -158,6 +167,15 @@ def shown_rows(frame: Any, verb: str, argument: str) -> PrivateFrame:
             "and start from the plain frame."
         )
     return source
+
+
+def check_unverified(source: PrivateFrame, verb: str) -> None:
+    """Refuse a verified frame for what shows rows to a caller's function."""
+    if source._table.source.verified:
+        raise LineageError(
+            "a verified frame never shows its rows, but your function would see them. If you vouch "
+            f"for it, start from the plain frame: dp.{verb}(df, …)."
+        )
 
 
 def vouched(source: PrivateFrame) -> Table:

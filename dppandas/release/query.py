@@ -14,7 +14,6 @@ from ..privacy.accounting.losses import Loss
 from ..privacy.accounting.measures import LossRequest, Measure
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
-from ..privacy.mechanisms.selection import selecting
 from ..rows.expressions import (
     Assumption,
     Expression,
@@ -210,7 +209,7 @@ class Query:
         """The mechanism with the least noise for the loss; `QueryError` if the caller named
         another one."""
         if self.select:
-            found = selecting(self.asked, self.unit_sensitivity, self.select)
+            found = self.statistic.selection(self.asked, self.unit_sensitivity, self.select)
         else:
             found = self.statistic.mechanism(self.asked, self.unit_sensitivity)
         self.asked.check_named(found.word, found.name)

@@ -20,6 +20,9 @@ from .limits import LimitedCells as LimitedCells
 from .methods import Offered
 
 if TYPE_CHECKING:
+    from .aggregates import BlockMean as BlockMean
+    from .aggregates import BlockMedian as BlockMedian
+    from .aggregates import MeasuredBlockMedian as MeasuredBlockMedian
     from .counting.contingency import Contingency as Contingency
     from .counting.contingency import UnattributedHistogram as UnattributedHistogram
     from .counting.counts import Count as Count
@@ -61,6 +64,8 @@ if TYPE_CHECKING:
 
 #: The modules of the statistics, which are imported when they are first used.
 _HOMES = {
+    "BlockMean": "aggregates",
+    "BlockMedian": "aggregates",
     "BoundsHistogram": "suggested_bounds",
     "Contingency": "counting.contingency",
     "Count": "counting.counts",
@@ -70,6 +75,7 @@ _HOMES = {
     "DistinctValues": "counting.distinct_values",
     "FirstMoments": "moments.several",
     "Mean": "moments.means",
+    "MeasuredBlockMedian": "aggregates",
     "MeasuredQuantiles": "quantile_intervals",
     "Moments": "moments.several",
     "NormedSum": "moments.norms",

@@ -17,6 +17,7 @@ from ..errors import InternalError
 from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.noise import additive
+from ..privacy.mechanisms.selection import selecting
 from ..privacy.record_parts import RecordPart
 from ..rows.accumulators import Accumulator, SumAccumulator
 from ..rows.expressions import Chunk, Expression
@@ -181,6 +182,9 @@ class Statistic(RecordPart, ABC):
     #: Whether the kernel must see all rows of a unit together.
     whole_units: ClassVar[bool] = False
 
+    #: Whether its numbers are of units, or of groups of these, however many rows they have.
+    of_units: ClassVar[bool] = False
+
     #: Whether its sensitivities hold in cells that are limited, too. A subclass says it anew.
     takes_limits: ClassVar[bool] = False
 
@@ -266,6 +270,10 @@ class Statistic(RecordPart, ABC):
     def mechanism(self, asked: LossRequest, sensitivity: Sensitivity) -> Mechanism:
         """The mechanism that releases the answer: by default noise on each integer."""
         return additive(asked, sensitivity, alone=self.size == 1)
+
+    def selection(self, asked: LossRequest, sensitivity: Sensitivity, number: int) -> Mechanism:
+        """The mechanism that selects the labels of its largest integers, so many of them."""
+        return selecting(asked, sensitivity, number)
 
     def read(self, row_pass: RowPass, mechanism: Any = None) -> Any:
         """The exact result: by default the integers of all rows, in one pass. A statistic may read

@@ -36,8 +36,10 @@ from .scores import CallerFunction
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-#: How a column is shown to a test: as float64; as bool; as the place of a label; or as objects.
+#: How a column is shown to a test: as float64; as bool; as the place of a label; or as objects. And
+#: truth values of which some may be missing, as pandas' boolean.
 NUMBER, TRUTH, LABEL, OBJECT = "number", "truth", "label", "object"
+TRISTATE = "boolean"
 #: A p-value that is a rounding above the level of a block counts as one at that level.
 BESIDE = 2.0**-30
 
@@ -67,17 +69,20 @@ class Shown(RecordPart):
             cells = [coded.levels.cells[i] for i in used.tolist()]
             return np.where(codes < 0, np.nan, np.searchsorted(used, codes)), cells
         found = vectors.as_numbers(vector) + 0.0  # -0.0 is 0.0
-        if self.form == TRUTH:
+        if self.form in (TRUTH, TRISTATE):
             found = np.where((found == 0) | (found == 1), found, np.nan)
         return np.where(np.isnan(found), np.nan, found), []
 
-    def shown(self, values: Floats, cells: Sequence[Cell]) -> Array:
-        """What a test sees of these: a new array."""
+    def shown(self, values: Floats, cells: Sequence[Cell]) -> Any:
+        """What a test sees of these: a new array. Missing objects are None."""
         if self.form == OBJECT:
             found = np.empty(len(values), dtype=object)
-            for row, place in enumerate(values.astype(np.intp).tolist()):
-                found[row] = value_of(cells[place])  # which may be a tuple
+            for row in np.flatnonzero(~np.isnan(values)).tolist():
+                found[row] = value_of(cells[int(values[row])])  # which may be a tuple
             return found
+        if self.form == TRISTATE:
+            is_missing = np.isnan(values)
+            return pd.arrays.BooleanArray(np.where(is_missing, 0, values) == 1, is_missing)
         kinds: dict[str, type] = {TRUTH: np.bool_, LABEL: np.intp}
         return np.array(values, dtype=kinds.get(self.form, np.float64))
 

@@ -14,6 +14,9 @@ import pandas as pd
 
 from ..dataclasses import dataclass, field
 from ..errors import InternalError, QueryError
+from ..privacy.accounting.measures import LossRequest
+from ..privacy.mechanisms.base import Mechanism, Sensitivity
+from ..privacy.mechanisms.selection import Exponential, ExponentialWithPrior
 from ..privacy.record_parts import RecordPart
 from ..rows.expressions import Chunk, Column, Expression
 from ..rows.values.vectors import Mask
@@ -104,6 +107,7 @@ class Scores(FrameStatistic):
     score: Scorer = field(default_factory=lambda: Scorer(None))
     stated: int = 1
     rises: bool = False  # whether more rows never lower a score, as the caller states
+    prior: tuple[int, ...] = ()  # of the candidates, in public whole numbers
     error_model: ClassVar = ScoresErrors
 
     on_failure: ClassVar[str] = (
@@ -126,6 +130,16 @@ class Scores(FrameStatistic):
     @property
     def monotone(self) -> bool:
         return self.rises
+
+    def selection(self, asked: LossRequest, sensitivity: Sensitivity, number: int) -> Mechanism:
+        """Permute-and-flip; or the exponential mechanism, if the caller gave a prior or named it:
+        a choice by a caller's function has no key that would have to tell them apart."""
+        found: Any = super().selection(asked, sensitivity, number)
+        if self.prior:
+            return ExponentialWithPrior(found.rate, found.rounds, self.prior)
+        if asked.named == Exponential.word:
+            return Exponential(found.rate, found.rounds)
+        return found  # type: ignore[no-any-return]
 
     def read(self, row_pass: RowPass, mechanism: Any = None) -> Any:
         frame = self.frame(row_pass)

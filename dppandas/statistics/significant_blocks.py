@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from typing import Any, ClassVar
-
-import numpy as np
-import numpy.typing as npt
 
 from ..dataclasses import dataclass, field, replace
 from ..errors import InternalError
 from ..privacy.accounting.measures import LossRequest
 from ..privacy.accuracy.significance import best_level
-from ..rows.expressions import Chunk, Expression
-from ..rows.facts import kinds
-from ..rows.facts.kinds import Kind
-from ..rows.values import hashing
-from ..rows.values.families import Cell, order
-from ..rows.values.vectors import Mask
-from .base import Partial, RowPass, Statistic, with_kept
-from .block_tests import LABEL, NUMBER, OBJECT, TRUTH, BlockTest, CallerTest, Shown
+from .base import RowPass
+from .block_tests import BlockTest, CallerTest, Shown
+from .blocks import InBlocks
 from .error_model import ErrorModel
 from .layout import Interval
-
-Codes = npt.NDArray[np.intp]
-Floats = npt.NDArray[np.float64]
-
-#: The kinds that a column may have, by the form in which it is shown.
-KINDS: dict[str, frozenset[Kind]] = {
-    NUMBER: kinds.NUMBERS, TRUTH: kinds.TRUTHS, LABEL: kinds.LABELS, OBJECT: kinds.ANY,
-}  # fmt: skip
-#: What distinguishes the hashes that choose blocks from others with the key of a source.
-SALT = b"blocks"
 
 
 class BlocksErrors(ErrorModel):
@@ -53,16 +33,13 @@ class BlocksErrors(ErrorModel):
 
 
 @dataclass(frozen=True)
-class SignificantBlocks(Statistic):
+class SignificantBlocks(InBlocks):
     """In how many blocks of units a test has a p-value of at most a level.
 
     A unit lies in one block, whatever its rows hold: it moves the number by at most 1 (proof:
-    docs/proofs/blockwise.md). Without a unit column each row is one, and so are the rows that it
-    became.
+    docs/proofs/blockwise.md).
 
-    columns_shown : what the test sees. by : the columns of the source that a keyed hash chooses a
-        row's block by: that of the unit, or without one those that are shown. level : None for the
-        best at the noise.
+    columns_shown, by, branches : as in `InBlocks`. level : None for the best at the noise.
     """
 
     columns_shown: tuple[Shown, ...] = ()
@@ -71,7 +48,7 @@ class SignificantBlocks(Statistic):
     level: float | None = None
     by: tuple[Any, ...] = ()
     is_by_unit: bool = False
-    branches: int = 1  # how many rows one row of the source becomes
+    branches: int = 1
     is_exact: bool = False  # whether the caller states that the test is, at the size of a block
 
     not_asked: ClassVar = ("layout", "is_exact")
@@ -79,24 +56,6 @@ class SignificantBlocks(Statistic):
 
     size = 1
     l1 = 1
-    monotone = False
-    keyed = True
-
-    def l1_sensitivity(self, rows: int) -> int:
-        """Of the rows that a unit has or becomes."""
-        return 1 if self.is_by_unit else -(-rows // self.branches)
-
-    def linf_sensitivity(self, rows: int) -> int:
-        return self.l1_sensitivity(rows)
-
-    def expressions(self) -> tuple[Expression, ...]:
-        return tuple(each.expression for each in self.columns_shown)
-
-    def needed(self) -> list[tuple[Expression, frozenset[Kind]]]:
-        return [(each.expression, KINDS[each.form]) for each in self.columns_shown]
-
-    def columns(self) -> frozenset[Any]:
-        return super().columns() | {*self.by}
 
     def adapted_to(self, asked: LossRequest, rows: int) -> SignificantBlocks:
         if self.level is not None:
@@ -104,123 +63,14 @@ class SignificantBlocks(Statistic):
         law: Any = self.mechanism(asked, self.sensitivity(rows))
         return replace(self, level=best_level(self.blocks, law))
 
-    def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
-        raise InternalError("blocks are tested when all rows of each are there: see `read`.")
-
-    def over_branches(self, branches: Sequence[Chunk], where: Expression | None) -> Rows:
-        """The rows that are kept, with what the test sees of them in each branch."""
-        width, rows = len(self.columns_shown), branches[0].rows
-        values = np.full((rows, len(branches), width), np.nan)
-        cells: list[list[Cell]] = [[] for _ in range(width)]
-        for i, (chunk, keep) in enumerate(with_kept(branches, where)):
-            for j, column in enumerate(self.columns_shown):
-                found, more = column.read(chunk)
-                values[:, i, j] = found + len(cells[j]) if more else found
-                cells[j] += more
-            gone = np.isnan(values[:, i]).any(axis=1)
-            values[gone if keep is None else gone | ~keep, i] = np.nan
-        there = ~np.isnan(values).any(axis=2).all(axis=1) if width else np.ones(rows, dtype=bool)
-        return Rows(branches[0].hashed(self.by, SALT)[there], values[there], cells)
-
     def read(self, row_pass: RowPass, mechanism: Any = None) -> list[int]:
         """Tests each block, one after the other: of an empty one nothing is asked."""
         if self.level is None:
             raise InternalError("a level is chosen before rows are read.")
-        found: Rows = row_pass(self.over_branches, RowsAccumulator)
-        each = self._blocks(found)
+        each = self.seen(row_pass)
         return [
             sum(self.test.is_significant(block, self.columns_shown, self.level) for block in each)
         ]
 
-    def _blocks(self, rows: Rows) -> Iterator[list[npt.NDArray[Any]]]:
-        """What a test sees of each block that has rows."""
-        numbers = np.zeros(len(rows.hashes), np.uint64) if self.is_by_unit else rows.numbered()
-        mixed = hashing.several(rows.hashes, 1)[:, 0] + numbers
-        number, branches, width = rows.values.shape
-        flat = rows.values.reshape(number * branches, width)
-        block = np.repeat((hashing.mixed(mixed) % np.uint64(self.blocks)).astype(np.intp), branches)
-        there = np.flatnonzero(~np.isnan(flat).any(axis=1))
-        there = there[np.argsort(block[there], kind="stable")]
-        edges = np.searchsorted(block[there], np.arange(self.blocks + 1))
-        for first, last in pairwise(edges.tolist()):
-            if last > first:
-                some = flat[there[first:last]]
-                yield [
-                    column.shown(some[:, j], rows.cells[j])
-                    for j, column in enumerate(self.columns_shown)
-                ]
-
     def estimate(self, noisy: Sequence[int]) -> list[float]:
         return list(noisy)
-
-
-@dataclass
-class Rows:
-    """Some rows of a source, and what a test sees of the rows that each becomes.
-
-    hashes : what chooses the block of each. values : for each row, branch and column a number, NaN
-        in all columns of what isn't seen. cells : what the numbers of a column of objects mean.
-    """
-
-    hashes: hashing.Hashes
-    values: Floats
-    cells: list[list[Cell]]
-
-    def numbered(self) -> npt.NDArray[np.uint64]:
-        """A number for each row among those from which nobody can tell it: 0, 1, and so on. With
-        one row more or less of these, the others keep their numbers, so their blocks. These stand
-        together, in rows that are in order."""
-        number = len(self.hashes)
-        values = self.values.reshape(number, math.prod(self.values.shape[1:]))
-        seen = np.column_stack([self.hashes.view(np.int64), values.view(np.int64)])
-        is_first = np.ones(number, dtype=bool)
-        is_first[1:] = (seen[1:] != seen[:-1]).any(axis=1)
-        starts = np.flatnonzero(is_first)
-        sizes = np.diff(np.append(starts, number))
-        return (np.arange(number) - np.repeat(starts, sizes)).astype(np.uint64)
-
-    def in_order(self) -> Rows:
-        """These rows in an order that follows from what they hold, however they came."""
-        values = self.values.reshape(len(self.hashes), math.prod(self.values.shape[1:]))
-        by = np.lexsort([*values.T, self.hashes])
-        return Rows(self.hashes[by], self.values[by], self.cells)
-
-
-class RowsAccumulator:
-    """Puts the rows of all chunks together."""
-
-    def __init__(self) -> None:
-        self._parts: list[Rows] = []
-
-    def add(self, partial: Rows, rows: int) -> None:
-        """The rows of one more chunk."""
-        self._parts.append(partial)
-
-    def join(self, other: RowsAccumulator) -> None:
-        """The rows of another accumulator."""
-        self._parts += other._parts
-
-    def result(self) -> Rows:
-        """All rows, in order. A cell has one number, whichever chunks it is in."""
-        if not self._parts:
-            return Rows(np.empty(0, dtype=np.uint64), np.empty((0, 1, 0)), [])
-        width = len(self._parts[0].cells)
-        cells = [
-            sorted({cell for part in self._parts for cell in part.cells[j]}, key=order)
-            for j in range(width)
-        ]
-        places = [{cell: place for place, cell in enumerate(each)} for each in cells]
-        found = [self._placed(part, places) for part in self._parts]
-        hashes = np.concatenate([part.hashes for part in self._parts])
-        return Rows(hashes, np.concatenate(found), cells).in_order()
-
-    @staticmethod
-    def _placed(part: Rows, places: Sequence[dict[Cell, int]]) -> Floats:
-        """The values of a part, with the places that its cells have among all."""
-        values = part.values.copy()
-        for j, cells in enumerate(part.cells):
-            if cells:
-                there = ~np.isnan(values[..., j])
-                known = np.array([places[j][cell] for cell in cells], dtype=np.float64)
-                values[there, j] = known[values[there, j].astype(np.intp)]
-        return values

@@ -133,19 +133,49 @@ class Exponential(_Peeling, RecordPart):
         return samplers.weighted_choice(selection_weights(scores, self.rate))
 
 
+@dataclass(frozen=True)
+class ExponentialWithPrior(Exponential):
+    """Selects the index of one score with probability ∝ prior · exp(rate · score).
+
+    prior : public whole numbers above 0, of which none is more than `MOST_UNEVEN` times another.
+
+    *Guarantee*: as `Exponential`'s, for the prior is the same whatever the rows are (McSherry and
+    Talwar, FOCS 2007, Definition 2, where it is the measure μ; proof: docs/proofs/exponential.md).
+    """
+
+    prior: tuple[int, ...] = ()
+
+    name = "exponential, with a prior"
+
+    def utility_gap(self, confidence: float, candidates: int) -> int:
+        """With this confidence the selected score is at least the best minus this, whichever is the
+        best: P[max - score ≥ t/rate] ≤ exp(-t)/P, where P is the prior of the best."""
+        t = math.log(sum(self.prior)) - math.log(min(self.prior)) - math.log1p(-confidence)
+        return math.floor(t / float(self.rate) * self._ROUNDING)
+
+    def _selected(self, scores: Sequence[int]) -> int:
+        uneven = math.ceil(math.log(max(self.prior)) - math.log(min(self.prior)))
+        weights = selection_weights(scores, self.rate, uneven)
+        weighed = [part * weight for part, weight in zip(self.prior, weights, strict=True)]
+        return samplers.weighted_choice(weighed)
+
+
+#: The most that one candidate's prior may be of another's: weights keep 28 digits then.
+MOST_UNEVEN = 10**20
 #: Exponents are capped at this plus ln of the number of candidates. The cap moves less than e^-80
 #: of all weight, and leaves the least weight 55 digits.
 DEEPEST = 80
 WEIGHT = decimal.Context(prec=110, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX, traps=[])
 
 
-def selection_weights(scores: Sequence[int], rate: Fraction) -> list[int]:
+def selection_weights(scores: Sequence[int], rate: Fraction, deeper: int = 0) -> list[int]:
     """Integer weights ∝ exp(rate · score).
 
     Exponents use rate · (1 - 2^-40). The rest of the rate pays for rounding the weights, many times
-    over (docs/proofs/exponential.md). Their cap depends on the number of candidates only.
+    over (docs/proofs/exponential.md). Their cap depends on the number of candidates only, and on
+    how uneven a prior is: ``deeper``.
     """
-    deepest = DEEPEST + math.ceil(math.log(len(scores)))
+    deepest = DEEPEST + math.ceil(math.log(len(scores))) + deeper
     slower, top = rate * (1 - Fraction(1, 2**40)), max(scores)
     weights: dict[int, int] = {}
     for score in set(scores):

@@ -86,6 +86,8 @@ def samples_of(record: Any, how: How = BEST) -> Sequence[Sample | None]:
 def check_units(record: Any) -> None:
     """Refuse answers about several rows of a unit: those weren't drawn independently."""
     query = record._query
+    if query.statistic.of_units:
+        return
     check_rows(f"'{record.query}'", query.source.unit.max_rows * query.branches)
 
 
