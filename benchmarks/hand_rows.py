@@ -323,7 +323,13 @@ def _released(store: Path | None, rows: int) -> Task:
             dp.session(epsilon=10**6)
         held[:] = [dp.protect(df, name="rows", version="1")]
 
-    return Task(lambda: held[-1].count(epsilon=EPSILON, fresh=True), before)
+    def ask() -> Any:
+        found = held[-1].count(epsilon=EPSILON, fresh=True)
+        if store is None:  # a file's words are found at once
+            dp.ledger()._entries(1)
+        return found
+
+    return Task(ask, before)
 
 
 def _folder() -> Path:
@@ -338,7 +344,7 @@ def file_release(rows: int) -> Task:
 
 
 def file_charge(rows: int) -> Difference:
-    """What a file takes more than memory: without private parts, which change, this is a charge."""
+    """What a file takes more than an entry in memory whose words are found: a charge."""
     return Difference(file_release(rows), _released(None, rows))
 
 
