@@ -172,9 +172,9 @@ def every_error_is_stated(monkeypatch: pytest.MonkeyPatch) -> None:
         except Exception as problem:
             raise Unstated from problem
 
-    def tried(find: Callable[[], Any], numbers: int) -> Any:
+    def tried(find: Callable[[], Any], *more: Any) -> Any:
         find()
-        return when_read(find, numbers)
+        return when_read(find, *more)
 
     monkeypatch.setattr(expected, "answered_error", strictly)
     monkeypatch.setattr(road, "_when_read", tried)

@@ -30,6 +30,7 @@ class _Seen:
     """Columns, and what was found out about their rows."""
 
     columns: TableColumns
+    is_used: bool = False  # whether anything has looked at the rows
     histories: UnitHistories | None = None
     kept: RowTable | None = None
     by_unit: RowTable | None = None
@@ -58,13 +59,14 @@ class PandasEngine:
 
     def _look(self, rows: TableColumns) -> None:
         """Start with rows of which nothing is known."""
-        self._known, self._is_new = _Seen(rows), True
+        self._known = _Seen(rows)
 
     @property
     def _seen(self) -> _Seen:
         """What is known of the rows, for all that looks at them."""
-        self._is_new = False
-        return self._known
+        known = self._known
+        known.is_used = True
+        return known
 
     @property
     def read(self) -> TableColumns:
@@ -159,7 +161,7 @@ class SharedEngine(PandasEngine):
         self._anew = shared.anew
 
     def check(self, needs: Sequence[Need]) -> None:
-        if not self._is_new:
+        if self._known.is_used:
             self._look(self._anew())
         super().check(needs)
 
@@ -188,10 +190,10 @@ class PerUnitEngine(PandasEngine):
         self._made: PandasEngine | None = None
 
     def check(self, needs: Sequence[Need]) -> None:
-        if self.is_shared:
-            with self._lock: self._made = None  # noqa: E701  # fmt: skip
-        if self._made is None:
+        if self._made is None or self.is_shared:
             self._base.check([aggregates.needed(self._base, self._table)])
+        if self.is_shared:  # after the base, so that nobody makes it of what the base saw before
+            with self._lock: self._made = None  # noqa: E701  # fmt: skip
 
     def made(self) -> PandasEngine:
         """The table, made when it is first read: after a charge."""

@@ -274,9 +274,12 @@ def _problem(f: Callable[..., Any], rows: pd.DataFrame) -> _Problem | None:
     try:
         with unheard():
             returned = f(rows)
-    except Exception as error:
+            is_fine = number_of(returned) is not None or _is_nan(returned)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         return _Problem(f"raised {error_in_short(error)}", isinstance(error, _MISTAKES))
-    if number_of(returned) is not None or _is_nan(returned):
+    if is_fine:
         return None
     return _Problem(f"returned a {type(returned).__name__}, and no number", True)
 

@@ -47,13 +47,15 @@ class BlockFunction(CallerFunction):
         self, block: Sequence[Any], columns: Sequence[Shown], grid: Grid | StepGrid
     ) -> int:
         """The point of a grid that is next to its number, or the middle one if it has none: what it
-        prints, warns or raises is seen by nobody. Interrupts pass on."""
+        prints, warns or raises is seen by nobody. Only an interrupt passes on."""
         try:
             with unheard():
                 found = number_of(self._said(frame_of(block, columns)))
                 if found is not None:
                     return int(grid.integers(np.array([found]))[0])
-        except Exception:
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # exits and panics as well
             pass  # nobody may know of which block
         return grid.high // 2
 

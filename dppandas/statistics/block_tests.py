@@ -114,11 +114,14 @@ class BlockTest(RecordPart, ABC):
     def is_significant(
         self, block: Sequence[Array], columns: Sequence[Shown], level: float
     ) -> bool:
-        """Whether its p-value is at most a level. What fails has none; interrupts pass on."""
+        """Whether its p-value is at most a level. What fails, whatever it raises,
+        has none; only an interrupt passes on."""
         try:
             with unheard():
                 found = pvalue_of(self.of(block, columns))
-        except Exception:
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # exits and panics as well: nobody may know of which block
             return False
         return found <= level * (1 + BESIDE)
 

@@ -1,10 +1,12 @@
 """Sample and aggregate: what a function sees and says, how it is put together, and what is told."""
 
+import gc
 import itertools
 import math
 import pickle
 import sys
 import warnings
+import weakref
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -123,6 +125,36 @@ def test_the_error_is_that_of_the_noise_by_the_number_of_blocks() -> None:
     assert 0 <= low < high <= 30
 
 
+class Panic(BaseException):
+    """As libraries that aren't Python's raise."""
+
+
+def test_what_no_float_holds_is_no_number_for_made_up_rows() -> None:
+    with pytest.warns(UserWarning, match="raised OverflowError"):
+        aggregate(visits(), lambda rows: 10**400, bounds=(0, 8), blocks=10, epsilon=1)
+
+
+def test_the_ledger_keeps_no_function_of_the_caller() -> None:
+    """It may hold rows. The session knows its last questions, but not for long."""
+    session = anew(epsilon=2)
+
+    def ask() -> Any:
+        frame = visits()
+
+        def says(rows: pd.DataFrame) -> float:
+            return len(rows) / len(frame)
+
+        aggregate(visits(), says, bounds=(0, 1), blocks=8, epsilon=1)
+        dp.select(visits(), [0, 1], score=lambda *_: len(frame), sensitivity=1, epsilon=1)
+        return weakref.ref(frame)
+
+    held = ask()
+    session._asked.clear()
+    session._answered.clear()
+    gc.collect()
+    assert held() is None
+
+
 def test_any_number_counts_and_all_else_is_the_middle(exact: None) -> None:
     def says(value: Any) -> float:
         """What all ten blocks say, in bounds of 0 and 8."""
@@ -152,7 +184,7 @@ def test_any_number_counts_and_all_else_is_the_middle(exact: None) -> None:
     others = [
         None, "3", math.nan, math.inf, -math.inf, pd.NA, pd.NaT, 1j, [1], np.array([1.0]), 10**400,
         Decimal("NaN"), Decimal("sNaN"), pd.Series([1.0]), pd.Timedelta(1), ValueError, MemoryError,
-        RecursionError, Warning, StopIteration, KeyError,
+        RecursionError, Warning, StopIteration, KeyError, SystemExit, GeneratorExit, Panic,
     ]  # fmt: skip
     for value in others:
         with noted(value):
@@ -231,12 +263,11 @@ def test_nothing_that_is_said_is_heard(capfd: Any) -> None:
     pd.testing.assert_frame_equal(frame, visits())
 
 
-@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
-def test_an_interrupt_passes_on(stop: Any) -> None:
+def test_an_interrupt_passes_on() -> None:
     def stops(rows: pd.DataFrame) -> float:
-        raise stop
+        raise KeyboardInterrupt
 
-    with pytest.raises(stop):
+    with pytest.raises(KeyboardInterrupt):
         aggregate(visits(), stops, bounds=(0, 1), blocks=4, epsilon=1)
 
 
