@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import numbers
+import typing
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ..columns.private_rows import keys_known
 from ..dataclasses import dataclass
@@ -19,14 +21,23 @@ from ..privacy.accounting.losses import Loss
 from ..privacy.accuracy.laws import NoiseLaw, noise_of
 from ..release.accuracy.expected import CONFIDENCE, parse_confidence
 from ..release.blocks import split
+from ..release.request import Request
 from ..release.ways import Ways
 from ..rows.facts.keys import Keys
 from ..rows.facts.units import whole_number
+from ..statistics import Layout, Likelihoods
+from ..statistics.likelihoods import STEPS
 from .base import LossOfAll, ProgramAnswers, Releases, of_whom, released
+from .select import UnreleasedChoice
 
 Floats = npt.NDArray[np.float64]
 
-FAMILIES = ("bernoulli",)
+FAMILIES, METHODS = ("bernoulli",), ("noise-aware", "squashed")
+#: Draws are of so many chances, of like distances.
+CANDIDATES = 199
+#: Of what a prior's largest weight is.
+FINEST = 2**40
+LEAST_CLIP, MOST_CLIP = 0.1, 20.0
 #: What a parameter of the prior may be. Below 1/2 the density has no top.
 LEAST_PRIOR, MOST_PRIOR = 0.5, 1e6
 #: The chance of a noise that is further off than is looked at.
@@ -238,15 +249,39 @@ def _numbers(x: Any) -> Floats:
         raise QueryError(f"x={quoted(x)} must be a number, or an array of numbers.") from None
 
 
+@typing.overload
+def posterior(
+    column: Any,
+    family: str = "bernoulli",
+    *,
+    prior: object = (1, 1),
+    method: Literal["noise-aware"] = "noise-aware",
+    clip: object = 3,
+    epsilon: object = None,
+    rho: object = None,
+) -> Posterior: ...
+@typing.overload
+def posterior(
+    column: Any,
+    family: str = "bernoulli",
+    *,
+    prior: object = (1, 1),
+    method: Literal["squashed"],
+    clip: object = 3,
+    epsilon: object = None,
+    rho: object = None,
+) -> Any: ...
 @hide_internals
 def posterior(
     column: Any,
     family: str = "bernoulli",
     *,
     prior: object = (1, 1),
+    method: str = "noise-aware",
+    clip: object = 3,
     epsilon: object = None,
     rho: object = None,
-) -> Posterior:
+) -> Any:
     """What the rows say of the parameter of a family, by Bayes' rule, from one release.
 
     column : a private column of True and False, or a mask such as ``people["income"] > 50_000``.
@@ -254,6 +289,9 @@ def posterior(
     family : "bernoulli": each row is True with the same chance, whatever the others are.
     prior : (a, b) of the Beta law that the chance has before, from 1/2 to 10^6: (1, 1) for all
         chances alike, (1/2, 1/2) is Jeffreys'. Of the number of rows nothing is known before.
+    method : "noise-aware"; or "squashed", for one private draw by the exponential mechanism, which
+        is further off (docs/models.md has figures).
+    clip : for the draw, how far a row's log-likelihood may lie below 0, from 0.1 to 20.
     epsilon, rho : the loss.
 
     The numbers of True and of False are released, and Bayes' rule is applied to what was released,
@@ -262,11 +300,15 @@ def posterior(
     of, and not of the share among these rows. Returns a `Posterior`, with ``mean``, ``std``,
     ``interval(0.95)``, ``pdf``, ``cdf``, ``sample(n)`` and ``releases_``.
 
+    "squashed" returns a number: one of 0.005, 0.01, …, 0.995, with a chance ∝ prior · exp(epsilon ·
+    log-likelihood/clip). Its error is how far its clipped log-likelihood may lie below the best.
+
     Raises `QueryError` for a column of anything else or a strange prior; nothing is charged then.
 
     *Guarantee*: epsilon-differential privacy of the unit, of the two counts; what is computed from
     them costs nothing (Bernstein and Sheldon, "Differentially private Bayesian inference for
-    exponential families", NeurIPS 2018; docs/proofs/posterior.md).
+    exponential families", NeurIPS 2018); or of the draw (McSherry and Talwar, FOCS 2007; Wang,
+    Fienberg and Smola, "Privacy for free", ICML 2015, Theorem 1; docs/proofs/posterior.md).
 
     >>> import pandas as pd, dppandas as dp
     >>> df = pd.DataFrame({"smokes": [True, False, False, False] * 100})
@@ -288,7 +330,11 @@ def posterior(
             'the family "bernoulli" is of True and False. Give a column of these, or a mask such '
             'as people["income"] > 50_000.'
         )
+    if not is_one_of(method, METHODS):
+        raise QueryError(f"method={quoted(method)} must be 'noise-aware' or 'squashed'.")
     law, answered = _prior(prior), ProgramAnswers()
+    if method == "squashed":
+        return UnreleasedChoice._ask(_draw(column, law, clip), Ways(epsilon, rho))
 
     def program(loss: LossOfAll) -> Releases:
         with split.split(loss[0], rho=loss[1], shares=[1]):
@@ -300,6 +346,33 @@ def posterior(
     return Posterior(
         family, law, released("posterior", f"posterior of {title}", said, answered, program), title
     )
+
+
+def _draw(column: PrivateSeries, prior: tuple[float, float], clip: object) -> Request:
+    """A draw from the squashed posterior, which isn't made yet."""
+    deepest, (a, b) = _clip(clip), prior
+    chances = np.arange(1, CANDIDATES + 1) / (CANDIDATES + 1)
+    of_true, of_false = (
+        np.rint(STEPS * np.log(each)).astype(int).clip(-deepest, 0) + deepest
+        for each in (chances, 1 - chances)
+    )
+    logs = (a - 1) * np.log(chances) + (b - 1) * np.log1p(-chances)
+    whole = np.maximum(np.rint(np.exp(logs - logs.max()) * FINEST), 1).astype(int)
+    layout = Layout(integer=True, index=pd.Index(chances.tolist(), dtype=object))
+    scores = tuple(of_false.tolist()), tuple(of_true.tolist())
+    cells = column._cells([column.name], [False, True])
+    statistic = Likelihoods(cells, layout, scores, tuple(whole.tolist()))
+    options = ("clip", f"{deepest / STEPS:g}"), ("prior", f"({a:g}, {b:g})")
+    what = column._asks("posterior draw", (), *options)
+    return UnreleasedChoice._of(column._table, column._where, statistic, what)
+
+
+def _clip(given: Any) -> int:
+    """How far log-likelihoods may lie below 0, in steps."""
+    is_number = isinstance(given, numbers.Real) and not isinstance(given, bool | np.bool_)
+    if not is_number or not LEAST_CLIP <= float(given) <= MOST_CLIP:
+        raise QueryError(f"clip={quoted(given)} must be a number from 0.1 to 20, such as 3.")
+    return round(STEPS * float(given))
 
 
 def _are_truths(keys: Keys) -> bool:
