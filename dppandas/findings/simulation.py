@@ -45,10 +45,6 @@ class Simulation:
         """A number between 0 and 1."""
         return float(self.generator.random())
 
-    def uniforms(self, size: int) -> Floats:
-        """Independent numbers between 0 and 1."""
-        return self.generator.random(size)
-
     def noise(self, law: Any, shape: int | tuple[int, ...]) -> Floats:
         """Independent draws of a law."""
         if isinstance(law, CombinedNoise):

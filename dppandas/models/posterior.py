@@ -15,10 +15,10 @@ import pandas as pd
 from ..columns.private_rows import keys_known
 from ..dataclasses import dataclass
 from ..errors import InternalError, QueryError, hide_internals, is_one_of, quoted
-from ..findings.simulation import Simulation
 from ..frames.series import PrivateSeries
 from ..privacy.accounting.losses import Loss
 from ..privacy.accuracy.laws import NoiseLaw, noise_of
+from ..privacy.sampling import entropy
 from ..release.accuracy.expected import CONFIDENCE, parse_confidence
 from ..release.blocks import split
 from ..release.request import Request
@@ -114,11 +114,10 @@ class Posterior:
 
     @hide_internals
     def sample(self, n: int = 1) -> Floats:
-        """n independent draws of the chance, shape (n,). They start from the random id of the
-        release: asked again, they are the same, so that what follows from them is, too."""
+        """n independent draws of the chance, shape (n,), new ones each time. They cost nothing."""
         size = whole_number(n, "n", 1, MOST_DRAWN, ", the number of draws")
-        mixture, draws = self._mixture, Simulation(self.releases_, f"posterior {self.prior}")
-        return mixture.quantiles(draws.uniforms(size))
+        mixture = self._mixture  # which may be refused
+        return mixture.quantiles((entropy.SYSTEM.words(size) >> np.uint64(11)) / 2.0**53)
 
     @cached_property
     def _mixture(self) -> Mixture:
@@ -317,6 +316,23 @@ def posterior(
     >>> low < 0.25 < high, found.pdf(0.25) > found.pdf(0.5), found.sample(3).shape
     (True, True, (3,))
     """
+    _check(column, family, method)
+    law, answered = _prior(prior), ProgramAnswers()
+    if method == "squashed":
+        return UnreleasedChoice._ask(_draw(column, law, clip), Ways(epsilon, rho))
+
+    def program(loss: LossOfAll) -> Releases:
+        with split.split(loss[0], rho=loss[1], shares=[1]):
+            answered(column.value_counts(keys=[False, True]))
+        return Releases(answered.records)
+
+    title = of_whom(column).removeprefix(" of ")
+    told, said = f"posterior of {title}", Ways(epsilon, rho)
+    return Posterior(family, law, released("posterior", told, said, answered, program), title)
+
+
+def _check(column: Any, family: object, method: object) -> None:
+    """Refuse what has no posterior, by public facts."""
     if not isinstance(column, PrivateSeries):
         raise QueryError(
             f"posterior takes a private column, not a {type(column).__name__}. Write "
@@ -332,20 +348,6 @@ def posterior(
         )
     if not is_one_of(method, METHODS):
         raise QueryError(f"method={quoted(method)} must be 'noise-aware' or 'squashed'.")
-    law, answered = _prior(prior), ProgramAnswers()
-    if method == "squashed":
-        return UnreleasedChoice._ask(_draw(column, law, clip), Ways(epsilon, rho))
-
-    def program(loss: LossOfAll) -> Releases:
-        with split.split(loss[0], rho=loss[1], shares=[1]):
-            answered(column.value_counts(keys=[False, True]))
-        return Releases(answered.records)
-
-    title = of_whom(column).removeprefix(" of ")
-    said = Ways(epsilon, rho)
-    return Posterior(
-        family, law, released("posterior", f"posterior of {title}", said, answered, program), title
-    )
 
 
 def _draw(column: PrivateSeries, prior: tuple[float, float], clip: object) -> Request:
@@ -391,6 +393,6 @@ def _prior(given: Any) -> tuple[float, float]:
     )
 
 
-def _is_prior(value: object) -> bool:
+def _is_prior(value: Any) -> bool:
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
     return is_number and LEAST_PRIOR <= float(value) <= MOST_PRIOR
