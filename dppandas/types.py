@@ -27,6 +27,7 @@ from .models.base import Model, Releases
 from .models.ols_design import OLSDesign
 from .models.ols_results import OLSResults, PredictionResults
 from .models.ols_summary import Summary
+from .models.posterior import Posterior
 from .models.propose_test_release import UnreleasedProposal
 from .models.select import UnreleasedChoice
 from .privacy.accounting.losses import Delta, Epsilon, Loss, Rho
@@ -97,6 +98,7 @@ __all__ = [
     "PearsonRResult",
     "PendingRelease",
     "PerUnit",
+    "Posterior",
     "Power",
     "PredictionResults",
     "Preview",

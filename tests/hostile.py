@@ -390,6 +390,12 @@ def some_weighted_keys(rng: random.Random) -> stats.WeightedKeys:
     return stats.WeightedKeys(ALONE, COUNTED, by, names, Delta("1e-6"), inner)
 
 
+def some_likelihoods(rng: random.Random) -> stats.Likelihoods:
+    made, candidates = cells(rng), rng.randint(1, 5)
+    scores = tuple(tuple(rng.randint(0, 99) for _ in range(candidates)) for _ in range(len(made)))
+    return stats.Likelihoods(made, COUNTED, scores, tuple(rng.choices(range(1, 9), k=candidates)))
+
+
 def some_misfit(rng: random.Random) -> MarginalError:
     marginals = tuple(cells(rng) for _ in range(rng.randint(1, 3)))
     expected = tuple(tuple(rng.randint(-30, 99) for _ in range(len(c))) for c in marginals)

@@ -47,6 +47,7 @@ from hostile import (
     some_distance,
     some_distinct_values,
     some_few,
+    some_likelihoods,
     some_mean,
     some_measured_block_median,
     some_measured_quantiles,
@@ -1381,6 +1382,21 @@ RECORDS.append(Operation(
     },
     truth="told by a caller's function",
     kinds="of a caller's function",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.Likelihoods,
+    hostile=some_likelihoods,
+    law="test_priors.py::test_the_gap_holds_whichever_candidate_is_the_best",
+    selected={
+        "posterior draw": lambda p, e: dp.models.posterior(
+            p["yes"], method="squashed", prior=(2, 3), epsilon=e),
+        "posterior draw of a mask": lambda p, e: dp.models.posterior(
+            p.query("code < 9")["number"] > 1, method="squashed", clip=1.5, epsilon=e),
+    },
+    truth="a draw, of which no error is promised",
+    kinds="of True and False, as counts of both are",
+    tight="a draw, whose law is exact: test_posterior.py",
 ))  # fmt: skip
 
 RECORDS.append(Operation(

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .counting.unknown_keys import WeightedKeys as WeightedKeys
     from .distances import Distance as Distance
     from .distances import Proposed as Proposed
+    from .likelihoods import Likelihoods as Likelihoods
     from .moments.covariance import Covariance as Covariance
     from .moments.means import Mean as Mean
     from .moments.means import WeightedMean as WeightedMean
@@ -74,6 +75,7 @@ _HOMES = {
     "Distinct": "counting.distinct",
     "DistinctValues": "counting.distinct_values",
     "FirstMoments": "moments.several",
+    "Likelihoods": "likelihoods",
     "Mean": "moments.means",
     "MeasuredBlockMedian": "aggregates",
     "MeasuredQuantiles": "quantile_intervals",

@@ -29,6 +29,7 @@ from dppandas.models import (
     Perceptron,
     linear,
     logistic,
+    posterior,
 )
 
 #: Of neighbours, for each program.
@@ -48,6 +49,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "principal components": lambda p: PCA(1, **SAID).fit(p[TWO]).releases_,
     "naive Bayes": lambda p: (
         GaussianNB(**SAID, classes=["a", "b"]).fit(p[TWO], p["group"]).releases_),
+    "posterior": lambda p: posterior(p["yes"], epsilon=1).releases_,
     "ordinary least squares": lambda p: (
         OLS(p["yes"], p[TWO], **SAID, target_bounds=(0, 1)).fit().releases_),
     "robust least squares": lambda p: (
@@ -89,7 +91,7 @@ def test_each_release_of_a_program_keeps_its_sensitivity(name: str, max_rows: in
     pairs = PAIRS_OF_CLASSES if of_classes else PAIRS
     found = check_sensitivity(PROGRAMS[name], SCHEMA, unit=unit, max_rows=max_rows, pairs=pairs)
     assert found.ok, found
-    alone = "principal components", "naive Bayes", "ordinary least squares"
+    alone = "principal components", "naive Bayes", "ordinary least squares", "posterior"
     least = 1 if name in alone else 2
     assert found.releases >= least * pairs, "other programs have two releases or more"
     assert found.worst > 0
