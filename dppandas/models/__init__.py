@@ -9,15 +9,19 @@ from .naive_bayes import GaussianNB
 from .ols import OLS
 from .pca import PCA
 from .perceptron import Perceptron
+from .trees import DecisionTreeClassifier, export_text, plot_tree
 
 __all__ = [
     "OLS",
     "PCA",
+    "DecisionTreeClassifier",
     "GaussianNB",
     "KMeans",
     "LinearRegression",
     "LogisticRegression",
     "Perceptron",
+    "export_text",
+    "plot_tree",
     "sample_and_aggregate",
     "synthetic",
 ]
