@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ..dataclasses import dataclass, field
@@ -21,6 +22,8 @@ from ..statistics import Cells, Layout, Splits
 from .base import Box, Learnt, ProgramAnswers
 from .classes import Classifier, array_of
 from .points import Matrix, floats
+
+Integers = npt.NDArray[np.int64]
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,9 +56,9 @@ class Tree:
     value : for each node the numbers of rows of each class, as released, at least 0.
     """
 
-    children_left: Matrix
-    children_right: Matrix
-    feature: Matrix
+    children_left: Integers
+    children_right: Integers
+    feature: Integers
     threshold: Matrix
     value: Matrix
     max_depth: int
@@ -327,7 +330,6 @@ def _shares(counts: Matrix) -> Matrix:
 def _tree(levels: Sequence[Sequence[Split]], values: Matrix, box: Box) -> Tree:
     """The arrays of a tree, with thresholds in the units of the features."""
     depth = len(levels)
-    thresholds = box.middle, box.half
     nodes: list[list[float]] = []
     value: list[Matrix] = []
 
@@ -337,15 +339,15 @@ def _tree(levels: Sequence[Sequence[Split]], values: Matrix, box: Box) -> Tree:
         nodes.append([NO_NODE, NO_NODE, NO_FEATURE, NO_FEATURE])
         if level < depth:
             feature, threshold = levels[level][node]
-            at = thresholds[0][feature] + threshold * thresholds[1][feature]
+            at = float(box.middle[feature] + threshold * box.half[feature])
             left, right = add(level + 1, 2 * node), add(level + 1, 2 * node + 1)
             nodes[here] = [left, right, feature, at]
         return here
 
     add(0, 0)
     left, right, feature, threshold = map(np.array, zip(*nodes, strict=True))
-    whole = (each.astype(np.int64) for each in (left, right, feature))
-    return Tree(*whole, threshold.astype(np.float64), np.array(value), depth)
+    whole = [each.astype(np.int64) for each in (left, right, feature)]
+    return Tree(whole[0], whole[1], whole[2], threshold, np.array(value), depth)
 
 
 @hide_internals

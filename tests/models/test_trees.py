@@ -141,7 +141,7 @@ def test_a_unit_of_several_rows_has_less_certain_splits() -> None:
     people = dp.protect(rows, "flowers", unit="who", max_rows=2)
     how: dict[str, Any] = {"epsilon": 1, "bounds": ENDS, "classes": KINDS}
     several = DecisionTreeClassifier(1, **how).fit(people[FEATURES], people["kind"])
-    other = flowers().dp
+    other = dp.private(flowers(), unit="row")
     alone = DecisionTreeClassifier(1, **how).fit(other[FEATURES], other["kind"])
     assert (several.releases_[0].scale, alone.releases_[0].scale) == (6, 3)
 
