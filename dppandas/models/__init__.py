@@ -9,7 +9,8 @@ from .naive_bayes import GaussianNB
 from .ols import OLS
 from .pca import PCA
 from .perceptron import Perceptron
-from .trees import DecisionTreeClassifier, export_text, plot_tree
+from .trees.classifier import DecisionTreeClassifier
+from .trees.shown import export_text, plot_tree
 
 __all__ = [
     "OLS",
