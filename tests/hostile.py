@@ -331,7 +331,7 @@ def some_weighted_quantiles(rng: random.Random) -> stats.WeightedQuantiles:
 
 def some_splits(rng: random.Random) -> stats.Splits:
     chosen = operands(rng)
-    target = rng.choice([Column("code"), Column("yes"), parsed("number > 1"), Column("number")])
+    target = rng.choice([Column("code"), parsed("number > 1"), Column("number")])
     points = [-1.0, 0.0, 0.5, 1.0, 2.0, 3.5, 1e6]
     thresholds = tuple(tuple(sorted(rng.sample(points, rng.randint(1, 4)))) for _ in chosen)
     made = cells(rng), COUNTED, chosen, target, rng.randint(2, 5), thresholds
