@@ -329,6 +329,15 @@ def some_weighted_quantiles(rng: random.Random) -> stats.WeightedQuantiles:
     return stats.WeightedQuantiles(made.cells, made.layout, *said, weight, grid)
 
 
+def some_splits(rng: random.Random) -> stats.Splits:
+    chosen = operands(rng)
+    target = rng.choice([Column("code"), parsed("number > 1"), Column("number")])
+    points = [-1.0, 0.0, 0.5, 1.0, 2.0, 3.5, 1e6]
+    thresholds = tuple(tuple(sorted(rng.sample(points, rng.randint(1, 4)))) for _ in chosen)
+    made = cells(rng), COUNTED, chosen, target, rng.randint(2, 5), thresholds
+    return stats.Splits(*made)
+
+
 def some_smooth_quantile(rng: random.Random) -> stats.SmoothQuantile:
     operand, share = operands(rng)[0], Fraction(rng.randint(0, 8), 8)
     return stats.SmoothQuantile(ALONE, SUMMED, (operand,), (bounds(rng),), (share,))

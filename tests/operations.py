@@ -62,6 +62,7 @@ from hostile import (
     some_significant_blocks,
     some_small_databases,
     some_smooth_quantile,
+    some_splits,
     some_sum,
     some_trimmed_mean,
     some_truncation,
@@ -115,6 +116,7 @@ import dppandas as dp
 from dppandas import statistics as stats
 from dppandas.engines.base import Kernel
 from dppandas.models.synthetic.fit_scores import MarginalError, SmallDatabases
+from dppandas.models.trees import classifier as trees
 from dppandas.privacy.mechanisms.ranks import Ranks, RanksByCell
 from dppandas.release.query import need_of
 from dppandas.release.unreleased import Unreleased
@@ -1484,6 +1486,29 @@ RECORDS.append(Operation(
     truth="which units share a block is private",
     kinds="of a caller's function",
     tight="that of a median with an interval, of twice the sensitivity",
+))  # fmt: skip
+
+
+def best_splits(private: Any, *levels: Any) -> Any:
+    """The splits of the nodes of a tree's next level."""
+    code = private["group"].map({"a": 0, "b": 1})
+    candidates = trees.Candidates(((-1.0, 0.0, 2.5), (1.5,)))
+    return trees.best_splits(private[["number", "code"]], levels, code, 2, candidates)
+
+
+RECORDS.append(Operation(
+    stats.Splits,
+    hostile=some_splits,
+    law="test_splits.py::test_the_gap_holds_in_all_cells_by_the_exact_law",
+    is_noisy=False,
+    is_drawn=False,
+    asked={
+        "splits of a root": lambda p: best_splits(p),
+        "splits of two nodes": lambda p: best_splits(p.query("code < 9"), [trees.Split(0, 0.0)]),
+    },
+    truth="chosen by scores, which draws.py doesn't see",
+    kinds="of a model's features, which are scaled numbers",
+    tight="test_splits.py::test_no_unit_tells_more_than_epsilon",
 ))  # fmt: skip
 
 RECORDS.append(Operation(

@@ -57,7 +57,8 @@ def moves(statistic: stats.Statistic, before: Any, after: Any) -> list[int]:
     """What each integer moves by; a label that isn't there has zeros."""
     if isinstance(statistic, stats.Sparse):
         return [b - a for a, b in statistic.side_by_side(before, after)]
-    return [b - a for a, b in zip(before, after, strict=True)]
+    pairs = zip(ops.flat([*before]), ops.flat([*after]), strict=True)  # some by cell
+    return [b - a for a, b in pairs]
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,21 @@ from .ols import OLS
 from .pca import PCA
 from .perceptron import Perceptron
 from .posterior import posterior
+from .trees.classifier import DecisionTreeClassifier
+from .trees.shown import export_text, plot_tree
 
 __all__ = [
     "OLS",
     "PCA",
+    "DecisionTreeClassifier",
     "GaussianNB",
     "KMeans",
     "LinearRegression",
     "LogisticRegression",
     "Perceptron",
     "posterior",
+    "export_text",
+    "plot_tree",
     "sample_and_aggregate",
     "synthetic",
 ]

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from .significant_blocks import SignificantBlocks as SignificantBlocks
     from .smooth import SmoothQuantile as SmoothQuantile
     from .smooth import TrimmedMean as TrimmedMean
+    from .splits import Splits as Splits
     from .suggested_bounds import BoundsHistogram as BoundsHistogram
     from .weighted_quantiles import WeightedQuantiles as WeightedQuantiles
 
@@ -92,6 +93,7 @@ _HOMES = {
     "SignificantBlocks": "significant_blocks",
     "SmoothQuantile": "smooth",
     "Sparse": "counting.unknown_keys",
+    "Splits": "splits",
     "Sum": "moments.sums",
     "TrimmedMean": "smooth",
     "Truncation": "counting.distinct",

@@ -22,6 +22,7 @@ from dppandas.audit import check_sensitivity
 from dppandas.models import (
     OLS,
     PCA,
+    DecisionTreeClassifier,
     GaussianNB,
     KMeans,
     LinearRegression,
@@ -50,6 +51,8 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "naive Bayes": lambda p: (
         GaussianNB(**SAID, classes=["a", "b"]).fit(p[TWO], p["group"]).releases_),
     "posterior": lambda p: posterior(p["yes"], epsilon=1).releases_,
+    "tree": lambda p: (
+        DecisionTreeClassifier(2, **SAID, classes=["a", "b"]).fit(p[TWO], p["group"]).releases_),
     "ordinary least squares": lambda p: (
         OLS(p["yes"], p[TWO], **SAID, target_bounds=(0, 1)).fit().releases_),
     "robust least squares": lambda p: (
@@ -87,7 +90,7 @@ def test_each_release_of_a_program_keeps_its_sensitivity(name: str, max_rows: in
     if name == "robust least squares" and max_rows > 1:
         pytest.skip("refused, as it is about a population of units")
     unit = None if max_rows == 1 else "owner"
-    of_classes = name.startswith(("logistic", "perceptron", "naive"))
+    of_classes = name.startswith(("logistic", "perceptron", "naive", "tree"))
     pairs = PAIRS_OF_CLASSES if of_classes else PAIRS
     found = check_sensitivity(PROGRAMS[name], SCHEMA, unit=unit, max_rows=max_rows, pairs=pairs)
     assert found.ok, found
@@ -122,6 +125,7 @@ ROADS: dict[str, Callable[..., Any]] = {
     "logistic, by default": partial(LogisticRegression, **BOX, classes=[False, True]),
     "perceptron": partial(Perceptron, **BOX, **CLASSES),
     "naive Bayes": partial(GaussianNB, **BOX, classes=[False, True]),
+    "tree": partial(DecisionTreeClassifier, 2, **BOX, classes=[False, True]),
     "k-means by a grid": partial(KMeans, 2, **BOX),
     "k-means by rounds": partial(KMeans, 2, **BOX, method="lloyd"),
 }

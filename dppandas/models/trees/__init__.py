@@ -1,0 +1,1 @@
+"""Trees of public splits, which are selected level by level."""

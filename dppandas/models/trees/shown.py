@@ -1,0 +1,127 @@
+"""Fitted trees as text and as pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...errors import QueryError, hide_internals
+from ...rows.facts.units import whole_number
+from .classifier import DecisionTreeClassifier
+from .nodes import NO_NODE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@hide_internals
+def export_text(
+    decision_tree: DecisionTreeClassifier,
+    *,
+    feature_names: Sequence[str] | None = None,
+    decimals: int = 2,
+    show_weights: bool = False,
+) -> str:
+    """A fitted tree as text, in the form of scikit-learn's ``export_text``.
+
+    feature_names : in place of those of the model. decimals : of thresholds and weights.
+    show_weights : whether leaves show the released numbers of rows of each class.
+
+    *Guarantee*: nothing is released; a tree is made of answers.
+
+    >>> import pandas as pd, dppandas as dp
+    >>> df = pd.DataFrame({"x": [1, 2, 3, 7, 8, 9] * 500, "late": [0, 0, 0, 1, 1, 1] * 500})
+    >>> model = dp.models.DecisionTreeClassifier(1, bounds=(0, 10), thresholds=[5], epsilon=3)
+    >>> print(dp.models.export_text(model.fit(df.dp[["x"]], df.dp["late"] == 1)))
+    |--- x <= 5.00
+    |   |--- class: False
+    |--- x >  5.00
+    |   |--- class: True
+    """
+    tree, names = decision_tree._tree(), _names(decision_tree, feature_names)
+    places = whole_number(decimals, "decimals", 0, 20)
+
+    def lines(node: int, indent: str) -> Iterator[str]:
+        if tree.children_left[node] == NO_NODE:
+            weights = ", ".join(f"{x:.{places}f}" for x in tree.value[node])
+            told = f"weights: [{weights}] " * show_weights
+            yield f"{indent}|--- {told}class: {_class_at(decision_tree, node)}"
+            return
+        name, at = names[tree.feature[node]], f"{tree.threshold[node]:.{places}f}"
+        for sign, child in (("<=", tree.children_left[node]), ("> ", tree.children_right[node])):
+            yield f"{indent}|--- {name} {sign} {at}"
+            yield from lines(int(child), f"{indent}|   ")
+
+    return "\n".join(lines(0, ""))
+
+
+@hide_internals
+def plot_tree(
+    decision_tree: DecisionTreeClassifier,
+    *,
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+    precision: int = 3,
+    fontsize: float | None = None,
+    ax: Axes | None = None,
+) -> list[Any]:
+    """Draw a fitted tree with matplotlib, as scikit-learn's ``plot_tree``: a box for each node,
+    with its split, and the released numbers of rows by class. Returns the boxes' annotations.
+
+    feature_names, class_names : in place of those of the model. precision : digits of thresholds.
+    ax : where it is drawn; else the current axes.
+
+    *Guarantee*: nothing is released; a tree is made of answers.
+
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import pandas as pd, dppandas as dp
+    >>> df = pd.DataFrame({"x": [1, 2, 3, 7, 8, 9] * 500, "late": [0, 0, 0, 1, 1, 1] * 500})
+    >>> model = dp.models.DecisionTreeClassifier(1, bounds=(0, 10), thresholds=[5], epsilon=3)
+    >>> boxes = dp.models.plot_tree(model.fit(df.dp[["x"]], df.dp["late"] == 1))
+    >>> len(boxes), boxes[0].get_text().splitlines()[0]
+    (3, 'x <= 5.0')
+    """
+    from matplotlib import pyplot as plt
+
+    tree, names = decision_tree._tree(), _names(decision_tree, feature_names)
+    classes = None if class_names is None else list(class_names)
+    if classes is not None and len(classes) != len(decision_tree.classes_):
+        raise QueryError(f"class_names= must have {len(decision_tree.classes_)} names.")
+    axes: Any = plt.gca() if ax is None else ax
+    axes.set_axis_off()
+    boxes: list[Any] = []
+
+    def draw(node: int, level: int, start: float, width: float, parent: Any) -> None:
+        at = (start + width / 2, 1 - (level + 0.5) / (tree.max_depth + 1))
+        said = [] if tree.children_left[node] == NO_NODE else [
+            f"{names[tree.feature[node]]} <= {round(float(tree.threshold[node]), precision)}"
+        ]  # fmt: skip
+        said.append(f"value = {[round(x) for x in tree.value[node].tolist()]}")
+        said.append(f"class = {_class_at(decision_tree, node, classes)}")
+        style: dict[str, Any] = {"bbox": {"boxstyle": "round", "fc": "white"}, "ha": "center"}
+        style |= {"va": "center", "fontsize": fontsize, "xycoords": "axes fraction"}
+        style["zorder"] = 100 - level  # arrows end below their parents' boxes
+        if parent is not None:
+            style["arrowprops"] = {"arrowstyle": "<-"}
+        xy = at if parent is None else parent
+        boxes.append(axes.annotate("\n".join(said), xy, at, textcoords="axes fraction", **style))
+        if tree.children_left[node] != NO_NODE:
+            half = width / 2
+            draw(int(tree.children_left[node]), level + 1, start, half, at)
+            draw(int(tree.children_right[node]), level + 1, start + half, half, at)
+
+    draw(0, 0, 0.0, 1.0, None)
+    return boxes
+
+
+def _names(model: DecisionTreeClassifier, given: Sequence[str] | None) -> list[Any]:
+    if given is None:
+        return list(model.feature_names_in_)
+    if len(given) != model.n_features_in_:
+        raise QueryError(f"feature_names= must have {model.n_features_in_} names.")
+    return list(given)
+
+
+def _class_at(model: DecisionTreeClassifier, node: int, names: Sequence[Any] | None = None) -> Any:
+    """The largest class of a node, as its children's released numbers add up to."""
+    return (model.classes_ if names is None else names)[int(model.tree_.value[node].argmax())]
