@@ -43,83 +43,82 @@ def membership(
 
     The attack says "member" where the model errs by no more than a threshold. Half of both frames
     teaches it the best threshold, and the other half judges it. Its advantage is the share of the
-    members that it finds less the share of the others that it takes for members: 0 for guessing,
-    1 for all.
+    members that it finds less the share of the others that it takes for members: 0 for guessing.
 
     model : a fitted model of `dp.models`, or the results of `OLS`.
-    members, others : plain frames, whose rows are public or your own: those that the model has
-        learnt from, and some that it hasn't, of the same population. Columns are called as in the
-        private frame. Rows with a missing value don't count. If the model protects units of several
-        rows, both need the unit's column, and a unit's rows are judged together.
+    members, others : plain frames with public rows or your own: those that the model has learnt
+        from, and others of the same population, in the columns that it was fitted on. Rows with a
+        missing value don't count. If it protects units of several rows, both need the unit's
+        column, and a unit's rows are judged together.
     target : the column that the model predicts, if it predicts one.
     plain : the model to compare with, with scikit-learn's ``fit``; by default scikit-learn's of the
         same name and arguments, or numpy's least squares. It is fitted on the members' features,
         scaled to [-1, 1] by the model's bounds (for `PCA` and `OLS` in their own units).
-    confidence : of each interval of an advantage.
+    confidence : of each interval of an advantage: Clopper and Pearson's, for this model.
     seed : decides the halves. No noise is drawn from it.
 
-    Returns a `MembershipResult`: ``.advantage`` and ``.interval``, ``.advantage_of_plain`` and
-    ``.interval_of_plain``, ``.bound``, ``.to_frame()``, ``.roc`` and ``.plot()``.
-
-    ``bound`` limits the mean advantage of every attack, over noise and the choice of members, if a
-    coin of its own decided for each unit whether it takes part. (Of members in a fixed number one
-    takes another's place, which is two steps: twice the bound.) It is δ(0) of `dp.privacy_loss`,
+    Returns a `MembershipResult`. Its ``bound`` limits the mean advantage of every attack, over
+    noise and who takes part, if a coin of its own decides for each unit; of a fixed number of
+    members, one takes another's place, and twice the bound holds. It is δ(0) of `dp.privacy_loss`,
     for pure ε at most (e^ε - 1)/(e^ε + 1). One fit is one draw of noise, and another attack may do
-    better; so an advantage below the bound proves nothing, and one above it refutes nothing by
-    itself. Intervals are Clopper and Pearson's, for this model and this threshold.
+    better, so an advantage proves nothing below the bound, and refutes nothing above it.
 
     **Not private**: all figures are exact functions of the rows. Private frames, rows of a
     protected source and strict sessions are refused: fit on ``dp.protect(members.copy(), …)``.
-    Nothing is released or charged. Raises `QueryError` for other arguments, and ImportError without
-    scipy, or without scikit-learn where it is needed.
+    Nothing is charged. Raises `QueryError` for wrong arguments, and ImportError without scipy, or
+    without scikit-learn where it is needed.
 
-    Source: Yeom, Giacomelli, Fredrikson and Jha, "Privacy risk in machine learning", CSF 2018
-    (the attack; their bound e^ε - 1 is larger); docs/proofs/membership.md.
+    Source: Yeom, Giacomelli, Fredrikson and Jha, "Privacy risk in machine learning", CSF 2018, for
+    the attack; docs/proofs/membership.md for the bound.
 
     >>> import pandas as pd, dppandas as dp
     >>> rows = pd.DataFrame({"x": range(400), "y": [1, 2] * 200})
-    >>> members, others = rows[::2].copy(), rows[1::2].copy()
-    >>> model = dp.models.OLS(members.dp["y"], members.dp[["x"]], epsilon=1,
-    ...     bounds=(0, 400), target_bounds=(0, 3)).fit()
-    >>> found = dp.audit.membership(model, members, others)
-    >>> round(found.bound, 3), found.judged
-    (0.463, (100, 100))
+    >>> members, others = rows[::3].copy(), rows[1::3]
+    >>> terms = {"bounds": (0, 400), "target_bounds": (0, 3)}
+    >>> model = dp.models.OLS(members.dp["y"], members.dp[["x"]], epsilon=1, **terms).fit()
+    >>> found = membership(model, members, others)
+    >>> round(found.bound, 2), found.judged
+    (0.39, (67, 67))
     """
-    _need_scipy()
     for frame, name in ((members, "members"), (others, "others")):
         _refuse_private(frame, name)
     if (session := running()) is not None and session.strict:
         raise LineageError(
             "this session is strict, and membership tells exact figures of plain rows, which can't "
-            "be checked. Attack models on public rows outside of it, in a session of their own."
+            "be checked. Attack models on public rows in a session of their own."
         )
     sure = parse_confidence(confidence)
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise QueryError(f"seed={quoted(seed)} must be a whole number.")
+    _need_scipy()
     victim = Victim.of(model, target)
     both = victim.rows(members, "members"), victim.rows(others, "others")
-    _check_units(both, victim.unit)
-    counterpart = victim.counterpart(both[0], plain)
-    halves = [_halves(len({*rows.who.tolist()}), Random(seed + i)) for i, rows in enumerate(both)]
+    return _measured(victim, both, victim.counterpart(_checked(both, victim)[0], plain), sure, seed)
+
+
+def _measured(
+    victim: Victim, both: tuple[Rows, Rows], plain: Any, sure: float, seed: int
+) -> MembershipResult:
+    """The figures of the attack on the model, and on a plain one that is fitted."""
+    halves = [_halves(rows.units, Random(seed + i)) for i, rows in enumerate(both)]
 
     def attacked(fitted: Any) -> Attack:
         scores = [rows.by_unit(victim.losses(fitted, rows)) for rows in both]
-        learning, judged = zip(
-            *((s[first], s[second]) for s, (first, second) in zip(scores, halves, strict=True)),
-            strict=True,
-        )
-        return Attack.judged(_threshold(*learning), *judged, sure)
+        pairs = list(zip(scores, halves, strict=True))
+        threshold = _threshold(*(losses[half] for losses, (half, _) in pairs))
+        members, others = (losses[half] for losses, (_, half) in pairs)
+        return Attack.judged(threshold, members, others, sure)
 
-    records = tuple(model.releases_)
+    records = tuple(victim.model.releases_)
     return MembershipResult(
-        victim.name,
-        sum((each.loss for each in records), Loss()).in_short,
-        repr(counterpart),
-        attacked(model),
-        attacked(counterpart),
-        limit_of(records),
-        sure,
-        victim.unit,
+        model=victim.name,
+        loss=sum((each.loss for each in records), Loss()).in_short,
+        plain=repr(plain),
+        _attack=attacked(victim.model),
+        _on_plain=attacked(plain),
+        bound=limit_of(records),
+        confidence=sure,
+        unit=victim.unit,
     )
 
 
@@ -139,19 +138,20 @@ def _refuse_private(frame: Any, name: str) -> None:
         )
 
 
-def _check_units(both: tuple[Rows, Rows], unit: Any) -> None:
+def _checked(both: tuple[Rows, Rows], victim: Victim) -> tuple[Rows, Rows]:
     """Refuse too few units, and some that are on both sides."""
-    members, others = ({*rows.who.tolist()} for rows in both)
-    for found, name in ((members, "members"), (others, "others")):
-        if len(found) < LEAST:
+    for rows, name in zip(both, ("members", "others"), strict=True):
+        if rows.units < LEAST:
             raise QueryError(
-                f"{name} has too few {'rows' if unit is None else 'units'} without a missing value "
-                f"to learn a threshold and judge it: it takes {LEAST}, and far more to see anything."
+                f"{name} has too few {'rows' if victim.unit is None else 'units'} without a "
+                f"missing value: {LEAST} are needed, and far more to see anything."
             )
-    if unit is not None and members & others:
+    if victim.unit is not None and {*both[0].who.tolist()} & {*both[1].who.tolist()}:
         raise QueryError(
-            f"a unit of {quoted(unit)} is in members and in others. Put all of its rows into one."
+            f"a unit of {quoted(victim.unit)} is in members and in others. Put all of its rows "
+            "into one."
         )
+    return both
 
 
 def _halves(number: int, rng: Random) -> tuple[Any, Any]:

@@ -151,6 +151,11 @@ class Rows:
     y: Any
     who: Any
 
+    @property
+    def units(self) -> int:
+        """How many units they are of."""
+        return len(pd.unique(self.who))
+
     def by_unit(self, losses: Floats) -> Floats:
         """The mean loss of each unit's rows."""
         means = pd.Series(losses).groupby(pd.factorize(self.who)[0]).mean()
@@ -193,4 +198,4 @@ def _of_class(fitted: Any, figures: Any, y: Any) -> Floats:
     figures = np.asarray(figures, dtype=np.float64)
     at = pd.Index(list(fitted.classes_), dtype=object).get_indexer(pd.Index(y, dtype=object))
     found = figures[np.arange(len(y)), np.maximum(at, 0)]
-    return np.where(at < 0, figures.min(initial=0.0), found)
+    return np.asarray(np.where(at < 0, figures.min(initial=0.0), found))
