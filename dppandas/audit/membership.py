@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,9 +20,12 @@ from ..release.session import running
 from ..rows.facts.keys import SOURCE_ATTR
 from .attacks import Attack, MembershipResult
 from .blackbox import _need_scipy
+from .events import Floats
 from .loss_curve import ROUNDED
 from .privacy_loss import _bound, privacy_loss
-from .victims import Floats, Rows, Victim
+
+if TYPE_CHECKING:
+    from .victims import Rows, Victim
 
 #: Units that each of the two frames has at least: one for each half.
 LEAST = 2
@@ -91,6 +94,8 @@ def membership(
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise QueryError(f"seed={quoted(seed)} must be a whole number.")
     _need_scipy()
+    from .victims import Victim  # which imports all models, where others may only ask for a loss
+
     victim = Victim.of(model, target)
     both = victim.rows(members, "members"), victim.rows(others, "others")
     return _measured(victim, both, victim.counterpart(_checked(both, victim)[0], plain), sure, seed)

@@ -220,8 +220,8 @@ class Neighbour:
 
 
 def test_a_model_that_knows_its_rows_by_heart_gives_them_away() -> None:
-    """A neighbour has no error on members, and on others is right half of the time. These rows never
-    change, so that only the private fit is left to chance."""
+    """A neighbour has no error on members, and on others is right half of the time. These rows
+    never change, so that only the private fit is left to chance."""
     private = MEMBERS.copy().dp
     model = dp.models.GaussianNB(epsilon=1, bounds=(-1, 1), classes=["no", "yes"])
     model = model.fit(private[FEATURES], private["kind"])
