@@ -5,6 +5,7 @@ Only dppandas itself makes them. Models, which users make, are in ``dp.models``.
 
 from __future__ import annotations
 
+from .audit.attacks import MembershipResult
 from .audit.blackbox import AuditResult
 from .audit.loss_curve import PrivacyLoss
 from .audit.sensitivity import SensitivityReport
@@ -91,6 +92,7 @@ __all__ = [
     "Ledger",
     "Locator",
     "Loss",
+    "MembershipResult",
     "Model",
     "Noise",
     "OLSDesign",

@@ -49,7 +49,7 @@ BELOW = {
     "models": "errors privacy rows engines statistics release columns frames",
     "stats": "errors privacy rows engines statistics release findings columns frames models",
     "display": "errors privacy rows engines statistics ledger release findings frames",
-    "audit": "errors privacy rows statistics release frames display",
+    "audit": "errors privacy rows statistics release frames models display",
 }
 #: What every room may import.
 FOR_ALL = ("dataclasses",)
@@ -248,6 +248,8 @@ def test_only_sampling_reads_entropy() -> None:
     # the audit chooses made-up rows by a seed, and no noise
     assert reading.pop("audit.pairs") == {"random.Random", ".random"}
     assert not [name for name in IMPORTS["audit.pairs"] if "sampling" in name]
+    # and which rows teach an attack, and which judge it
+    assert reading.pop("audit.membership") == {"random.Random"}
     # simulations draw what noise might have been, for p-values, and start from a release's id
     assert reading.pop("findings.simulation") == {".random", ".default_rng"}
     assert not [name for name in IMPORTS["findings.simulation"] if "sampling" in name]

@@ -5,6 +5,7 @@
 * `neighbours` makes pairs of data sets that differ by one unit, hostile ones among them.
 * `check_sensitivity` compares how much one unit changes an operation with what the operation
   declares, exactly.
+* `membership` attacks a fitted model: whom has it learnt from?
 
 They find bugs; passing them proves nothing. Use made-up data: docs/auditing.md says why. `audit`
 needs scipy (``pip install dppandas[audit]``), which ``import dppandas`` doesn't import.
@@ -13,10 +14,11 @@ needs scipy (``pip install dppandas[audit]``), which ``import dppandas`` doesn't
 """
 
 from .blackbox import audit
+from .membership import membership
 from .pairs import neighbours
 from .sensitivity import check_sensitivity
 
-__all__ = ["audit", "check_sensitivity", "neighbours"]
+__all__ = ["audit", "check_sensitivity", "membership", "neighbours"]
 
 
 def __dir__() -> list[str]:
