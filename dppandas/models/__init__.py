@@ -9,6 +9,7 @@ from .naive_bayes import GaussianNB
 from .ols import OLS
 from .pca import PCA
 from .perceptron import Perceptron
+from .theil_sen import TheilSenRegressor
 
 __all__ = [
     "OLS",
@@ -18,6 +19,7 @@ __all__ = [
     "LinearRegression",
     "LogisticRegression",
     "Perceptron",
+    "TheilSenRegressor",
     "sample_and_aggregate",
     "synthetic",
 ]

@@ -167,13 +167,18 @@ class LinearRegression(Linear):
     def score(self, X: Any, y: Any) -> float:
         """R² on plain rows: the share of the target's variance that is predicted. For private rows,
         ask for the mean of the squared errors."""
-        instead = "((model.predict(people) - people['y']) ** 2).mean(bounds=…, epsilon=…)"
-        found, targets = predicted(self, X, y, instead)
-        truth = matrix_of(targets[:, None], 1, what="the target")[:, 0]
-        spread = float(((truth - truth.mean()) ** 2).sum())
-        if spread == 0:
-            raise QueryError("all targets are equal, so there is no variance to predict.")
-        return 1 - float(((truth - found) ** 2).sum()) / spread
+        return regression_score(self, X, y)
+
+
+def regression_score(model: Any, X: Any, y: Any) -> float:
+    """R² of a model on plain rows."""
+    instead = "((model.predict(people) - people['y']) ** 2).mean(bounds=…, epsilon=…)"
+    found, targets = predicted(model, X, y, instead)
+    truth = matrix_of(targets[:, None], 1, what="the target")[:, 0]
+    spread = float(((truth - truth.mean()) ** 2).sum())
+    if spread == 0:
+        raise QueryError("all targets are equal, so there is no variance to predict.")
+    return 1 - float(((truth - found) ** 2).sum()) / spread
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from .quantiles import Quantiles as Quantiles
     from .scores import Scores as Scores
     from .significant_blocks import SignificantBlocks as SignificantBlocks
+    from .slopes import BlockSlopes as BlockSlopes
     from .smooth import SmoothQuantile as SmoothQuantile
     from .smooth import TrimmedMean as TrimmedMean
     from .suggested_bounds import BoundsHistogram as BoundsHistogram
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "BlockMean": "aggregates",
     "BlockMedian": "aggregates",
+    "BlockSlopes": "slopes",
     "BoundsHistogram": "suggested_bounds",
     "Contingency": "counting.contingency",
     "Count": "counting.counts",

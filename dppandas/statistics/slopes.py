@@ -1,0 +1,84 @@
+"""The median slope of pairs of rows, by blocks of units.
+
+Proof: docs/proofs/theil_sen.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ..dataclasses import dataclass
+from ..rows.expressions import EVERY, Expression
+from ..rows.facts.bounds import Bounds
+from .aggregates import BlockMedianErrors, OfBlocks
+from .base import RowPass
+from .block_tests import Shown
+from .quantiles import HALF, Quantiles
+
+Floats = npt.NDArray[np.float64]
+
+#: Steeper slopes, in terms of the bounds, count as this one.
+STEEPEST = 1000.0
+
+
+@dataclass(frozen=True)
+class BlockSlopes(OfBlocks, Quantiles):
+    """The median of one slope for each block of units: that of the pairs of its rows.
+
+    columns_shown : a feature and a target, which are clipped to [-1, 1].
+
+    A slope s is on the grid as s/(1 + |s|), which keeps the order and has bounds whatever the
+    slope is. A block without two different features has none and doesn't count.
+    """
+
+    operands: tuple[Expression, ...] = (EVERY,)  # in place of a column
+    bounds: tuple[Bounds, ...] = (Bounds(-1, 1),)
+    quantiles: tuple[Fraction, ...] = (HALF,)
+    columns_shown: tuple[Shown, ...] = ()
+    blocks: int = 2
+    by: tuple[Any, ...] = ()
+    is_by_unit: bool = False
+    branches: int = 1
+
+    drops_missing: ClassVar[bool] = True
+    methods: ClassVar = ()
+    error_model: ClassVar = BlockMedianErrors
+    reading: ClassVar[int] = 1
+
+    def adapted_to(self, asked: Any, rows: int) -> BlockSlopes:
+        """As it is: how many blocks there are doesn't depend on the loss."""
+        return self
+
+    def points(self, row_pass: RowPass) -> list[int]:
+        """One for each block that has a slope."""
+        found = np.array([*self._directions(row_pass)], dtype=np.float64)
+        return [int(point) for point in self.grid.integers(found).tolist()]
+
+    def _directions(self, row_pass: RowPass) -> Iterator[float]:
+        for feature, target in self.seen(row_pass):
+            found = direction_of(np.clip(feature, -1.0, 1.0), np.clip(target, -1.0, 1.0))
+            if found is not None:
+                yield found
+
+    def estimate(self, noisy: Sequence[int]) -> list[float]:
+        (found,) = super().estimate(noisy)
+        most = STEEPEST / (1 + STEEPEST)
+        within = min(max(found, -most), most)
+        return [within / (1 - abs(within))]
+
+
+def direction_of(x: Floats, y: Floats) -> float | None:
+    """The median of s/(1 + |s|) for the slopes s of pairs: of m rows in the order of x, and then of
+    y, row i is paired with row i + ⌈m/2⌉. None if the two are equal in x in all pairs."""
+    half, order = len(x) // 2, np.lexsort((y, x))
+    low, high = order[:half], order[len(x) - half :]
+    run, rise = x[high] - x[low], y[high] - y[low]
+    there = run > 0
+    if not there.any():
+        return None
+    return float(np.median(rise[there] / (run[there] + np.abs(rise[there]))))
