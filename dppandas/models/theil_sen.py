@@ -15,15 +15,12 @@ from ..release.ways import Ways
 from ..release.wording import operands, told
 from ..rows.facts.units import whole_number
 from ..statistics import BlockSlopes, Cells, Layout
-from ..statistics.aggregates import MOST_BLOCKS
 from ..statistics.block_tests import Shown
 from .aggregate import MOST_UNITS
 from .base import Box, Learnt, ProgramAnswers
 from .gradient import Linear
-from .linear import regression_score, target_range
+from .linear import regression_score, wide_target_range
 
-#: So many units are dealt to a block.
-IN_A_BLOCK = 6
 #: Shares of the loss: of the slope, and of the constant.
 SHARES = 2, 1
 
@@ -72,18 +69,19 @@ class TheilSenRegressor(Linear):
     n_subpopulation_: int = field(init=False)
 
     def _program(self, scaled: PrivateFrame, box: Box, y: Any, answered: ProgramAnswers) -> Learnt:
-        blocks, ends = self._blocks(len(box.names)), target_range(y, self.target_bounds)
+        units, ends = self._units(len(box.names)), wide_target_range(y, self.target_bounds)
         middle, half = ends.lower / 2 + ends.upper / 2, ends.upper / 2 - ends.lower / 2
         value = ((y.clip(ends.lower, ends.upper) - middle) / half).clip(-1, 1)
         with self._shared(SHARES):
-            slope = float(answered(_slope(scaled, value, blocks)))
+            slope = float(answered(slopes(scaled, value, units)))
             reach = 1 + abs(slope)  # of what is left, whatever the row is
             left = float(answered((value - scaled.dot([slope])).median(bounds=(-reach, reach))))
         learnt = self._learnt(box, np.array([slope * half]), left * half + middle)
-        return {**learnt, "n_subpopulation_": blocks}
+        of_slope: Any = answered.records[0]._statistic
+        return {**learnt, "n_subpopulation_": of_slope.blocks}
 
-    def _blocks(self, features: int) -> int:
-        """The number of blocks, by public arguments."""
+    def _units(self, features: int) -> int:
+        """About how many units there are, as it is publicly known."""
         if features != 1:
             raise QueryError(
                 f"TheilSenRegressor takes one feature, not {features}: a slope of pairs is that of "
@@ -92,11 +90,10 @@ class TheilSenRegressor(Linear):
         if self.units is None:
             raise MissingArgument(
                 "units= is needed: about how many units there are, from public knowledge, such as "
-                "units=10_000. They are dealt to a sixth as many blocks. dppandas never counts "
-                "rows to choose it; a count that was released will do."
+                "units=10_000. They decide into how many blocks units are dealt. dppandas never "
+                "counts rows to choose it; a count that was released will do."
             )
-        units = whole_number(self.units, "units", 4, MOST_UNITS)
-        return min(max(round(units / IN_A_BLOCK), 2), MOST_BLOCKS)
+        return whole_number(self.units, "units", 6, MOST_UNITS)
 
     @hide_internals
     def predict(self, X: Any) -> Any:
@@ -110,19 +107,19 @@ class TheilSenRegressor(Linear):
         return regression_score(self, X, y)
 
 
-def _slope(scaled: PrivateFrame, value: PrivateSeries, blocks: int) -> Any:
-    """The median of the slopes of blocks, released in terms of the bounds."""
+def slopes(scaled: PrivateFrame, value: PrivateSeries, units: int) -> Any:
+    """The median of the slopes of blocks, for one feature and a target in [-1, 1]."""
     pair = scaled.assign(target=value)
     table, columns = pair._table, dict(pair._columns)
-    feature, target = columns[scaled.columns[0]], columns["target"]
     unit = table.source.unit.column
-    read = feature.columns() | target.columns()
+    read = frozenset().union(*(each.columns() for each in columns.values()))
     hashed = tuple(name for name in table.engine.columns if name in read)
     statistic = BlockSlopes(
         Cells(), Layout(integer=False),
-        columns_shown=(Shown("feature", feature), Shown("target", target)), blocks=blocks,
+        columns_shown=tuple(Shown(name, each) for name, each in columns.items()), units=units,
         by=hashed if unit is None else (unit,), is_by_unit=unit is not None,
         branches=table.branches,
     )  # fmt: skip
-    what = replace(told(f"median of the slopes in {blocks} blocks"), columns=operands(columns))
+    said = told(f"median of the slopes in blocks for {units:,} units")
+    what = replace(said, columns=operands(columns))
     return Unreleased._ask(Unreleased._of(table, pair._where, statistic, what), Ways())

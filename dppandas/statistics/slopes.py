@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..dataclasses import dataclass
+from ..dataclasses import dataclass, replace
+from ..privacy.accounting.measures import LossRequest
 from ..rows.expressions import EVERY, Expression
 from ..rows.facts.bounds import Bounds
-from .aggregates import BlockMedianErrors, OfBlocks
+from .aggregates import MOST_BLOCKS, BlockMedianErrors, OfBlocks
 from .base import RowPass
 from .block_tests import Shown
 from .quantiles import HALF, Quantiles
@@ -24,6 +25,15 @@ Floats = npt.NDArray[np.float64]
 
 #: Steeper slopes, in terms of the bounds, count as this one.
 STEEPEST = 1000.0
+#: So many times what a median may be off by are blocks enough.
+SURE = 3
+
+
+class BlockSlopesErrors(BlockMedianErrors):
+    no_interval: ClassVar[str] = (
+        "a median of slopes has no interval: how far apart slopes are is private. .error() tells "
+        "by how many blocks it may be off. models.OLS has intervals."
+    )
 
 
 @dataclass(frozen=True)
@@ -31,6 +41,7 @@ class BlockSlopes(OfBlocks, Quantiles):
     """The median of one slope for each block of units: that of the pairs of its rows.
 
     columns_shown : a feature and a target, which are clipped to [-1, 1].
+    blocks : 0 for as many as suit the loss, by the public number of ``units``.
 
     A slope s is on the grid as s/(1 + |s|), which keeps the order and has bounds whatever the
     slope is. A block without two different features has none and doesn't count.
@@ -40,19 +51,21 @@ class BlockSlopes(OfBlocks, Quantiles):
     bounds: tuple[Bounds, ...] = (Bounds(-1, 1),)
     quantiles: tuple[Fraction, ...] = (HALF,)
     columns_shown: tuple[Shown, ...] = ()
-    blocks: int = 2
+    blocks: int = 0
+    units: int = 0
     by: tuple[Any, ...] = ()
     is_by_unit: bool = False
     branches: int = 1
 
     drops_missing: ClassVar[bool] = True
     methods: ClassVar = ()
-    error_model: ClassVar = BlockMedianErrors
+    error_model: ClassVar = BlockSlopesErrors
     reading: ClassVar[int] = 1
 
-    def adapted_to(self, asked: Any, rows: int) -> BlockSlopes:
-        """As it is: how many blocks there are doesn't depend on the loss."""
-        return self
+    def adapted_to(self, asked: LossRequest, rows: int) -> BlockSlopes:
+        law: Any = self.mechanism(asked, self.sensitivity(rows))
+        (off,) = law.rank_errors(0.95)
+        return replace(self, blocks=self.blocks or number_of_blocks(self.units, off))
 
     def points(self, row_pass: RowPass) -> list[int]:
         """One for each block that has a slope."""
@@ -72,10 +85,18 @@ class BlockSlopes(OfBlocks, Quantiles):
         return [within / (1 - abs(within))]
 
 
+def number_of_blocks(units: int, off: float) -> int:
+    """How many blocks suit so many units, if a median may be off by so many blocks: as many as hold
+    16 units each, or 3 if that takes no more than thrice what it may be off by. Large blocks have
+    better slopes, and many of them make the median surer."""
+    return min(max(units // 16, min(units // 3, round(SURE * off)), 2), MOST_BLOCKS)
+
+
 def direction_of(x: Floats, y: Floats) -> float | None:
-    """The median of s/(1 + |s|) for the slopes s of pairs: of m rows in the order of x, and then of
-    y, row i is paired with row i + ⌈m/2⌉. None if the two are equal in x in all pairs."""
-    half, order = len(x) // 2, np.lexsort((y, x))
+    """The median of s/(1 + |s|) for the slopes s of pairs: of m rows in the order of x, row i is
+    paired with row i + ⌈m/2⌉. None if both are equal in x in all pairs. Rows of equal x stay in
+    their order, that of hashes: an order by y would prefer some slopes."""
+    half, order = len(x) // 2, np.argsort(x, kind="stable")
     low, high = order[:half], order[len(x) - half :]
     run, rise = x[high] - x[low], y[high] - y[low]
     there = run > 0
