@@ -1479,7 +1479,7 @@ RECORDS.append(Operation(
     is_noisy=False,
     asked={
         "median of slopes": lambda p: slopes(
-            p.assign(x=p["number"] / 10)[["x"]], p["yes"] * 1.0 - p["code"] / 4, 50),
+            p.assign(x=p["number"] / 10)[["x"]], p["yes"] * 1.0 - p["code"] / 4, 1000),
         "median of slopes of a query": lambda p: slopes(
             p.query("code < 9 or no").assign(x=p["code"] / 4)[["x"]], p["number"] / 10, 1000),
     },

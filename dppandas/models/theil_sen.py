@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..dataclasses import dataclass, field, replace
+from ..dataclasses import dataclass, field
 from ..errors import MissingArgument, QueryError, hide_internals
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
 from ..release.unreleased import Unreleased
 from ..release.ways import Ways
-from ..release.wording import operands, told
+from ..release.wording import Question, Verb, operands
 from ..rows.facts.units import whole_number
 from ..statistics import BlockSlopes, Cells, Layout
 from ..statistics.block_tests import Shown
@@ -23,6 +23,7 @@ from .linear import regression_score, wide_target_range
 
 #: Shares of the loss: of the slope, and of the constant.
 SHARES = 2, 1
+SLOPE = Verb("median slope", "median slope of", "median slope")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -120,6 +121,5 @@ def slopes(scaled: PrivateFrame, value: PrivateSeries, units: int) -> Any:
         by=hashed if unit is None else (unit,), is_by_unit=unit is not None,
         branches=table.branches,
     )  # fmt: skip
-    said = told(f"median of the slopes in blocks for {units:,} units")
-    what = replace(said, columns=operands(columns))
+    what = Question(SLOPE, columns=operands(columns)).beside(("units", f"{units:,}"))
     return Unreleased._ask(Unreleased._of(table, pair._where, statistic, what), Ways())

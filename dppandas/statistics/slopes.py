@@ -16,10 +16,12 @@ from ..dataclasses import dataclass, replace
 from ..privacy.accounting.measures import LossRequest
 from ..rows.expressions import EVERY, Expression
 from ..rows.facts.bounds import Bounds
-from .aggregates import MOST_BLOCKS, BlockMedianErrors, OfBlocks
+from .aggregates import MOST_BLOCKS, OfBlocks
 from .base import RowPass
 from .block_tests import Shown
-from .quantiles import HALF, Quantiles
+from .error_model import RowLimit
+from .layout import Interval
+from .quantiles import HALF, Quantiles, QuantilesErrors
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,11 +31,21 @@ STEEPEST = 1000.0
 SURE = 3
 
 
-class BlockSlopesErrors(BlockMedianErrors):
+class BlockSlopesErrors(QuantilesErrors):
+    of: BlockSlopes
+
     no_interval: ClassVar[str] = (
         "a median of slopes has no interval: how far apart slopes are is private. .error() tells "
         "by how many blocks it may be off. models.OLS has intervals."
     )
+    takes_rows: ClassVar[bool] = False
+
+    def intervals(self, noisy: Sequence[int], half_width: int) -> list[Interval]:
+        return [(-STEEPEST, STEEPEST)]
+
+    def errors_among(self, law: Any, confidence: float, rows: RowLimit) -> list[float]:
+        """No more than there are blocks, which is public."""
+        return super().errors_among(law, confidence, self.of.blocks_at(law))
 
 
 @dataclass(frozen=True)
@@ -41,7 +53,7 @@ class BlockSlopes(OfBlocks, Quantiles):
     """The median of one slope for each block of units: that of the pairs of its rows.
 
     columns_shown : a feature and a target, which are clipped to [-1, 1].
-    blocks : 0 for as many as suit the loss, by the public number of ``units``.
+    blocks : those that suit the loss, if a public number of ``units`` is given.
 
     A slope s is on the grid as s/(1 + |s|), which keeps the order and has bounds whatever the
     slope is. A block without two different features has none and doesn't count.
@@ -63,9 +75,11 @@ class BlockSlopes(OfBlocks, Quantiles):
     reading: ClassVar[int] = 1
 
     def adapted_to(self, asked: LossRequest, rows: int) -> BlockSlopes:
-        law: Any = self.mechanism(asked, self.sensitivity(rows))
-        (off,) = law.rank_errors(0.95)
-        return replace(self, blocks=self.blocks or number_of_blocks(self.units, off))
+        return replace(self, blocks=self.blocks_at(self.mechanism(asked, self.sensitivity(rows))))
+
+    def blocks_at(self, law: Any) -> int:
+        """How many blocks there are at a law: at the loss of another one they may be others."""
+        return number_of_blocks(self.units, *law.rank_errors(0.95)) if self.units else self.blocks
 
     def points(self, row_pass: RowPass) -> list[int]:
         """One for each block that has a slope."""

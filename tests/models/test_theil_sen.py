@@ -71,6 +71,14 @@ def test_a_block_says_the_median_slope_of_pairs_far_apart() -> None:
     assert direction_of(np.array([0, 1e-300]), np.array([-1.0, 1.0])) == 1
 
 
+def test_a_slope_has_an_end() -> None:
+    top = made().grid.high
+    assert made().estimate([0]) == [pytest.approx(-STEEPEST)]
+    assert made().estimate([top // 2])[0] == pytest.approx(0, abs=1e-8)
+    assert made().estimate([top]) == [pytest.approx(STEEPEST)]
+    assert made().errors.intervals([0], 0) == [(-STEEPEST, STEEPEST)]
+
+
 def test_rows_of_equal_features_bring_no_bias() -> None:
     """Two thirds of the blocks hold an odd number of rows, of which one isn't paired: were equal
     features in the order of the target, it would be an extreme one, and the median off by 0.17. The
@@ -209,9 +217,8 @@ def test_a_model_is_a_model() -> None:
     assert model.get_params()["units"] == 4000
     found = fitted(line())
     first, second = found.releases_
-    assert first.query.startswith(
-        "median of the slopes in blocks for 4,000 units of `x in [-1, 1]`"
-    )
+    assert first.query == "median slope of `x in [-1, 1]` and target"
+    assert dp.ledger()._entries()[-2].what.options[0] == ("units", "4,000")
     assert second.query.startswith("median of")
     again = pickle.loads(pickle.dumps(found))
     assert again.coef_ == found.coef_
@@ -256,6 +263,7 @@ def test_a_question_of_slopes_waits_for_its_loss() -> None:
     people = line().assign(x=lambda d: d["x"] / 20, y=lambda d: d["y"] / 80).dp
     question = slopes(people[["x"]], people["y"], 4000)
     assert question.expected_error(epsilon="2/3") == 72
+    assert slopes(people[["x"]], people["y"], 12).expected_error(epsilon=1) <= 4
     found = question.release(epsilon=2)
     assert found.error() < 72
     refusal(found.interval, "OLS has intervals", RecordError)
