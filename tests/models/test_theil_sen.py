@@ -141,6 +141,22 @@ def test_noise_doesnt_grow_with_the_rows_of_a_unit(rows: int) -> None:
     assert model.n_subpopulation_ == 166
 
 
+def test_a_unit_gives_one_slope_however_many_rows_it_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found: list[set[float]] = []
+    monkeypatch.setattr(
+        BlockSlopes, "points",
+        lambda self, rows: [found.append({*x}) or 0 for x, _ in self.seen(rows)],
+    )  # fmt: skip
+    who = np.repeat(np.arange(500), 4)
+    df = pd.DataFrame({"who": who, "x": who / 500, "y": np.arange(2000) / 2000})
+    people = dp.private(df, unit="who", max_rows=9)
+    slopes(people[["x"]], people["y"], 500).release(epsilon=1)
+    assert len(found) > 100
+    assert sum(map(len, found)) == 500
+
+
 def test_it_is_verified_and_replays() -> None:
     session = anew(epsilon=2, strict=True)
     people = dp.protect(line(), name="line", kinds={"x": "number", "y": "number"})
