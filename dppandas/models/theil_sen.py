@@ -10,10 +10,9 @@ from ..dataclasses import dataclass, field
 from ..errors import MissingArgument, QueryError, hide_internals
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
-from ..ledger.verbs import Verb
 from ..release.unreleased import Unreleased
 from ..release.ways import Ways
-from ..release.wording import Question, operands
+from ..release.wording import Question, Verb, operands
 from ..rows.facts.units import whole_number
 from ..statistics import BlockSlopes, Cells, Layout
 from ..statistics.block_tests import Shown
