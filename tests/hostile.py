@@ -280,6 +280,17 @@ def some_measured_block_median(rng: random.Random) -> stats.MeasuredBlockMedian:
     return stats.MeasuredBlockMedian(ALONE, SUMMED, **of, **some_blocks(rng))
 
 
+def some_block_slopes(rng: random.Random) -> stats.BlockSlopes:
+    each = (rng.choice(operands(rng)) for _ in range(2))
+    columns = tuple(Shown(i, expression) for i, expression in enumerate(each))
+    unit = rng.choice([(), ("owner",)])
+    read = sorted({name for column in columns for name in column.expression.columns()})
+    return stats.BlockSlopes(
+        ALONE, SUMMED, columns_shown=columns, blocks=rng.choice([1, 2, 5, 100]),
+        by=unit or tuple(read), is_by_unit=bool(unit),
+    )  # fmt: skip
+
+
 def far_from_a_tie(frame: pd.DataFrame, names: Sequence[Any]) -> tuple[bool, int]:
     """Whether one text is in more of the rows than another, and how many rows that is from
     changing; a row that holds both counts for neither, so that it counts for one at most."""

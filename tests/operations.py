@@ -41,6 +41,7 @@ from hostile import (
     operands,
     some_block_mean,
     some_block_median,
+    some_block_slopes,
     some_contingency,
     some_count,
     some_covariance,
@@ -117,6 +118,7 @@ from dppandas import statistics as stats
 from dppandas.engines.base import Kernel
 from dppandas.models.synthetic.fit_scores import MarginalError, SmallDatabases
 from dppandas.models.trees import classifier as trees
+from dppandas.models.theil_sen import slopes
 from dppandas.privacy.mechanisms.ranks import Ranks, RanksByCell
 from dppandas.release.query import need_of
 from dppandas.release.unreleased import Unreleased
@@ -1509,6 +1511,22 @@ RECORDS.append(Operation(
     truth="chosen by scores, which draws.py doesn't see",
     kinds="of a model's features, which are scaled numbers",
     tight="test_splits.py::test_no_unit_tells_more_than_epsilon",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.BlockSlopes,
+    hostile=some_block_slopes,
+    law=RANKS,
+    is_noisy=False,
+    asked={
+        "median of slopes": lambda p: slopes(
+            p.assign(x=p["number"] / 10)[["x"]], p["yes"] * 1.0 - p["code"] / 4, 1000),
+        "median of slopes of a query": lambda p: slopes(
+            p.query("code < 9 or no").assign(x=p["code"] / 4)[["x"]], p["number"] / 10, 1000),
+    },
+    truth="which units share a block is private",
+    kinds="of a model, which takes numbers",
+    tight="that of a median, of twice the sensitivity",
 ))  # fmt: skip
 
 RECORDS.append(Operation(

@@ -12,6 +12,7 @@ from .perceptron import Perceptron
 from .posterior import posterior
 from .trees.classifier import DecisionTreeClassifier
 from .trees.shown import export_text, plot_tree
+from .theil_sen import TheilSenRegressor
 
 __all__ = [
     "OLS",
@@ -25,6 +26,7 @@ __all__ = [
     "posterior",
     "export_text",
     "plot_tree",
+    "TheilSenRegressor",
     "sample_and_aggregate",
     "synthetic",
 ]

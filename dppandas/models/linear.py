@@ -95,9 +95,7 @@ class LinearRegression(Linear):
         given = 1 if self.rounds is None else self.rounds
         rounds = whole_number(given, "rounds", 1, MOST_ROUNDS)
         reach = _reach(0.5 if self.clip is None else self.clip)
-        ends = target_range(y, self.target_bounds)
-        if ends.lower == ends.upper:
-            raise QueryError(f"target_bounds={ends} is a single point. Give wider bounds.")
+        ends = wide_target_range(y, self.target_bounds)
         middle, half = ends.lower / 2 + ends.upper / 2, ends.upper / 2 - ends.lower / 2
         value = ((y.clip(ends.lower, ends.upper) - middle) / half).clip(-1, 1)
         weights, constant, done = self._fitted_line(scaled, value, rounds, reach, answered)
@@ -167,13 +165,18 @@ class LinearRegression(Linear):
     def score(self, X: Any, y: Any) -> float:
         """R² on plain rows: the share of the target's variance that is predicted. For private rows,
         ask for the mean of the squared errors."""
-        instead = "((model.predict(people) - people['y']) ** 2).mean(bounds=…, epsilon=…)"
-        found, targets = predicted(self, X, y, instead)
-        truth = matrix_of(targets[:, None], 1, what="the target")[:, 0]
-        spread = float(((truth - truth.mean()) ** 2).sum())
-        if spread == 0:
-            raise QueryError("all targets are equal, so there is no variance to predict.")
-        return 1 - float(((truth - found) ** 2).sum()) / spread
+        return regression_score(self, X, y)
+
+
+def regression_score(model: Any, X: Any, y: Any) -> float:
+    """R² of a model on plain rows."""
+    instead = "((model.predict(people) - people['y']) ** 2).mean(bounds=…, epsilon=…)"
+    found, targets = predicted(model, X, y, instead)
+    truth = matrix_of(targets[:, None], 1, what="the target")[:, 0]
+    spread = float(((truth - truth.mean()) ** 2).sum())
+    if spread == 0:
+        raise QueryError("all targets are equal, so there is no variance to predict.")
+    return 1 - float(((truth - found) ** 2).sum()) / spread
 
 
 @dataclass(frozen=True)
@@ -246,6 +249,14 @@ def target_range(target: PrivateSeries, given: object) -> Bounds:
             "target_bounds=(0, 60). Or declare it by domain= of dp.protect or by .declare(…). "
             "dppandas never reads it from the data."
         ) from None
+
+
+def wide_target_range(target: PrivateSeries, given: object) -> Bounds:
+    """The bounds of the target, which aren't a single point."""
+    found = target_range(target, given)
+    if found.lower == found.upper:
+        raise QueryError(f"target_bounds={found} is a single point. Give wider bounds.")
+    return found
 
 
 def _inside(value: Any, reach: float = 1.0) -> float:

@@ -39,7 +39,11 @@ _HARMLESS = {
     "weights": None,
 }
 
-_NO_SMOOTH = "smooth sensitivity is for quantiles: frame['x'].quantile({}, method='smooth')"
+#: The reason is proven in docs/proofs/smooth.md.
+_NO_SMOOTH = (
+    "one row at the {} bound moves it there, so smooth sensitivity is never less than how far that "
+    "is. Leave method= out, or ask for a quantile: frame['x'].quantile({}, method='smooth')"
+)
 
 #: What to do without other options of pandas, of some methods or of all.
 _ADVICE = {
@@ -56,8 +60,8 @@ _ADVICE = {
     "random_state": "the same share of a source gives the same units each time: leave it out",
     "fillna method": "rows have no order, so there is no row before: fill with a constant or a "
     "column",
-    "max method": _NO_SMOOTH.format(0.99),
-    "min method": _NO_SMOOTH.format(0.01),
+    "max method": _NO_SMOOTH.format("upper", 0.99),
+    "min method": _NO_SMOOTH.format("lower", 0.01),
     "indicator": "keep all rows with how='left', and see where a column of the table .isna()",
     "crosstab values": "frame.pivot_table('amount', 'a', 'b', aggfunc='mean') aggregates values",
     "crosstab aggfunc": "frame.pivot_table('amount', 'a', 'b', aggfunc='mean') aggregates values",

@@ -20,7 +20,8 @@ from ..ledger import canonical
 from ..ledger.questions import LONGEST as LONGEST
 from ..ledger.questions import OF_ROWS, Operand, digest
 from ..ledger.questions import Question as Question
-from ..ledger.verbs import VERBS, Verb, compound, know, quantile, quantiles
+from ..ledger.verbs import VERBS, compound, know, quantile, quantiles
+from ..ledger.verbs import Verb as Verb
 from ..rows.expressions import (
     EVERY,
     And,

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from .quantiles import Quantiles as Quantiles
     from .scores import Scores as Scores
     from .significant_blocks import SignificantBlocks as SignificantBlocks
+    from .slopes import BlockSlopes as BlockSlopes
     from .smooth import SmoothQuantile as SmoothQuantile
     from .smooth import TrimmedMean as TrimmedMean
     from .splits import Splits as Splits
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "BlockMean": "aggregates",
     "BlockMedian": "aggregates",
+    "BlockSlopes": "slopes",
     "BoundsHistogram": "suggested_bounds",
     "Contingency": "counting.contingency",
     "Count": "counting.counts",

@@ -28,6 +28,7 @@ from dppandas.models import (
     LinearRegression,
     LogisticRegression,
     Perceptron,
+    TheilSenRegressor,
     linear,
     logistic,
     posterior,
@@ -57,6 +58,9 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
         OLS(p["yes"], p[TWO], **SAID, target_bounds=(0, 1)).fit().releases_),
     "robust least squares": lambda p: (
         OLS(p["yes"], p[TWO], **SAID, target_bounds=(0, 1)).fit("HC0").releases_),
+    "Theil and Sen's line": lambda p: (
+        TheilSenRegressor(**SAID, units=40, target_bounds=(0, 4)).fit(
+            p[["number"]], p["code"]).releases_),
     "along components": lambda p: PCA(1, **SAID).fit_transform(p[TWO])["pca0"].sum(epsilon=1),
     **{
         name: lambda p, of=of, target=target, more=more: (

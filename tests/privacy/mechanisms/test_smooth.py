@@ -378,6 +378,21 @@ def test_what_is_wrong_is_refused_before_anything_is_charged(name: str) -> None:
     assert dp.ledger()._entries() == []
 
 
+@pytest.mark.parametrize(("name", "bound"), [("max", "upper"), ("min", "lower")])
+def test_an_extreme_is_refused_with_the_reason(name: str, bound: str) -> None:
+    """All tables of up to four numbers of 0 to 4: adding a row moves the largest by 4 less it."""
+    dp.session(epsilon=1, experimental=True)
+    column = pd.Series([1.0, 2.0]).dp
+    refusal(
+        lambda: getattr(column, name)(bounds=(0, 4), method="smooth", epsilon=1),
+        f"one row at the {bound} bound moves it there.*quantile",
+    )
+    for rows in range(1, 5):
+        for table in itertools.combinations_with_replacement(range(5), rows):
+            local = max(abs(max(*table, more) - max(table)) for more in range(5))
+            assert local >= 4 - max(table)
+
+
 def test_it_must_be_allowed() -> None:
     with pytest.raises(QueryError, match=r"floats.*experimental=True"):
         pd.Series([1, 2]).dp.median(bounds=(0, 5), method="smooth", epsilon=1)
