@@ -25,9 +25,9 @@ from .local.responses import Responses
 from .local.sharing import SimulatedSum
 from .models.aggregate import BlockAverage
 from .models.base import Model, Releases
-from .models.ols_design import OLSDesign
-from .models.ols_results import OLSResults, PredictionResults
-from .models.ols_summary import Summary
+from .models.least_squares.design import OLSDesign
+from .models.least_squares.results import OLSResults, PredictionResults
+from .models.least_squares.summary import Summary
 from .models.posterior import Posterior
 from .models.propose_test_release import UnreleasedProposal
 from .models.select import UnreleasedChoice

@@ -117,8 +117,8 @@ import dppandas as dp
 from dppandas import statistics as stats
 from dppandas.engines.base import Kernel
 from dppandas.models.synthetic.fit_scores import MarginalError, SmallDatabases
-from dppandas.models.trees import classifier as trees
 from dppandas.models.theil_sen import slopes
+from dppandas.models.trees import classifier as trees
 from dppandas.privacy.mechanisms.ranks import Ranks, RanksByCell
 from dppandas.release.query import need_of
 from dppandas.release.unreleased import Unreleased

@@ -17,7 +17,7 @@ import pandas as pd
 from ..dataclasses import dataclass
 from ..errors import MissingArgument, QueryError, quoted
 from ..models.base import Box, Model
-from ..models.ols_results import OLSResults
+from ..models.least_squares.results import OLSResults
 from ..rows.facts.keys import did_you_mean, some_names
 
 Floats = npt.NDArray[np.float64]

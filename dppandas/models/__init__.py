@@ -3,16 +3,16 @@
 from . import synthetic
 from .aggregate import sample_and_aggregate
 from .kmeans import KMeans
+from .least_squares.ols import OLS
 from .linear import LinearRegression
 from .logistic import LogisticRegression
 from .naive_bayes import GaussianNB
-from .ols import OLS
 from .pca import PCA
 from .perceptron import Perceptron
 from .posterior import posterior
+from .theil_sen import TheilSenRegressor
 from .trees.classifier import DecisionTreeClassifier
 from .trees.shown import export_text, plot_tree
-from .theil_sen import TheilSenRegressor
 
 __all__ = [
     "OLS",
@@ -23,10 +23,10 @@ __all__ = [
     "LinearRegression",
     "LogisticRegression",
     "Perceptron",
-    "posterior",
+    "TheilSenRegressor",
     "export_text",
     "plot_tree",
-    "TheilSenRegressor",
+    "posterior",
     "sample_and_aggregate",
     "synthetic",
 ]

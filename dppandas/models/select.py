@@ -218,7 +218,7 @@ def tried(
         raise QueryError(f"{argument} must return {kind}, not a {type(given).__name__}.")
 
 
-def error_in_short(error: Exception) -> str:
+def error_in_short(error: BaseException) -> str:
     """An exception of the caller's function, shortened."""
     try:
         text = str(error)

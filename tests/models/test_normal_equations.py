@@ -13,7 +13,7 @@ import pytest
 from ledgers import anew
 
 import dppandas as dp
-from dppandas.models.normal_equations import ROUNDED, NormalEquations, moments_of
+from dppandas.models.least_squares.normal_equations import ROUNDED, NormalEquations, moments_of
 from dppandas.privacy.accuracy.weighted_sums import (
     half_widths_of_norms,
     half_widths_of_weighted,

@@ -16,7 +16,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.models import OLS
-from dppandas.models.formulas import _by_formulaic, _by_patsy
+from dppandas.models.least_squares.formulas import _by_formulaic, _by_patsy
 from dppandas.privacy.accounting.losses import Epsilon, Rho
 
 #: Without noise coefficients are those of the rows but for what rounding to the grid moves.

@@ -14,16 +14,16 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from ..columns.private_rows import keys_known
-from ..columns.ranges import bounds_of
-from ..columns.spellings.numpy_functions import UFUNCS
-from ..dataclasses import dataclass
-from ..errors import QueryError, quoted
-from ..frames.frame import PrivateFrame
-from ..frames.series import PrivateSeries
-from ..rows.facts import kinds
-from ..rows.facts.bounds import Bounds
-from ..rows.facts.keys import Keys, did_you_mean, some_names
+from ...columns.private_rows import keys_known
+from ...columns.ranges import bounds_of
+from ...columns.spellings.numpy_functions import UFUNCS
+from ...dataclasses import dataclass
+from ...errors import QueryError, quoted
+from ...frames.frame import PrivateFrame
+from ...frames.series import PrivateSeries
+from ...rows.facts import kinds
+from ...rows.facts.bounds import Bounds
+from ...rows.facts.keys import Keys, did_you_mean, some_names
 
 #: How a column is looked up by its name: as a number, or if that is said as a label.
 Lookup = Callable[..., Any]

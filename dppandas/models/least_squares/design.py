@@ -8,15 +8,15 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from ..dataclasses import dataclass
-from ..errors import LineageError, QueryError
-from ..frames.frame import PrivateFrame
-from ..frames.series import PrivateSeries
-from ..rows.facts.bounds import Bounds
-from ..rows.facts.keys import SOURCE_ATTR, some_names
-from .base import matrix_of
+from ...dataclasses import dataclass
+from ...errors import LineageError, QueryError
+from ...frames.frame import PrivateFrame
+from ...frames.series import PrivateSeries
+from ...rows.facts.bounds import Bounds
+from ...rows.facts.keys import SOURCE_ATTR, some_names
+from ..base import matrix_of
+from ..points import Matrix
 from .formulas import Formula, frame_lookup
-from .points import Matrix
 
 
 @dataclass(frozen=True, eq=False, repr=False)

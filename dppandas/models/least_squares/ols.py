@@ -7,24 +7,24 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..columns.private_rows import same_rows
-from ..dataclasses import dataclass
-from ..errors import QueryError, hide_internals, quoted
-from ..frames.frame import PrivateFrame
-from ..frames.series import PrivateSeries
-from ..release.answers import populations
-from ..release.blocks import split
-from ..release.ways import Ways
-from ..rows.expressions import Column
-from ..rows.facts.bounds import Bounds
-from ..rows.facts.keys import some_names
-from .base import MOST_NAMED, Box, LossOfAll, ProgramAnswers, Releases, of_whom, released
+from ...columns.private_rows import same_rows
+from ...dataclasses import dataclass
+from ...errors import QueryError, hide_internals, quoted
+from ...frames.frame import PrivateFrame
+from ...frames.series import PrivateSeries
+from ...release.answers import populations
+from ...release.blocks import split
+from ...release.ways import Ways
+from ...rows.expressions import Column
+from ...rows.facts.bounds import Bounds
+from ...rows.facts.keys import some_names
+from ..base import MOST_NAMED, Box, LossOfAll, ProgramAnswers, Releases, of_whom, released
+from ..linear import target_range
+from ..points import Matrix, floats, rounded
+from .design import OLSDesign
 from .formulas import Formula, private_lookup, ranges
-from .linear import target_range
 from .normal_equations import NormalEquations
-from .ols_design import OLSDesign
-from .ols_results import OLSResults
-from .points import Matrix, floats, rounded
+from .results import OLSResults
 
 #: The most regressors, beside a constant.
 MOST_TERMS = 20

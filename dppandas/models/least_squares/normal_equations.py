@@ -14,11 +14,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..dataclasses import dataclass
-from ..privacy.accuracy.weighted_sums import half_widths_of_norms, half_widths_of_weighted
-from ..release.answers.records import Record
-from ..statistics.moments.covariance_tables import CovarianceTable
-from .points import Matrix
+from ...dataclasses import dataclass
+from ...privacy.accuracy.weighted_sums import half_widths_of_norms, half_widths_of_weighted
+from ...release.answers.records import Record
+from ...statistics.moments.covariance_tables import CovarianceTable
+from ..points import Matrix
 
 #: How far rounding moves the products of a row, at most, for values in [-1, 1].
 ROUNDED = 2.0**-22

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..dataclasses import dataclass
+from ...dataclasses import dataclass
 
 TITLE = "OLS Regression Results"
 

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..dataclasses import dataclass
-from ..errors import QueryError, hide_internals, quoted
-from ..frames.frame import PrivateFrame
-from ..privacy.accounting.losses import Loss
-from ..privacy.accuracy import student
-from ..release.answers import populations
-from ..release.blocks import preview
-from .base import Releases
+from ...dataclasses import dataclass
+from ...errors import QueryError, hide_internals, quoted
+from ...frames.frame import PrivateFrame
+from ...privacy.accounting.losses import Loss
+from ...privacy.accuracy import student
+from ...release.answers import populations
+from ...release.blocks import preview
+from ..base import Releases
+from ..points import Matrix
+from .design import OLSDesign
 from .normal_equations import NormalEquations
-from .ols_design import OLSDesign
-from .ols_summary import Summary, summary_of
-from .points import Matrix
+from .summary import Summary, summary_of
 
 #: What intervals may be of.
 OF = "rows", "population"

@@ -1,0 +1,1 @@
+"""Ordinary least squares as statsmodels has it, from released second moments."""
