@@ -43,8 +43,8 @@ from dppandas.statistics.counting.unknown_keys import Sparse, UndeclaredKeys
 from dppandas.statistics.distances import Distance
 from dppandas.statistics.error_model import ErrorModel
 from dppandas.statistics.moments.covariance_tables import CovarianceTable
+from dppandas.statistics.of_blocks.significant_blocks import SignificantBlocks
 from dppandas.statistics.quantiles import Quantiles, numbers
-from dppandas.statistics.significant_blocks import SignificantBlocks
 from dppandas.statistics.suggested_bounds import CELLS, BoundsHistogram, edges
 
 CONFIDENCE = 0.95

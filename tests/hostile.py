@@ -25,8 +25,9 @@ from dppandas.rows.expressions import EVERY, Column, Compare, Expression, IsMiss
 from dppandas.rows.facts.bounds import Bounds, Grid
 from dppandas.rows.facts.keys import Keys
 from dppandas.rows.facts.steps import StepGrid
-from dppandas.statistics.aggregates import BlockFunction
-from dppandas.statistics.block_tests import (
+from dppandas.statistics.distances import Measurer, Valuer
+from dppandas.statistics.of_blocks.aggregates import BlockFunction
+from dppandas.statistics.of_blocks.block_tests import (
     LABEL,
     NUMBER,
     OBJECT,
@@ -38,7 +39,6 @@ from dppandas.statistics.block_tests import (
     ScipyTest,
     Shown,
 )
-from dppandas.statistics.distances import Measurer, Valuer
 from dppandas.statistics.scores import Scorer
 
 Row = dict[str, Any]

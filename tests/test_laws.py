@@ -52,8 +52,8 @@ from dppandas.rows.expressions import Column
 from dppandas.rows.facts.bounds import Bounds, Grid
 from dppandas.rows.facts.units import Unit
 from dppandas.statistics import Cells, DistinctValues, Layout, Sum, every, quantiles
-from dppandas.statistics.block_tests import Shown
 from dppandas.statistics.counting.counts import SHARE_STEP
+from dppandas.statistics.of_blocks.block_tests import Shown
 from dppandas.statistics.weighted_quantiles import WeighedValues
 
 #: Cells of all sorts are read one by one here, whatever their column is.

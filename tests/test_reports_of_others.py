@@ -450,6 +450,7 @@ def test_rows_are_read_where_no_thread_starts(
 
     monkeypatch.setattr(threading.Thread, "start", start)
     monkeypatch.setattr(parallel, "workers", lambda: 3)
+    monkeypatch.setattr(parallel, "WORTH", -1.0)  # however fast they are read
     dp.session(epsilon=2, store=tmp_path / "a.ledger")
     p = dp.protect(pd.DataFrame({"x": np.arange(600_000) % 10}), name="s", version="1")
     assert p["x"].mean(bounds=(0, 10), epsilon=1) == 4.5

@@ -38,8 +38,8 @@ from ..statistics import (
     MeasuredBlockMedian,
     Statistic,
 )
-from ..statistics.aggregates import MOST_BLOCKS, BlockFunction, number_of
-from ..statistics.block_tests import NUMBER, OBJECT, TRISTATE, Shown, unheard
+from ..statistics.of_blocks.aggregates import MOST_BLOCKS, BlockFunction, number_of
+from ..statistics.of_blocks.block_tests import NUMBER, OBJECT, TRISTATE, Shown, unheard
 from .select import asked_by, check_unverified, error_in_short, private_frame, vouched
 
 METHODS = "mean", "median"

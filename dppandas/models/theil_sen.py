@@ -15,7 +15,7 @@ from ..release.ways import Ways
 from ..release.wording import Question, Verb, operands
 from ..rows.facts.units import whole_number
 from ..statistics import BlockSlopes, Cells, Layout
-from ..statistics.block_tests import Shown
+from ..statistics.of_blocks.block_tests import Shown
 from .aggregate import MOST_UNITS
 from .base import Box, Learnt, ProgramAnswers
 from .gradient import Linear

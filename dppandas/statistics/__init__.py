@@ -20,9 +20,6 @@ from .limits import LimitedCells as LimitedCells
 from .methods import Offered
 
 if TYPE_CHECKING:
-    from .aggregates import BlockMean as BlockMean
-    from .aggregates import BlockMedian as BlockMedian
-    from .aggregates import MeasuredBlockMedian as MeasuredBlockMedian
     from .counting.contingency import Contingency as Contingency
     from .counting.contingency import UnattributedHistogram as UnattributedHistogram
     from .counting.counts import Count as Count
@@ -53,12 +50,15 @@ if TYPE_CHECKING:
     from .moments.sums import Sum as Sum
     from .moments.unit_totals import UnitTotals as UnitTotals
     from .moments.variances import Variance as Variance
+    from .of_blocks.aggregates import BlockMean as BlockMean
+    from .of_blocks.aggregates import BlockMedian as BlockMedian
+    from .of_blocks.aggregates import MeasuredBlockMedian as MeasuredBlockMedian
+    from .of_blocks.significant_blocks import SignificantBlocks as SignificantBlocks
+    from .of_blocks.slopes import BlockSlopes as BlockSlopes
     from .quantile_intervals import MeasuredQuantiles as MeasuredQuantiles
     from .quantile_intervals import RankedQuantiles as RankedQuantiles
     from .quantiles import Quantiles as Quantiles
     from .scores import Scores as Scores
-    from .significant_blocks import SignificantBlocks as SignificantBlocks
-    from .slopes import BlockSlopes as BlockSlopes
     from .smooth import SmoothQuantile as SmoothQuantile
     from .smooth import TrimmedMean as TrimmedMean
     from .splits import Splits as Splits
@@ -67,9 +67,9 @@ if TYPE_CHECKING:
 
 #: The modules of the statistics, which are imported when they are first used.
 _HOMES = {
-    "BlockMean": "aggregates",
-    "BlockMedian": "aggregates",
-    "BlockSlopes": "slopes",
+    "BlockMean": "of_blocks.aggregates",
+    "BlockMedian": "of_blocks.aggregates",
+    "BlockSlopes": "of_blocks.slopes",
     "BoundsHistogram": "suggested_bounds",
     "Contingency": "counting.contingency",
     "Count": "counting.counts",
@@ -80,7 +80,7 @@ _HOMES = {
     "FirstMoments": "moments.several",
     "Likelihoods": "likelihoods",
     "Mean": "moments.means",
-    "MeasuredBlockMedian": "aggregates",
+    "MeasuredBlockMedian": "of_blocks.aggregates",
     "MeasuredQuantiles": "quantile_intervals",
     "Moments": "moments.several",
     "NormedSum": "moments.norms",
@@ -92,7 +92,7 @@ _HOMES = {
     "Scores": "scores",
     "SecondMoments": "moments.second_moments",
     "Several": "moments.several",
-    "SignificantBlocks": "significant_blocks",
+    "SignificantBlocks": "of_blocks.significant_blocks",
     "SmoothQuantile": "smooth",
     "Sparse": "counting.unknown_keys",
     "Splits": "splits",

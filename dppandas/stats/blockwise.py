@@ -32,8 +32,8 @@ from ..rows.facts import kinds
 from ..rows.facts.keys import Keys, some_names
 from ..rows.facts.units import whole_number
 from ..statistics import Cells, Layout, SignificantBlocks
-from ..statistics import block_tests as tests
-from ..statistics.block_tests import BESIDE, BlockTest, CallerTest, ScipyTest, Shown
+from ..statistics.of_blocks import block_tests as tests
+from ..statistics.of_blocks.block_tests import BESIDE, BlockTest, CallerTest, ScipyTest, Shown
 from . import scipy_tests
 from .results import ALTERNATIVES, SignificanceResult, one_of_several
 

@@ -19,7 +19,7 @@ from ..dataclasses import dataclass
 from ..errors import QueryError, quoted
 from ..models.select import error_in_short
 from ..rows.facts.keys import plain
-from ..statistics.block_tests import (
+from ..statistics.of_blocks.block_tests import (
     FOURFOLD,
     GROUPS,
     PAIRS,

@@ -28,7 +28,12 @@ from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from dppandas.privacy.mechanisms.ranks import Ranks, losses
 from dppandas.rows.facts.bounds import Bounds
 from dppandas.statistics import BlockMean, BlockMedian, Cells, Layout, MeasuredBlockMedian
-from dppandas.statistics.aggregates import FREE, FREE_SQUARED, SampleBlockMean, best_number
+from dppandas.statistics.of_blocks.aggregates import (
+    FREE,
+    FREE_SQUARED,
+    SampleBlockMean,
+    best_number,
+)
 from dppandas.statistics.samples import How
 
 aggregate = dp.models.sample_and_aggregate

@@ -21,7 +21,7 @@ from dppandas.privacy.accounting.measures import LossRequest
 from dppandas.privacy.mechanisms.ranks import Ranks, losses
 from dppandas.rows.facts.bounds import Bounds
 from dppandas.statistics import BlockSlopes, Cells, Layout
-from dppandas.statistics.slopes import STEEPEST, direction_of, number_of_blocks
+from dppandas.statistics.of_blocks.slopes import STEEPEST, direction_of, number_of_blocks
 
 SAID: dict[str, Any] = {"epsilon": 1, "bounds": (0, 20), "target_bounds": (-20, 80)}
 

@@ -119,7 +119,8 @@ def test_what_is_named_is_done_or_refused(counted: str) -> None:
                 if isinstance(found, set):
                     assert names(found) == {word}
                     assert all(word in names({each}) for each in found), "some other was done"
-                    if word not in NOISES:
+                    # dp.select knows two ways, and what it does unnamed depends on the loss
+                    if word not in NOISES and name != "choice":
                         assert unnamed == found, "it is what happens anyway"
                 elif isinstance(unnamed, set):
                     assert names(unnamed) != {word}, "what happens anyway can be named"

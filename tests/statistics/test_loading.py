@@ -26,7 +26,8 @@ UNUSED = {
     "statistics.moments.covariance_tables", "statistics.moments.fieller",
     "statistics.moments.norms", "statistics.moments.second_moments",
     "statistics.moments.variances", "statistics.quantile_windows", "statistics.quantiles",
-    "statistics.block_tests", "statistics.scores", "statistics.significant_blocks",
+    "statistics.of_blocks.block_tests", "statistics.of_blocks.significant_blocks",
+    "statistics.scores",
     "statistics.smooth", "statistics.suggested_bounds",
     "statistics.weighted_quantiles",
 }  # fmt: skip

@@ -26,8 +26,8 @@ from dppandas.engines.pandas import PandasEngine
 from dppandas.rows.expressions import Column
 from dppandas.rows.facts.keys import Keys
 from dppandas.rows.facts.units import Unit
-from dppandas.statistics import block_tests as tests
-from dppandas.statistics.block_tests import CallerTest, ScipyTest, Shown
+from dppandas.statistics.of_blocks import block_tests as tests
+from dppandas.statistics.of_blocks.block_tests import CallerTest, ScipyTest, Shown
 from dppandas.stats import scipy_tests
 
 #: Cells of all sorts are read one by one here, whatever their column is.

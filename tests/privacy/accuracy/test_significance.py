@@ -14,7 +14,7 @@ from scipy import stats
 from dppandas.privacy.accuracy import significance
 from dppandas.privacy.accuracy.combined import CombinedNoise, NoiseAtLook
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
-from dppandas.statistics.block_tests import BESIDE
+from dppandas.statistics.of_blocks.block_tests import BESIDE
 
 BLOCKS = (2, 10, 40, 137)
 LEVELS = (0.02, 0.17, 0.5, 0.93)

@@ -12,16 +12,16 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..dataclasses import dataclass, replace
-from ..privacy.accounting.measures import LossRequest
-from ..rows.expressions import EVERY, Expression
-from ..rows.facts.bounds import Bounds
+from ...dataclasses import dataclass, replace
+from ...privacy.accounting.measures import LossRequest
+from ...rows.expressions import EVERY, Expression
+from ...rows.facts.bounds import Bounds
+from ..base import RowPass
+from ..error_model import RowLimit
+from ..layout import Interval
+from ..quantiles import HALF, Quantiles, QuantilesErrors
 from .aggregates import MOST_BLOCKS, OfBlocks
-from .base import RowPass
 from .block_tests import Shown
-from .error_model import RowLimit
-from .layout import Interval
-from .quantiles import HALF, Quantiles, QuantilesErrors
 
 Floats = npt.NDArray[np.float64]
 

@@ -14,24 +14,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..dataclasses import dataclass, field, replace
-from ..errors import InternalError
-from ..privacy.accounting.measures import LossRequest
-from ..privacy.accuracy.combined import variance_of
-from ..privacy.mechanisms.ranks import Ranks
-from ..rows.expressions import EVERY, Expression
-from ..rows.facts.bounds import Bounds, Grid
-from ..rows.facts.kinds import Schema
-from ..rows.facts.steps import StepGrid
-from .base import RowPass
+from ...dataclasses import dataclass, field, replace
+from ...errors import InternalError
+from ...privacy.accounting.measures import LossRequest
+from ...privacy.accuracy.combined import variance_of
+from ...privacy.mechanisms.ranks import Ranks
+from ...rows.expressions import EVERY, Expression
+from ...rows.facts.bounds import Bounds, Grid
+from ...rows.facts.kinds import Schema
+from ...rows.facts.steps import StepGrid
+from ..base import RowPass
+from ..error_model import ErrorModel, RowLimit
+from ..layout import Interval, around
+from ..quantile_intervals import MeasuredErrors, MeasuredQuantiles
+from ..quantiles import HALF, Quantiles, QuantilesErrors
+from ..samples import Estimate, How, Moments, Sample, by_t
+from ..scores import CallerFunction
 from .block_tests import Shown, frame_of, unheard
 from .blocks import InBlocks
-from .error_model import ErrorModel, RowLimit
-from .layout import Interval, around
-from .quantile_intervals import MeasuredErrors, MeasuredQuantiles
-from .quantiles import HALF, Quantiles, QuantilesErrors
-from .samples import Estimate, How, Moments, Sample, by_t
-from .scores import CallerFunction
 
 #: The most blocks: each is a call of a function.
 MOST_BLOCKS = 10_000

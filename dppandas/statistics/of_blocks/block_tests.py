@@ -23,15 +23,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..dataclasses import dataclass, field
-from ..errors import QueryError
-from ..privacy.record_parts import RecordPart
-from ..rows.expressions import Chunk, Expression, places
-from ..rows.facts.keys import Keys
-from ..rows.values import equality, vectors
-from ..rows.values.families import MISSING, Cell
-from ..rows.values.objects import value_of
-from .scores import CallerFunction
+from ...dataclasses import dataclass, field
+from ...errors import QueryError
+from ...privacy.record_parts import RecordPart
+from ...rows.expressions import Chunk, Expression, places
+from ...rows.facts.keys import Keys
+from ...rows.values import equality, vectors
+from ...rows.values.families import MISSING, Cell
+from ...rows.values.objects import value_of
+from ..scores import CallerFunction
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

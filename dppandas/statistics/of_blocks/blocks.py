@@ -14,15 +14,15 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..dataclasses import dataclass
-from ..errors import InternalError
-from ..rows.expressions import Chunk, Expression
-from ..rows.facts import kinds
-from ..rows.facts.kinds import Kind
-from ..rows.values import hashing
-from ..rows.values.families import Cell, order
-from ..rows.values.vectors import Mask
-from .base import Partial, RowPass, Statistic, with_kept
+from ...dataclasses import dataclass
+from ...errors import InternalError
+from ...rows.expressions import Chunk, Expression
+from ...rows.facts import kinds
+from ...rows.facts.kinds import Kind
+from ...rows.values import hashing
+from ...rows.values.families import Cell, order
+from ...rows.values.vectors import Mask
+from ..base import Partial, RowPass, Statistic, with_kept
 from .block_tests import LABEL, NUMBER, OBJECT, TRISTATE, TRUTH, Shown
 
 Floats = npt.NDArray[np.float64]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ..dataclasses import dataclass, field, replace
-from ..errors import InternalError
-from ..privacy.accounting.measures import LossRequest
-from ..privacy.accuracy.significance import best_level
-from .base import RowPass
+from ...dataclasses import dataclass, field, replace
+from ...errors import InternalError
+from ...privacy.accounting.measures import LossRequest
+from ...privacy.accuracy.significance import best_level
+from ..base import RowPass
+from ..error_model import ErrorModel
+from ..layout import Interval
 from .block_tests import BlockTest, CallerTest, Shown
 from .blocks import InBlocks
-from .error_model import ErrorModel
-from .layout import Interval
 
 
 class BlocksErrors(ErrorModel):

@@ -1,0 +1,1 @@
+"""Statistics of blocks, to which units are dealt by a key."""
