@@ -14,6 +14,7 @@ import pytest
 
 import dppandas as dp
 from dppandas.ledger import cells, marimo
+from dppandas.privacy.accounting import losses
 
 HOUSE = str(Path(dp.__file__).parent)
 #: Functions inlined by newer versions of Python: they are no stations.
@@ -57,6 +58,7 @@ def road(people: Any, epsilon: str) -> list[tuple[str, str, int]]:
             if is_ours and not is_left_out:
                 found.append((path, code.co_qualname, sum(ours for ours, _ in stack)))
 
+    losses._of_text.cache_clear()  # an ε that another test has asked for is read as any other
     sys.setprofile(note)
     try:
         people["age"].mean(bounds=(0, 100), epsilon=epsilon)
