@@ -1394,7 +1394,7 @@ RECORDS.append(Operation(
     law="test_priors.py::test_the_gap_holds_whichever_candidate_is_the_best",
     selected={
         "posterior draw": lambda p, e: dp.models.posterior(
-            p["yes"], method="squashed", prior=(2, 3), epsilon=e),
+            p["group"] == "a", method="squashed", prior=(2, 3), epsilon=e),
         "posterior draw of a mask": lambda p, e: dp.models.posterior(
             p.query("code < 9")["number"] > 1, method="squashed", clip=1.5, epsilon=e),
     },

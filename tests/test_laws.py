@@ -41,10 +41,11 @@ from dppandas.ledger.ledger import Ledger
 from dppandas.ledger.storage.store import Entry, MemoryStore
 from dppandas.privacy.accounting.losses import Epsilon, Loss
 from dppandas.privacy.accounting.measures import PrivacyBudget
+from dppandas.privacy.mechanisms.cell_selection import SelectionByCell
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.privacy.mechanisms.quantile_ladders import LadderQuantiles
 from dppandas.privacy.mechanisms.quantiles import ExponentialQuantiles
-from dppandas.privacy.mechanisms.selection import PermuteAndFlip
+from dppandas.privacy.mechanisms.selection import Exponential, PermuteAndFlip
 from dppandas.release import release
 from dppandas.release.answers import results
 from dppandas.rows.accumulators import SumAccumulator
@@ -280,11 +281,13 @@ def test_order_and_blocks_never_change_the_integers(name: str, unit: Unit) -> No
 @pytest.mark.parametrize("name", [*ops.EVERY, *ops.TESTED])
 def test_mechanisms_are_handed_integers_and_exact_scales(name: str, monkeypatch: Any) -> None:
     handed: list[tuple[Any, Any]] = []
-    for kind in (DiscreteLaplace, PermuteAndFlip, ExponentialQuantiles, LadderQuantiles):
+    kinds = DiscreteLaplace, ExponentialQuantiles, PermuteAndFlip, Exponential
+    in_stages = LadderQuantiles, SelectionByCell
+    for kind in (*kinds, *in_stages):
         watch(monkeypatch, kind, "release", lambda *call: handed.append(call))
     ops.released(name, people().dp)
-    first, *inner = handed  # a ladder hands its stages to others
-    assert not inner or isinstance(first[0], LadderQuantiles)
+    first, *inner = handed  # a ladder hands its stages to others, and so do cells
+    assert not inner or isinstance(first[0], in_stages)
     for mechanism, values in handed:
         assert {type(value) for value in ops.flat(values)} == {int}
         assert isinstance(mechanism.scale, Fraction)
@@ -683,7 +686,8 @@ SIZES: dict[str, pd.DataFrame] = {
 def test_sizes_and_observed_keys_never_show(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the noisy integers held fixed an answer is the same, whatever the data are."""
     monkeypatch.setattr(DiscreteLaplace, "release", lambda self, exact: [41] * len(exact))
-    monkeypatch.setattr(PermuteAndFlip, "release", lambda self, exact: [0] * self.rounds)
+    for kind in (PermuteAndFlip, Exponential):
+        monkeypatch.setattr(kind, "release", lambda self, exact: [0] * self.rounds)
     points = lambda self, ranks, top: [41] * len(self._found)  # noqa: E731
     monkeypatch.setattr(ExponentialQuantiles, "_chosen", points)
     told = []

@@ -121,7 +121,7 @@ class Splits(Statistic):
     def _places(self, chunk: Chunk, keep: Mask | None) -> tuple[Any, Mask]:
         """The cell and class of each row that counts, and which rows these are."""
         classes = as_numbers(self.target.vector(chunk))
-        kept = np.isin(classes, np.arange(self.classes))
+        kept = (classes >= 0) & (classes < self.classes) & (classes == np.rint(classes))
         if keep is not None:
             kept &= keep
         for operand in self.operands:

@@ -132,7 +132,7 @@ def test_kernels_travel_and_say_what_they_read(name: str, kernels: list[Kernel])
         wanted = integers(name, made(), 50, **terms)
         assert kernels
         sent = [pickle.dumps(kernel) for kernel in kernels]
-        assert max(map(len, sent)) < 4000
+        assert max(map(len, sent)) < 6000
         with pytest.MonkeyPatch.context() as travelling:
             travelling.setattr(Kernel, "__call__", called_elsewhere)
             travelling.setattr(pandas_engine, "add_blocks", added_elsewhere)

@@ -14,7 +14,7 @@ from ...frames.frame import PrivateFrame
 from ...frames.series import PrivateSeries
 from ...release.unreleased import Unreleased
 from ...release.ways import Ways
-from ...release.wording import told
+from ...release.wording import Question, Verb
 from ...rows.facts.keys import Keys
 from ...rows.facts.units import whole_number
 from ...statistics import Cells, Layout, Splits
@@ -179,10 +179,8 @@ def best_splits(
     features = tuple(rows._columns.values())
     statistic = Splits(cells, layout, features, code._expression, classes, of.thresholds)
     many = sum(map(len, of.thresholds))
-    what = told(
-        f"best of {many:,} splits of {len(nodes)} node{'s' * (len(nodes) > 1)}",
-        ("candidates", of.described(rows.columns)),
-        ("classes", classes),
-    )
+    named = ("candidates", of.described(rows.columns)), ("classes", classes)
+    said = f"best of {many:,} splits of {len(nodes)} node{'s' * (len(nodes) > 1)}"
+    what = Question(Verb(said, alone=said)).beside(*named)
     request = Unreleased._of(rows._table, rows._where, statistic, what)
     return Unreleased._ask(request, Ways())
