@@ -180,8 +180,8 @@ class MembershipResult:
 
 
 def _draw(ax: Any, found: MembershipResult, is_new: bool) -> None:
-    looks = ((BLUE, "-", "o"), (VERMILLION, "--", "s"))
-    for (title, each), (colour, line, mark) in zip(found._attacks, looks, strict=True):
+    looks = ((BLUE, "-", "o", str(found.loss)), (VERMILLION, "--", "s", "no noise"))
+    for (_, each), (colour, line, mark, title) in zip(found._attacks, looks, strict=True):
         curve = each.curve
         ax.plot(curve["fpr"], curve["tpr"], line, color=colour, linewidth=1.8, label=title,
                 drawstyle="steps-post", zorder=3)  # fmt: skip

@@ -1,5 +1,6 @@
 """Decision trees, against scikit-learn's."""
 
+import itertools
 from fractions import Fraction
 from typing import Any
 
@@ -192,6 +193,17 @@ def test_a_plot_has_a_box_for_each_node() -> None:
     plt.close(figure)
     assert "class_names=" in refusal(lambda: plot_tree(model, class_names=["one"]))
     assert "feature_names=" in refusal(lambda: plot_tree(model, feature_names=["one"]))
+
+
+@pytest.mark.parametrize("size", [(6.4, 4.8), (10, 3)])
+def test_no_two_boxes_of_a_drawing_overlap(size: tuple[float, float]) -> None:
+    figure, ax = plt.subplots(figsize=size)
+    boxes = plot_tree(fitted(flowers(20), depth=4), ax=ax)
+    figure.canvas.draw()
+    taken = [each.get_bbox_patch().get_window_extent() for each in boxes]
+    plt.close(figure)
+    both = [(a, b) for a, b in itertools.combinations(taken, 2) if a.overlaps(b)]
+    assert not both
 
 
 @pytest.mark.parametrize(

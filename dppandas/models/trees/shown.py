@@ -69,7 +69,7 @@ def plot_tree(
     with its split, and the released numbers of rows by class. Returns the boxes' annotations.
 
     feature_names, class_names : in place of those of the model. precision : digits of thresholds.
-    ax : where it is drawn; else the current axes.
+    fontsize : else as large as the axes allow. ax : where it is drawn; else the current axes.
 
     *Guarantee*: nothing is released; a tree is made of answers.
 
@@ -111,7 +111,23 @@ def plot_tree(
             draw(int(tree.children_right[node]), level + 1, start + half, half, at)
 
     draw(0, 0, 0.0, 1.0, None)
+    if fontsize is None:
+        _fit(axes, boxes, tree.max_depth)
     return boxes
+
+
+def _fit(axes: Any, boxes: list[Any], depth: int) -> None:
+    """Make texts so small that no two boxes overlap."""
+    renderer = axes.figure.canvas.get_renderer()
+    whole, least = axes.get_window_extent(renderer), 1.0
+    for box in boxes:
+        box.update_bbox_position_size(renderer)
+        taken = box.get_bbox_patch().get_window_extent(renderer)
+        level = round((1 - box.xyann[1]) * (depth + 1) - 0.5)
+        least = min(least, 0.95 * whole.width / 2**level / taken.width)
+        least = min(least, 0.75 * whole.height / (depth + 1) / taken.height)
+    for box in boxes:
+        box.set_fontsize(box.get_fontsize() * least)
 
 
 def _names(model: DecisionTreeClassifier, given: Sequence[str] | None) -> list[Any]:
