@@ -197,6 +197,7 @@ def test_a_plot_has_a_box_for_each_node() -> None:
 
 @pytest.mark.parametrize("size", [(6.4, 4.8), (10, 3)])
 def test_no_two_boxes_of_a_drawing_overlap(size: tuple[float, float]) -> None:
+    plt = pytest.importorskip("matplotlib.pyplot")
     figure, ax = plt.subplots(figsize=size)
     boxes = plot_tree(fitted(flowers(20), depth=4), ax=ax)
     figure.canvas.draw()
