@@ -119,15 +119,17 @@ def plot_tree(
 def _fit(axes: Any, boxes: list[Any], depth: int) -> None:
     """Make texts so small that no two boxes overlap."""
     renderer = axes.figure.canvas.get_renderer()
-    whole, least = axes.get_window_extent(renderer), 1.0
-    for box in boxes:
-        box.update_bbox_position_size(renderer)
-        taken = box.get_bbox_patch().get_window_extent(renderer)
-        level = round((1 - box.xyann[1]) * (depth + 1) - 0.5)
-        least = min(least, 0.95 * whole.width / 2**level / taken.width)
-        least = min(least, 0.75 * whole.height / (depth + 1) / taken.height)
-    for box in boxes:
-        box.set_fontsize(box.get_fontsize() * least)
+    whole = axes.get_window_extent(renderer)
+    for _ in range(3):  # texts don't shrink in proportion
+        least = 1.0
+        for box in boxes:
+            box.update_bbox_position_size(renderer)
+            taken = box.get_bbox_patch().get_window_extent(renderer)
+            level = round((1 - box.xyann[1]) * (depth + 1) - 0.5)
+            least = min(least, 0.95 * whole.width / 2**level / taken.width)
+            least = min(least, 0.75 * whole.height / (depth + 1) / taken.height)
+        for box in boxes:
+            box.set_fontsize(box.get_fontsize() * least)
 
 
 def _names(model: DecisionTreeClassifier, given: Sequence[str] | None) -> list[Any]:
