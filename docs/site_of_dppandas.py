@@ -227,7 +227,7 @@ def of_module(name: str) -> str:
 
 class Public(SphinxDirective):
     """``.. public:: functions`` (``errors``, ``answers``, ``questions``, ``results``, other
-    ``classes``, ``modules``, the name of a class)."""
+    ``classes``, ``modules``, the name of a class or a module)."""
 
     required_arguments = 1
 
@@ -237,15 +237,19 @@ class Public(SphinxDirective):
         return self.parse_text_to_nodes(self.text(self.arguments[0]), allow_section_headings=True)
 
     def text(self, wanted: str) -> str:
-        if wanted == "modules":
-            return "".join(of_module(name) for name in MODULES if importlib.util.find_spec(name))
+        pages = {path.stem for path in Path(self.env.srcdir, "docs", "api").glob("*.rst")}
+        if wanted in MODULES:
+            return of_module(wanted)
+        if wanted == "modules":  # those with pages of their own stand there
+            names = [name for name in MODULES if name.rpartition(".")[2] not in pages]
+            return "".join(of_module(name) for name in names if importlib.util.find_spec(name))
         if wanted in dppandas.types.__all__:
             kind, full = getattr(dppandas.types, wanted), f"dppandas.types.{wanted}"
             names = summary([f"{full}.{name}" for name in methods(kind)])
-            return examples.shown_set_up(wanted) + names + of_class(full, kind)
+            own = examples.shown_set_up(wanted) or examples.shown_set_up("classes")
+            return own + names + of_class(full, kind)
         names = public_names(wanted)
-        if wanted == "classes":  # those with pages of their own stand there
-            pages = {path.stem for path in Path(self.env.srcdir, "docs", "api").glob("*.rst")}
+        if wanted == "classes":
             names = [name for name in names if name.rpartition(".")[2] not in pages]
         of = of_function if wanted == "functions" else self.of_name
         return examples.shown_set_up(wanted) + summary(names) + "".join(map(of, names))

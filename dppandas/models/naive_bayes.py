@@ -25,7 +25,7 @@ class GaussianNB(Classifier):
     One release: for each class the number of rows, and for each feature x, scaled to [-1, 1], the
     sums of (x² + x)/2 and (x² - x)/2. A row adds at most 1 to both together, where x and x² would
     add 2, and their sum and difference are what is needed. Rows whose class isn't one of
-    `classes` don't count.
+    ``classes`` don't count.
 
     epsilon, rho : the loss of the whole fit.
     bounds : (lower, upper) for all features, or a dict; else the declared domain's.
