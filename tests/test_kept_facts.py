@@ -30,7 +30,9 @@ pytestmark = pytest.mark.usefixtures("any_kind")
 STEP = size(quick=4, deep=1)
 EVERY = [*ops.EVERY, *ops.OF_UNITS, *ops.TESTED]
 #: What is drawn for each `df.dp`: samples, few columns of a row, blocks.
-DRAWN = {name for name in EVERY if any(word in name for word in ("sample", "few", "block"))}
+DRAWN = {
+    name for name in EVERY if any(word in name for word in ("sample", "few", "block", "slopes"))
+}
 
 
 def people(seed: int, rows: int = 60, texts: Any = "str") -> pd.DataFrame:
@@ -104,7 +106,7 @@ def test_an_asserted_frame_that_was_written_in_place_has_its_new_values(
             differ += before != after
             if new["group"].dtype == object:  # else pandas gives the frame, not others, new texts
                 assert asked(name, held) == (fresh, 2 * once)
-    assert differ > 0.7 * len(names), "else nothing would have been noticed"
+    assert differ > 0.6 * len(names), "else nothing would have been noticed"
 
 
 @pytest.mark.sized

@@ -44,7 +44,7 @@ def asking(name: str, p: Any, **said: Any) -> Any:
         warnings.simplefilter("ignore", UserWarning)
         if name not in ops.SELECTIONS:
             return {**ops.OPERATIONS, **ops.OF_UNITS, **ops.UNKNOWN}[name](p).release(**said)
-        if name.startswith("worst fit"):
+        if name.startswith(("worst fit", "posterior")):
             return ops.SELECTIONS[name](p, None).release(**said)
         return SELECTED[name](p)(**said)
 
