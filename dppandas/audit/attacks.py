@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from ..dataclasses import dataclass, field
-from ..display.plots.style import BLUE, INK, VERMILLION, page, pyplot, tidy, write_around
-from ..errors import QueryError, hide_internals, quoted
+from ..display.plots.style import BLUE, INK, VERMILLION, on_axes, tidy, write_around
+from ..errors import hide_internals
 from .events import ClopperPearson, Floats
 
 NOT_PRIVATE = "Not private: these are exact figures of the rows."
@@ -139,16 +139,7 @@ class MembershipResult:
 
         *Guarantee*: none: the curves are exact figures of the rows.
         """
-        plt = pyplot()
-        if ax is not None:
-            if not hasattr(ax, "fill_between"):
-                raise QueryError(f"ax={quoted(ax)} must be matplotlib Axes.")
-            _draw(ax, self, is_new=False)
-            return ax
-        with page():
-            _, made = plt.subplots(figsize=(5.2, 4.4), layout="constrained")
-            _draw(made, self, is_new=True)
-        return made
+        return on_axes(ax, (5.2, 4.4), lambda axes, is_new: _draw(axes, self, is_new))
 
     def _sentences(self) -> list[str]:
         level = f"{100 * self.confidence:.10g} %"

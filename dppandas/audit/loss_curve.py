@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from ..dataclasses import dataclass, field
-from ..display.plots.style import BLUE, VERMILLION, page, pyplot, tidy, write_around
+from ..display.plots.style import BLUE, VERMILLION, on_axes, tidy, write_around
 from ..errors import MissingArgument, QueryError, RecordError, hide_internals, quoted
 from .dominating_pairs import ATOMS, ConcentratedLaw, Law, ResponseLaw
 
@@ -199,16 +199,7 @@ class PrivacyLoss:
 
         *Guarantee*: a function of public facts; no row is read and nothing charged.
         """
-        plt = pyplot()
-        if ax is not None:
-            if not hasattr(ax, "fill_between"):
-                raise QueryError(f"ax={quoted(ax)} must be matplotlib Axes.")
-            _draw(ax, self, is_new=False)
-            return ax
-        with page():
-            _, made = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
-            _draw(made, self, is_new=True)
-        return made
+        return on_axes(ax, (6.4, 4.0), lambda axes, is_new: _draw(axes, self, is_new))
 
     def __repr__(self) -> str:
         kind = "exact" if self.exact else "a bound"

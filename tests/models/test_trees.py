@@ -1,6 +1,7 @@
 """Decision trees, against scikit-learn's."""
 
 import itertools
+import sys
 from fractions import Fraction
 from typing import Any
 
@@ -193,6 +194,12 @@ def test_a_plot_has_a_box_for_each_node() -> None:
     plt.close(figure)
     assert "class_names=" in refusal(lambda: plot_tree(model, class_names=["one"]))
     assert "feature_names=" in refusal(lambda: plot_tree(model, feature_names=["one"]))
+
+
+def test_without_matplotlib_a_plot_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = fitted(flowers(10))
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert "dppandas[plots]" in refusal(lambda: plot_tree(model))
 
 
 @pytest.mark.parametrize("size", [(6.4, 4.8), (10, 3)])

@@ -10,11 +10,11 @@ import importlib
 import itertools
 import math
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...errors import QueryError
+from ...errors import QueryError, quoted
 
 #: The grey with the largest contrast on both grounds: 4.3 : 1 on white and on JupyterLab's dark
 #: #111111. No colour has more on both, because these two are 18.9 : 1 apart.
@@ -61,6 +61,21 @@ def page() -> Iterator[None]:
         yield
     finally:
         now.update(before)
+
+
+def on_axes(ax: Any, figsize: tuple[float, float], draw: Callable[[Any, bool], None]) -> Any:
+    """Draw on the caller's axes, or on those of a new figure, and return them. What draws is told
+    whether they are new."""
+    plt = pyplot()
+    if ax is not None:
+        if not hasattr(ax, "fill_between"):
+            raise QueryError(f"ax={quoted(ax)} must be matplotlib Axes.")
+        draw(ax, False)
+        return ax
+    with page():
+        _, made = plt.subplots(figsize=figsize, layout="constrained")
+        draw(made, True)
+    return made
 
 
 def tidy(ax: Any, grid: str = "y") -> None:

@@ -81,8 +81,10 @@ def plot_tree(
     >>> len(boxes), boxes[0].get_text().splitlines()[0]
     (3, 'x <= 5.0')
     """
-    from matplotlib import pyplot as plt
-
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError:
+        raise QueryError('a plot needs matplotlib: pip install "dppandas[plots]".') from None
     tree, names = decision_tree._tree(), _names(decision_tree, feature_names)
     classes = None if class_names is None else list(class_names)
     if classes is not None and len(classes) != len(decision_tree.classes_):
