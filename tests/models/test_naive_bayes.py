@@ -5,24 +5,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from iris import ENDS, FEATURES, IRIS, KINDS, flowers
 from ledgers import anew
 from refusals import refusal
-from sklearn import datasets, naive_bayes
+from sklearn import naive_bayes
 
 import dppandas as dp
 from dppandas.models import GaussianNB
 
 #: So much loss that no noise is seen.
 ALL = 64
-IRIS = datasets.load_iris(as_frame=True)
-FEATURES = list(IRIS.data.columns)
-ENDS = {name: (float(IRIS.data[name].min()), float(IRIS.data[name].max())) for name in FEATURES}
-KINDS = ["setosa", "versicolor", "virginica"]
-
-
-def flowers(times: int = 1) -> pd.DataFrame:
-    kind = IRIS.target.map(dict(enumerate(KINDS)))
-    return pd.concat([IRIS.data.assign(kind=kind)] * times, ignore_index=True)
 
 
 def fitted(rows: pd.DataFrame, **how: Any) -> Any:

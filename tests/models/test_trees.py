@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from iris import ENDS, FEATURES, IRIS, KINDS, flowers
 from ledgers import anew
 from refusals import refusal
-from sklearn import datasets, tree
+from sklearn import tree
 from sklearn.base import clone, is_classifier
 
 import dppandas as dp
@@ -18,15 +19,6 @@ from dppandas.models import DecisionTreeClassifier, export_text, plot_tree
 
 #: So much loss that no noise is seen.
 ALL = 64
-IRIS = datasets.load_iris(as_frame=True)
-FEATURES = list(IRIS.data.columns)
-ENDS = {name: (float(IRIS.data[name].min()), float(IRIS.data[name].max())) for name in FEATURES}
-KINDS = ["setosa", "versicolor", "virginica"]
-
-
-def flowers(times: int = 1) -> pd.DataFrame:
-    kind = IRIS.target.map(dict(enumerate(KINDS)))
-    return pd.concat([IRIS.data.assign(kind=kind)] * times, ignore_index=True)
 
 
 def fitted(rows: pd.DataFrame, depth: int = 2, **how: Any) -> Any:
