@@ -34,6 +34,7 @@ from bench_turns import Task  # noqa: E402
 from ledger import fill  # noqa: E402
 
 import dppandas as dp  # noqa: E402
+from dppandas.display.cards.card import card_of  # noqa: E402
 from dppandas.ledger.storage.sqlite import SqliteStore  # noqa: E402
 from dppandas.ledger.storage.verify import verified  # noqa: E402
 from dppandas.privacy.accounting.losses import Epsilon, Loss  # noqa: E402
@@ -99,6 +100,12 @@ def many_columns(columns: int) -> Task:
 def many_keys(keys: int) -> Task:
     df = pd.DataFrame({"k": rows_of.generator().integers(0, keys, 10**5)})
     return rows_of.asked(lambda: df.dp["k"].value_counts(keys=range(keys), epsilon=1))
+
+
+def many_labels(labels: int) -> Task:
+    keys = range(labels)
+    counts = pd.Series(keys[:1], name="k").dp.value_counts(keys=keys, epsilon=1)
+    return rows_of.asked(lambda: card_of(counts))
 
 
 def many_groups(groups: int) -> Task:
@@ -230,6 +237,7 @@ CURVES: dict[str, Curve] = {
     "days, over rows": Curve(partial(rows_of.resample, "D"), ROWS),
     "units, over rows": Curve(rows_of.truncated, ROWS[:-1], ROWS[-1:], sorts=True),
     "value_counts, over keys": Curve(many_keys, KEYS),
+    "card of counts, over labels": Curve(many_labels, KEYS),
     "means of groups, over groups": Curve(many_groups, KEYS[:-1], KEYS[-1:]),
     "get_group of each, over groups": Curve(each_group, (10, 100, 1000), (3000,)),
     "mean, over columns": Curve(many_columns, (1, 3, 10, 30, 100, 300)),

@@ -47,7 +47,7 @@ def of_release(shown: ShownFigures, rows: list[int], columns: list[int]) -> Beyo
     """Of the numbers in some rows and columns."""
     record = shown.record
     records = [record] if isinstance(record, Record) else list(record.components.values())
-    known = [] if record.preview else [each for each in records if not says_nothing(each, How())]
+    known = [] if record.preview else [each for each in records if _says_anything(each)]
     number = sum(len(each._values()) for each in known)
     if not number:
         return NOTHING
@@ -58,6 +58,12 @@ def of_release(shown: ShownFigures, rows: list[int], columns: list[int]) -> Beyo
     except (QueryError, RecordError):  # they say why, to those who ask
         return NOTHING
     return _beyond(found.at(shown.places[np.ix_(rows, columns)]))
+
+
+def _says_anything(record: Record) -> bool:
+    # a count does given the population's size, which a card isn't: said of a million labels at once
+    is_count = record._statistic.is_count(record._query.source.schema)
+    return not (is_count or says_nothing(record, How()))
 
 
 def of_derived(answer: Any) -> Beyond:

@@ -171,11 +171,11 @@ class Contingency(Count):
         for at in np.ndindex(*table.shape):
             table[at] = [*wide, below][at[0]][at[1]]
         parts, wholes = self._visible(table), self._visible(self._whole(table))
-        pairs = zip(parts, wholes if self.share else [()] * len(parts), strict=True)
-        return [
-            Form(dict.fromkeys(part, ONE), dict.fromkeys(whole, ONE) or None)
-            for part, whole in pairs
-        ]
+        if not self.share:
+            return [Form(dict.fromkeys(part, ONE)) for part in parts]
+        of = {whole: dict.fromkeys(whole, ONE) for whole in {*wholes}}
+        pairs = zip(parts, wholes, strict=True)
+        return [Form(dict.fromkeys(part, ONE), of[whole]) for part, whole in pairs]
 
     def samples(self, noisy: Sequence[int], law: Any, schema: Schema) -> Sequence[Sample | None]:
         return self._samples(noisy, law) if type(self) is Contingency else ()

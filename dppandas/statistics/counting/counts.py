@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ...rows.expressions import EVERY, Chunk, Column, Expression
 from ...rows.facts.kinds import Schema
 from ...rows.values import hashing
 from ...rows.values.vectors import Mask
-from ..base import ONE, ZERO, Form, Partial, Statistic, count_by
+from ..base import ONE, ZERO, Form, Partial, Statistic, Weights, count_by
 from ..error_model import ErrorModel
 from ..layout import Interval, around
 from ..methods import COLUMN, EVERYWHERE, FRAME, GROUPS, Method
@@ -157,9 +157,9 @@ class Count(Statistic):
         block = self.share_of
         if not block:
             return [Form({i: ONE}) for i in range(integers)]
-        firsts = (i // block * block for i in range(integers))
-        wholes = (dict.fromkeys(range(first, first + block), ONE) for first in firsts)
-        return [Form({i: ONE}, whole) for i, whole in enumerate(wholes)]
+        firsts = range(0, integers, block)
+        wholes = [dict.fromkeys(range(first, first + block), ONE) for first in firsts]
+        return [Form({i: ONE}, wholes[i // block]) for i in range(integers)]
 
     def samples(self, noisy: Sequence[int], law: Any, schema: Schema) -> Sequence[Sample | None]:
         return self._samples(noisy, law) if type(self) is Count else ()
@@ -168,11 +168,16 @@ class Count(Statistic):
         """Those of counts of rows in disjoint cells, and of their shares."""
         if self.tests != (EVERY,):  # a row may pass several tests
             return ()
+        forms = [form for form in self.forms(len(noisy)) if form is not None]
+        every = dict.fromkeys(range(len(noisy)), ONE)
+        # what labels have in common is added up once
+        distinct = {id(each): each for each in [every, *(form.whole for form in forms)] if each}
+        wholes = {key: _Whole.of(each, noisy) for key, each in distinct.items()}
         return [
-            (_count_of if form.whole is None else _share_of)(form, noisy, law)
-            for form in self.forms(len(noisy))
-            if form is not None
-        ]
+            _count_of(form, wholes[id(every)], noisy, law) if form.whole is None
+            else _share_of(form, wholes[id(form.whole)], noisy, law)
+            for form in forms
+        ]  # fmt: skip
 
     def is_count(self, schema: Schema) -> bool:
         return not self.share_of
@@ -231,20 +236,31 @@ def clamped(noisy: Sequence[int]) -> list[float]:
     return [max(-_LARGEST_INT, min(_LARGEST_INT, value)) for value in noisy]
 
 
-def _share_of(form: Form, noisy: Sequence[int], law: Any) -> SampleShare | None:
+class _Whole(NamedTuple):
+    """All units that shares are of; `is_count`: each counts once."""
+
+    cells: frozenset[int]
+    sum: int
+    is_count: bool
+
+    @classmethod
+    def of(cls, weights: Weights, noisy: Sequence[int]) -> _Whole:
+        cells = frozenset(i for i, weight in weights.items() if weight)
+        return cls(cells, int(sum(noisy[i] for i in cells)), {*weights.values()} <= {ZERO, ONE})
+
+
+def _share_of(form: Form, whole: _Whole, noisy: Sequence[int], law: Any) -> SampleShare | None:
     """A quotient of counts of disjoint rows as a share, if it is one."""
-    if form.whole is None or {*form.part.values(), *form.whole.values()} - {ZERO, ONE}:
+    part = {i for i, weight in form.part.items() if weight}
+    if not (whole.is_count and {*form.part.values()} <= {ZERO, ONE} and part <= whole.cells):
         return None
-    part, whole = ({i for i, weight in each.items() if weight} for each in (form.part, form.whole))
-    if not part <= whole:
-        return None
-    rest = whole - part
-    sums = int(sum(noisy[i] for i in part)), int(sum(noisy[i] for i in rest))
-    return SampleShare(frozenset(whole), *sums, law, accuracy.ratios.Terms(len(part), len(rest)))
+    counted = int(sum(noisy[i] for i in part))
+    terms = accuracy.ratios.Terms(len(part), len(whole.cells) - len(part))
+    return SampleShare(whole.cells, counted, whole.sum - counted, law, terms)
 
 
-def _count_of(form: Form, noisy: Sequence[int], law: Any) -> SampleCount | None:
+def _count_of(form: Form, whole: _Whole, noisy: Sequence[int], law: Any) -> SampleCount | None:
     """A count of rows as one of a population, as part of all that were counted."""
-    found = _share_of(form._replace(whole=dict.fromkeys(range(len(noisy)), ONE)), noisy, law)
+    found = _share_of(form, whole, noisy, law)
     # what is all that was counted doesn't say of how many units it is
     return None if found is None or not found.terms.rest else SampleCount(found.cells, found)

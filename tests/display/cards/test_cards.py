@@ -273,6 +273,25 @@ def test_many_labels_are_left_out_as_by_pandas(exact: None) -> None:
     assert text(wide).splitlines()[0].count("…") == 1
 
 
+def test_labels_have_what_they_are_part_of_in_common() -> None:
+    """A copy for each label took 24 GB for the card of a million."""
+    df = pd.DataFrame({"k": list(range(40)) * 2, "j": list("ab") * 40})
+    private, keys = df.dp, list(range(40))
+    asked = {
+        "counts": private["k"].value_counts(keys=keys, epsilon=1),
+        "shares": private["k"].value_counts(keys=keys, normalize=True, epsilon=1),
+        "shares of a table": private.crosstab(
+            "k", "j", keys={"k": keys, "j": ["a", "b"]}, normalize="all", epsilon=1
+        ),
+    }
+    for name, answer in asked.items():
+        record = dp.record(answer)
+        wholes = {id(form.whole) for form in record._forms if form.whole}
+        found = record._statistic.samples(record._noisy, record._law, None)
+        assert len({id(each.cells) for each in found}) == 1, name
+        assert len(wholes) == (name != "counts"), name
+
+
 def test_an_answer_that_a_preview_made_up_shows_no_number(exact: None) -> None:
     with dp.preview():
         counts = survey()["city"].value_counts(epsilon=1)
