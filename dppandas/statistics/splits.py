@@ -24,7 +24,6 @@ from .base import Floats, Partial, RowPass, Statistic
 from .error_model import ErrorModel, RowLimit
 from .layout import Interval, format_number
 
-
 #: The grid of numbers in [-1, 1].
 UNIT = Grid.centred(Bounds(-1.0, 1.0))
 

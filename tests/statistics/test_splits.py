@@ -73,9 +73,7 @@ def scores(rows: Any, of: str) -> list[tuple[int, ...]]:
     ]
 
 
-def neighbours(
-    rows: int, of: str
-) -> Iterator[tuple[list[tuple[int, ...]], list[tuple[int, ...]]]]:
+def neighbours(rows: int, of: str) -> Iterator[tuple[list[tuple[int, ...]], list[tuple[int, ...]]]]:
     """The scores of all tables of up to three rows, and with all that a unit adds."""
     units = [u for n in range(1, rows + 1) for u in
              itertools.combinations_with_replacement(EACH, n)]  # fmt: skip
@@ -204,7 +202,9 @@ def test_sums_are_those_of_pandas(rows: int) -> None:
     known = frame.drop(columns="class").assign(steps=steps).dropna()
     expected = [
         [
-            int(sum(abs(side["steps"].sum()) for side in (own[own[name] <= at], own[own[name] > at])))
+            sum(
+                abs(int(own.loc[side, "steps"].sum())) for side in (own[name] <= at, own[name] > at)
+            )
             for name, each in zip("xz", made.thresholds, strict=True)
             for at in each
         ]
