@@ -45,8 +45,10 @@ class SplitsErrors(ErrorModel):
         return self.intervals(noisy, 0)
 
     def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
-        """How far below the best the score of each selected split may lie."""
-        return [law.utility_gap(confidence, self.of.candidates) * self.of.step] * len(noisy)
+        """How far below the best the score of each selected split may lie, in rows that add the
+        most to it."""
+        gap = law.utility_gap(confidence, self.of.candidates)
+        return [-(-gap // self.of.l1)] * len(noisy)
 
     def errors_among(self, law: Any, confidence: float, rows: RowLimit) -> list[float]:
         return self.errors_at([0] * self.of.size, law, confidence)
@@ -63,8 +65,8 @@ class SplitsErrors(ErrorModel):
 
 class SplitsOfSumsErrors(SplitsErrors):
     no_interval: ClassVar[str] = (
-        "a split that is selected has no interval. .error() tells how far its sums may lie below "
-        "those of the best one, in targets as far from the centre as can be."
+        "a split that is selected has no interval. .error() tells by how many rows, with targets "
+        "as far from the centre as can be, its sums may lie below those of the best one."
     )
 
 
@@ -82,8 +84,6 @@ class BySplits(Statistic, registered=False):
 
     error_model: ClassVar = SplitsErrors
     needs: ClassVar = {"operands": kinds.NUMBERS, "target": kinds.NUMBERS}
-    #: What 1 of a score is.
-    step: ClassVar[float] = 1
 
     @property
     def parts(self) -> int:
@@ -210,7 +210,6 @@ class SplitsOfSums(BySplits):
     thresholds: tuple[tuple[float, ...], ...] = ()
 
     error_model: ClassVar = SplitsOfSumsErrors
-    step: ClassVar[float] = UNIT.step
 
     l1 = UNIT.reach
     monotone = False

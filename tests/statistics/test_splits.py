@@ -221,7 +221,7 @@ def test_the_gap_holds_in_all_cells_by_the_exact_law(of: str) -> None:
                                                                 measure=Measure.ZCDP)):  # fmt: skip
         mechanism: Any = made.mechanism(asked, made.sensitivity(1))
         stated = mechanism.utility_gap(0.95, made.candidates)
-        assert made.errors.errors_at([0, 0], mechanism, 0.95) == [stated * made.step] * 2
+        assert made.errors.errors_at([0, 0], mechanism, 0.95) == [math.ceil(stated / made.l1)] * 2
         for off in (stated + 1, stated + 5):
             node = (off, *[0] * (made.candidates - 1))
             best = law(mechanism, [node, node])[0]
