@@ -79,7 +79,8 @@ def test_plain_rows_end_where_the_arrays_lead_them() -> None:
 
 
 def test_private_rows_are_predicted_as_plain_ones_are() -> None:
-    """A mean of 544 rows with noise of scale 100/544/30."""
+    """Means of 561 rows, with noise of scales near 100/(561 · 30) and 10,000/(561 · 60): what is
+    allowed is 60 of these and more, a chance below e^-50."""
     rows = costs()
     model = fitted(rows, epsilon=8, depth=3)
     found, plain = rows.dp[FEATURES], model.predict(rows[FEATURES].to_numpy())
