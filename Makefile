@@ -187,6 +187,7 @@ $(PEER)/ready: Makefile
 bench-accuracy: $(VENV)/test $(PEER)/ready
 	$(BIN)/python benchmarks/accuracy.py --diffprivlib $(PEER)/bin/python
 	$(BIN)/python benchmarks/accuracy_models.py --diffprivlib $(PEER)/bin/python
+	$(BIN)/python benchmarks/accuracy_models_held_out.py --diffprivlib $(PEER)/bin/python
 	$(BIN)/python benchmarks/accuracy_regression.py --diffprivlib $(PEER)/bin/python
 	$(BIN)/python benchmarks/tightness.py --json benchmarks/tightness.json
 	$(BIN)/python benchmarks/accuracy_regression_others.py

@@ -75,6 +75,7 @@ WITHOUT: dict[str, str] = {
     **dict.fromkeys(
         [
             "DecisionTreeClassifier",
+            "DecisionTreeRegressor",
             "GaussianNB",
             "KMeans",
             "LinearRegression",

@@ -349,6 +349,12 @@ def some_splits(rng: random.Random) -> stats.Splits:
     return stats.Splits(*made)
 
 
+def some_splits_of_sums(rng: random.Random) -> stats.SplitsOfSums:
+    plain = some_splits(rng)
+    said = plain.cells, plain.layout, plain.operands, plain.target, plain.thresholds
+    return stats.SplitsOfSums(*said)
+
+
 def some_smooth_quantile(rng: random.Random) -> stats.SmoothQuantile:
     operand, share = operands(rng)[0], Fraction(rng.randint(0, 8), 8)
     return stats.SmoothQuantile(ALONE, SUMMED, (operand,), (bounds(rng),), (share,))

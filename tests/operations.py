@@ -64,6 +64,7 @@ from hostile import (
     some_small_databases,
     some_smooth_quantile,
     some_splits,
+    some_splits_of_sums,
     some_sum,
     some_trimmed_mean,
     some_truncation,
@@ -118,7 +119,9 @@ from dppandas import statistics as stats
 from dppandas.engines.base import Kernel
 from dppandas.models.synthetic.fit_scores import MarginalError, SmallDatabases
 from dppandas.models.theil_sen import slopes
-from dppandas.models.trees import classifier as trees
+from dppandas.models.trees.classifier import class_splits
+from dppandas.models.trees.nodes import Candidates, Split
+from dppandas.models.trees.regressor import sum_splits
 from dppandas.privacy.mechanisms.ranks import Ranks, RanksByCell
 from dppandas.release.query import need_of
 from dppandas.release.unreleased import Unreleased
@@ -1494,8 +1497,8 @@ RECORDS.append(Operation(
 def best_splits(private: Any, *levels: Any) -> Any:
     """The splits of the nodes of a tree's next level."""
     code = private["group"].map({"a": 0, "b": 1})
-    candidates = trees.Candidates(((-1.0, 0.0, 2.5), (1.5,)))
-    return trees.best_splits(private[["number", "code"]], levels, code, 2, candidates)
+    candidates = Candidates(((-1.0, 0.0, 2.5), (1.5,)))
+    return class_splits(private[["number", "code"]], levels, candidates, code, 2)
 
 
 RECORDS.append(Operation(
@@ -1506,10 +1509,33 @@ RECORDS.append(Operation(
     is_drawn=False,
     asked={
         "splits of a root": lambda p: best_splits(p),
-        "splits of two nodes": lambda p: best_splits(p.query("code < 9"), [trees.Split(0, 0.0)]),
+        "splits of two nodes": lambda p: best_splits(p.query("code < 9"), [Split(0, 0.0)]),
     },
     truth="chosen by scores, which draws.py doesn't see",
     kinds="of a model's features, which are scaled numbers",
+    tight="test_splits.py::test_no_unit_tells_more_than_epsilon",
+))  # fmt: skip
+
+
+def best_sums(private: Any, *levels: Any) -> Any:
+    """The same of a regression tree."""
+    candidates = Candidates(((-1.0, 0.0, 2.5), (1.5,)))
+    left = private["yes"] * 1.0 - private["code"] / 4
+    return sum_splits(private[["number", "code"]], levels, candidates, left, "yes")
+
+
+RECORDS.append(Operation(
+    stats.SplitsOfSums,
+    hostile=some_splits_of_sums,
+    law="test_splits.py::test_the_gap_holds_in_all_cells_by_the_exact_law",
+    is_noisy=False,
+    is_drawn=False,
+    asked={
+        "sums beside a root": lambda p: best_sums(p),
+        "sums beside two nodes": lambda p: best_sums(p.query("code < 9"), [Split(0, 0.0)]),
+    },
+    truth="chosen by scores, which draws.py doesn't see",
+    kinds="of a model's features and target, which are scaled numbers",
     tight="test_splits.py::test_no_unit_tells_more_than_epsilon",
 ))  # fmt: skip
 

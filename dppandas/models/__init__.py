@@ -12,12 +12,14 @@ from .perceptron import Perceptron
 from .posterior import posterior
 from .theil_sen import TheilSenRegressor
 from .trees.classifier import DecisionTreeClassifier
+from .trees.regressor import DecisionTreeRegressor
 from .trees.shown import export_text, plot_tree
 
 __all__ = [
     "OLS",
     "PCA",
     "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
     "GaussianNB",
     "KMeans",
     "LinearRegression",

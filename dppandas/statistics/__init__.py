@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from .smooth import SmoothQuantile as SmoothQuantile
     from .smooth import TrimmedMean as TrimmedMean
     from .splits import Splits as Splits
+    from .splits import SplitsOfSums as SplitsOfSums
     from .suggested_bounds import BoundsHistogram as BoundsHistogram
     from .weighted_quantiles import WeightedQuantiles as WeightedQuantiles
 
@@ -96,6 +97,7 @@ _HOMES = {
     "SmoothQuantile": "smooth",
     "Sparse": "counting.unknown_keys",
     "Splits": "splits",
+    "SplitsOfSums": "splits",
     "Sum": "moments.sums",
     "TrimmedMean": "smooth",
     "Truncation": "counting.distinct",

@@ -273,6 +273,8 @@ MODELS: dict[str, tuple[dict[str, Any], str | None]] = {
     "LogisticRegression": ({"classes": ["no", "yes"]}, "kind"),
     "Perceptron": ({"classes": ["no", "yes"]}, "kind"),
     "GaussianNB": ({"classes": ["no", "yes"]}, "kind"),
+    "DecisionTreeClassifier": ({"classes": ["no", "yes"]}, "kind"),
+    "DecisionTreeRegressor": ({"target_bounds": (-3, 3)}, "y"),
     "KMeans": ({"n_clusters": 3}, None),
     "PCA": ({"n_components": 2}, None),
 }

@@ -23,6 +23,7 @@ from dppandas.models import (
     OLS,
     PCA,
     DecisionTreeClassifier,
+    DecisionTreeRegressor,
     GaussianNB,
     KMeans,
     LinearRegression,
@@ -54,6 +55,8 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "posterior": lambda p: posterior(p["yes"], epsilon=1).releases_,
     "tree": lambda p: (
         DecisionTreeClassifier(2, **SAID, classes=["a", "b"]).fit(p[TWO], p["group"]).releases_),
+    "regression tree": lambda p: (
+        DecisionTreeRegressor(2, **SAID, target_bounds=(0, 1)).fit(p[TWO], p["yes"]).releases_),
     "ordinary least squares": lambda p: (
         OLS(p["yes"], p[TWO], **SAID, target_bounds=(0, 1)).fit().releases_),
     "robust least squares": lambda p: (
@@ -130,6 +133,7 @@ ROADS: dict[str, Callable[..., Any]] = {
     "perceptron": partial(Perceptron, **BOX, **CLASSES),
     "naive Bayes": partial(GaussianNB, **BOX, classes=[False, True]),
     "tree": partial(DecisionTreeClassifier, 2, **BOX, classes=[False, True]),
+    "regression tree": partial(DecisionTreeRegressor, 2, **BOX, target_bounds=(-4, 4)),
     "k-means by a grid": partial(KMeans, 2, **BOX),
     "k-means by rounds": partial(KMeans, 2, **BOX, method="lloyd"),
 }
@@ -168,7 +172,7 @@ def test_no_road_costs_more_than_its_preview(
     lengths = set()
     for rows in roads():
         plain = rows.assign(above=rows["y"] > 0)
-        target = "y" if name.startswith("linear") else "above"
+        target = "y" if name.startswith(("linear", "regression")) else "above"
         anew(**{limit: 1000}, **terms)
         people = dp.protect(plain, name="roads")
         with dp.preview() as plan:

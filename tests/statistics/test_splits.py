@@ -20,10 +20,11 @@ from dppandas.privacy.mechanisms.selection import Exponential, PermuteAndFlip, s
 from dppandas.rows.expressions import Column
 from dppandas.rows.facts.keys import Keys
 from dppandas.rows.facts.units import Unit
+from dppandas.statistics.splits import UNIT
 
 KEY = b"0123456789abcdef"
 
-#: A row: its node, its value and its class.
+#: A row: its node, its value and its class; of sums 1 stands for a target of 1, and 0 for -1.
 Row = tuple[int, int, int]
 EACH: list[Row] = list(itertools.product(range(2), range(3), range(2)))
 THRESHOLDS = (0.0, 1.0)
@@ -37,15 +38,33 @@ def splits(classes: int = 2, nodes: int = 2) -> stats.Splits:
     return stats.Splits(cells, layout, features, Column("class"), classes, thresholds)
 
 
-def scores(rows: Any) -> list[tuple[int, ...]]:
+def splits_of_sums(nodes: int = 2) -> stats.SplitsOfSums:
+    said = splits(nodes=nodes)
+    return stats.SplitsOfSums(
+        said.cells, said.layout, said.operands, Column("target"), said.thresholds
+    )
+
+
+MADE: dict[str, Any] = {"classes": splits, "sums": splits_of_sums}
+
+
+def of_classes(labels: list[int]) -> int:
+    return max(map(labels.count, (0, 1)))
+
+
+def of_sums(labels: list[int]) -> int:
+    return abs(sum((2 * label - 1) * UNIT.reach for label in labels))
+
+
+SCORE = {"classes": of_classes, "sums": of_sums}
+
+
+def scores(rows: Any, of: str) -> list[tuple[int, ...]]:
     """Of one feature: of each node and threshold, row by row as theory has it."""
     return [
         tuple(
             sum(
-                max(
-                    sum(n == node and (x <= at) == side and c == label for n, x, c in rows)
-                    for label in (0, 1)
-                )
+                SCORE[of]([c for n, x, c in rows if n == node and (x <= at) == side])
                 for side in (True, False)
             )
             for at in THRESHOLDS
@@ -54,7 +73,7 @@ def scores(rows: Any) -> list[tuple[int, ...]]:
     ]
 
 
-def neighbours(rows: int) -> Iterator[tuple[list[tuple[int, ...]], list[tuple[int, ...]]]]:
+def neighbours(rows: int, of: str) -> Iterator[tuple[list[tuple[int, ...]], list[tuple[int, ...]]]]:
     """The scores of all tables of up to three rows, and with all that a unit adds."""
     units = [u for n in range(1, rows + 1) for u in
              itertools.combinations_with_replacement(EACH, n)]  # fmt: skip
@@ -62,7 +81,7 @@ def neighbours(rows: int) -> Iterator[tuple[list[tuple[int, ...]], list[tuple[in
     for size in range(3):
         for table in itertools.combinations_with_replacement(EACH, size):
             for unit in units:
-                pair = scores(table), scores([*table, *unit])
+                pair = scores(table, of), scores([*table, *unit], of)
                 if (key := str(pair)) not in seen:
                     seen.add(key)
                     yield pair
@@ -83,15 +102,16 @@ def law(mechanism: Any, of: Any) -> list[float]:
 
 @pytest.mark.parametrize("measure", [Measure.PURE, Measure.ZCDP])
 @pytest.mark.parametrize("rows", [1, 2])
-def test_no_unit_tells_more_than_epsilon(rows: int, measure: Measure) -> None:
+@pytest.mark.parametrize("of", MADE)
+def test_no_unit_tells_more_than_epsilon(of: str, rows: int, measure: Measure) -> None:
     """The largest log-ratio is close to ε, also of a unit with a row in each of two nodes."""
-    made, epsilon = splits(), 0.8
+    made, epsilon = MADE[of](), 0.8
     asked = LossRequest(epsilon=Epsilon("0.8"), measure=measure)
     mechanism = made.mechanism(asked, made.sensitivity(rows))
     kind: Any = PermuteAndFlip if measure is Measure.PURE else Exponential
     assert isinstance(mechanism.each, kind)
     most = apart = 0.0
-    for before, after in neighbours(rows):
+    for before, after in neighbours(rows, of):
         one, other = law(mechanism, before), law(mechanism, after)
         found = max(abs(math.log(a / b)) for a, b in zip(one, other, strict=True))
         most = max(most, found)
@@ -102,13 +122,14 @@ def test_no_unit_tells_more_than_epsilon(rows: int, measure: Measure) -> None:
     assert (apart > 0.4 * epsilon) == (rows == 2)
 
 
-def test_no_unit_tells_more_than_rho() -> None:
+@pytest.mark.parametrize("of", MADE)
+def test_no_unit_tells_more_than_rho(of: str) -> None:
     """Rényi divergences of several orders, of units of two rows in one node or in two."""
-    made, rho = splits(), Fraction(1, 10)
+    made, rho = MADE[of](), Fraction(1, 10)
     asked = LossRequest(rho=Rho("0.1"), measure=Measure.ZCDP)
     mechanism: Any = made.mechanism(asked, made.sensitivity(2))
     assert mechanism.cost(Measure.ZCDP, made.sensitivity(2)).rho <= rho
-    for before, after in neighbours(2):
+    for before, after in neighbours(2, of):
         pairs = list(zip(law(mechanism, before), law(mechanism, after), strict=True))
         for order in (1.5, 2, 8):
             for each in (pairs, [(b, a) for a, b in pairs]):
@@ -118,13 +139,26 @@ def test_no_unit_tells_more_than_rho() -> None:
 
 def test_a_row_raises_a_score_of_its_own_node_by_one_at_most() -> None:
     worst = 0
-    for before, after in neighbours(1):
+    for before, after in neighbours(1, "classes"):
         raised = [[b - a for a, b in zip(*each, strict=True)]
                   for each in zip(before, after, strict=True)]  # fmt: skip
         assert all(move in (0, 1) for node in raised for move in node)
         assert sum(any(node) for node in raised) <= 1
         worst = max(worst, splits().exact_distance(before, after, selecting=False))
     assert worst == 1
+
+
+def test_a_row_moves_sums_of_its_own_node_by_its_size_both_ways() -> None:
+    """One split up and another one down, each by all of a row: no factor of 2 can be saved."""
+    sizes = set()
+    for before, after in neighbours(1, "sums"):
+        moved = [[b - a for a, b in zip(*each, strict=True)]
+                 for each in zip(before, after, strict=True)]  # fmt: skip
+        assert all(abs(move) <= splits_of_sums().l1 for node in moved for move in node)
+        assert sum(any(node) for node in moved) <= 1
+        sizes |= {max(node) - min(node) for node in moved}
+    assert max(sizes) == 2 * UNIT.reach
+    assert not splits_of_sums().monotone
 
 
 def table(rows: int) -> pd.DataFrame:
@@ -159,14 +193,35 @@ def test_scores_are_those_of_pandas(rows: int) -> None:
     assert made.read(row_pass(PandasEngine(frame, Unit(), KEY), made)) == exact(frame)
 
 
-def test_the_gap_holds_in_all_cells_by_the_exact_law() -> None:
+@pytest.mark.parametrize("rows", [0, 1, 50, 3000])
+def test_sums_are_those_of_pandas(rows: int) -> None:
+    """Of targets beyond [-1, 1] as well, and of missing ones."""
+    rng, frame, made = np.random.default_rng(4), table(rows), splits_of_sums(3)
+    frame["target"] = rng.choice([-5, -1, -0.7, 1 / 3, 1, np.inf, -np.inf, np.nan], rows)
+    steps = (frame["target"].clip(-1, 1) / UNIT.step).round()
+    known = frame.drop(columns="class").assign(steps=steps).dropna()
+    expected = [
+        [
+            sum(
+                abs(int(own.loc[side, "steps"].sum())) for side in (own[name] <= at, own[name] > at)
+            )
+            for name, each in zip("xz", made.thresholds, strict=True)
+            for at in each
+        ]
+        for own in (known[known["node"] == node] for node in range(3))
+    ]
+    assert made.read(row_pass(PandasEngine(frame, Unit(), KEY), made)) == expected
+
+
+@pytest.mark.parametrize("of", MADE)
+def test_the_gap_holds_in_all_cells_by_the_exact_law(of: str) -> None:
     """Of nodes whose candidates are all as far below the best as the gap says."""
-    made = splits(nodes=2)
+    made = MADE[of](nodes=2)
     for asked in (LossRequest(epsilon=Epsilon("1")), LossRequest(rho=Rho("0.1"),
                                                                 measure=Measure.ZCDP)):  # fmt: skip
         mechanism: Any = made.mechanism(asked, made.sensitivity(1))
         stated = mechanism.utility_gap(0.95, made.candidates)
-        assert made.errors.errors_at([0, 0], mechanism, 0.95) == [stated] * 2
+        assert made.errors.errors_at([0, 0], mechanism, 0.95) == [math.ceil(stated / made.l1)] * 2
         for off in (stated + 1, stated + 5):
             node = (off, *[0] * (made.candidates - 1))
             best = law(mechanism, [node, node])[0]

@@ -2,46 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ...dataclasses import dataclass, field
 from ...errors import QueryError, hide_internals
 from ...frames.frame import PrivateFrame
-from ...frames.series import PrivateSeries
-from ...release.unreleased import Unreleased
-from ...release.ways import Ways
-from ...release.wording import Question, Verb
-from ...rows.facts.keys import Keys
-from ...rows.facts.units import whole_number
-from ...statistics import Cells, Layout, Splits
+from ...statistics import Splits
 from ..base import Box, Learnt, ProgramAnswers
 from ..classes import Classifier, array_of
 from ..points import Matrix, floats
-from .nodes import (
-    NO_NODE,
-    STEPS,
-    Candidates,
-    Split,
-    Tree,
-    candidates_of,
-    leaf_of,
-    plain_leaf,
-    shares_of,
-    tree_of,
-)
+from .grown import TreeModel, best_splits
+from .nodes import Split, candidates_of, leaf_of, plain_leaf, shares_of, tree_of
 
-#: The most levels: each doubles the nodes.
-DEEPEST = 10
 #: The loss of the counts at the leaves, as a multiple of that of a level.
 LEAVES = 2
 
 
 @dataclass(eq=False, repr=False)
-class DecisionTreeClassifier(Classifier):
+class DecisionTreeClassifier(TreeModel, Classifier):
     """A tree of splits by thresholds, which tells two or more public classes apart.
 
     One release for each level selects a split of each of its nodes at once, the one after which
@@ -78,21 +58,17 @@ class DecisionTreeClassifier(Classifier):
     >>> dp.reset()
     """
 
-    max_depth: object = 3
-    thresholds: object = STEPS
-
-    tree_: Tree = field(init=False)
-    _splits: tuple[tuple[Split, ...], ...] = field(init=False)  # of each level
     _counts: Matrix = field(init=False)  # of each leaf and class
 
     def _program(self, scaled: PrivateFrame, box: Box, y: Any, answered: ProgramAnswers) -> Learnt:
-        labels, depth = self._labels(y), whole_number(self.max_depth, "max_depth", 1, DEEPEST)
+        labels, depth = self._labels(y), self._depth()
         candidates = candidates_of(self.thresholds, box)
         code = y.map({label: i for i, label in enumerate(labels)}).rename("class")
         levels: list[tuple[Split, ...]] = []
         with self._shared([1] * depth + [LEAVES]):
             for _ in range(depth):
-                chosen = answered(best_splits(scaled, levels, code, len(labels), candidates))
+                asked = class_splits(scaled, levels, candidates, code, len(labels))
+                chosen = answered(asked)
                 levels.append(tuple(candidates.split(int(place)) for place in chosen))
             leaf, size = leaf_of(scaled, levels), len(labels) << depth
             both = (leaf * len(labels) + code).rename("leaf and class")
@@ -104,24 +80,6 @@ class DecisionTreeClassifier(Classifier):
             "_splits": tuple(levels),
             "_counts": values,
         }
-
-    def get_depth(self) -> int:
-        """The levels of splits."""
-        self._fitted()
-        return self.tree_.max_depth
-
-    def get_n_leaves(self) -> int:
-        """The number of leaves."""
-        self._fitted()
-        return self.tree_.n_leaves
-
-    @hide_internals
-    def apply(self, X: Any) -> Any:
-        """The node of ``tree_`` in which each row ends: an array of plain rows; of a private frame
-        a private column whose keys are the leaves (row by row, *Stability*: 1; nothing is charged;
-        missing where a feature is)."""
-        leaves = np.flatnonzero(self._tree().children_left == NO_NODE)
-        return self._of_leaves(X, leaves, "node")
 
     @hide_internals
     def predict(self, X: Any) -> Any:
@@ -157,30 +115,8 @@ class DecisionTreeClassifier(Classifier):
         with np.errstate(divide="ignore"):
             return np.log(found)
 
-    def _tree(self) -> Tree:
-        self._fitted()
-        return self.tree_
 
-    def _of_leaves(self, X: Any, told: Any, name: str) -> Any:
-        """For each row what is told of its leaf."""
-        rows = self._fitted().scaled(X)
-        if not isinstance(rows, PrivateFrame):
-            return told[plain_leaf(rows, self._splits)]
-        return leaf_of(rows, self._splits).map(dict(enumerate(told.tolist()))).rename(name)
-
-
-def best_splits(
-    rows: PrivateFrame, levels: Sequence[Any], code: PrivateSeries, classes: int, of: Candidates
-) -> Any:
-    """The place of the split that is selected for each node of the next level."""
-    nodes, node = range(1 << len(levels)), leaf_of(rows, levels)._expression
-    layout = Layout(integer=True, index=pd.RangeIndex(len(nodes), name="node"), name="split")
-    cells = Cells((node,), Keys(tuple(nodes)))
-    features = tuple(rows._columns.values())
-    statistic = Splits(cells, layout, features, code._expression, classes, of.thresholds)
-    many = sum(map(len, of.thresholds))
-    named = ("candidates", of.described(rows.columns)), ("classes", classes)
-    said = f"best of {many:,} splits of {len(nodes)} node{'s' * (len(nodes) > 1)}"
-    what = Question(Verb(said, alone=said)).beside(*named)
-    request = Unreleased._of(rows._table, rows._where, statistic, what)
-    return Unreleased._ask(request, Ways())
+def class_splits(rows: PrivateFrame, levels: Any, of: Any, code: Any, classes: int) -> Any:
+    """For each node of the next level a split after which few rows are in a minority."""
+    facts = {"target": code._expression, "classes": classes}
+    return best_splits(rows, levels, of, Splits, ("classes", classes), **facts)

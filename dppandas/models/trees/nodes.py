@@ -15,7 +15,7 @@ from ...frames.series import PrivateSeries
 from ...rows.facts.keys import did_you_mean, some_names
 from ...rows.facts.units import whole_number
 from ..base import Box
-from ..points import Matrix
+from ..points import Matrix, rounded
 
 Integers = npt.NDArray[np.int64]
 
@@ -40,7 +40,8 @@ class Tree:
 
     children_left, children_right : numbers of nodes, -1 for leaves.
     feature, threshold : rows with a feature up to a threshold go left; -2 for leaves.
-    value : for each node the numbers of rows of each class, as released, at least 0.
+    value : for each node, as released, the numbers of rows of each class, or the mean target.
+    weighted_n_node_samples : the number of rows of each node, as released, at least 0.
     """
 
     children_left: Integers
@@ -48,6 +49,7 @@ class Tree:
     feature: Integers
     threshold: Matrix
     value: Matrix
+    weighted_n_node_samples: Matrix
     max_depth: int
 
     @property
@@ -166,8 +168,18 @@ def shares_of(counts: Matrix) -> Matrix:
     return found
 
 
+def means_of(sums: Matrix, noise: float) -> Matrix:
+    """Means in [-1, 1] from noisy sums of (1 + y)/2 and (1 - y)/2, which add up to numbers of rows,
+    with noise of about this size: drawn to the first one's mean where rows are few."""
+    number, away = sums.sum(axis=1), sums[:, 0] - sums[:, 1]
+    middle = away[0] / max(number[0], 1.0)
+    found = middle + (away - number * middle) * number / (number**2 + noise**2)
+    return rounded(np.clip(found, -1.0, 1.0))
+
+
 def tree_of(levels: Sequence[Sequence[Split]], values: Matrix, box: Box) -> Tree:
-    """The arrays of a tree, with thresholds in the units of the features."""
+    """The arrays of a tree, with thresholds in the units of the features, and in each node the sum
+    of its leaves' values."""
     depth = len(levels)
     nodes: list[list[float]] = []
     value: list[Matrix] = []
@@ -186,4 +198,5 @@ def tree_of(levels: Sequence[Sequence[Split]], values: Matrix, box: Box) -> Tree
     add(0, 0)
     left, right, feature, threshold = map(np.array, zip(*nodes, strict=True))
     whole = [each.astype(np.int64) for each in (left, right, feature)]
-    return Tree(whole[0], whole[1], whole[2], threshold, np.array(value), depth)
+    found = np.array(value)
+    return Tree(whole[0], whole[1], whole[2], threshold, found, found.sum(axis=1), depth)

@@ -9,14 +9,17 @@ from ...errors import QueryError, hide_internals
 from ...rows.facts.units import whole_number
 from .classifier import DecisionTreeClassifier
 from .nodes import NO_NODE
+from .regressor import DecisionTreeRegressor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+AnyTree = DecisionTreeClassifier | DecisionTreeRegressor
+
 
 @hide_internals
 def export_text(
-    decision_tree: DecisionTreeClassifier,
+    decision_tree: AnyTree,
     *,
     feature_names: Sequence[str] | None = None,
     decimals: int = 2,
@@ -25,7 +28,8 @@ def export_text(
     """A fitted tree as text, in the form of scikit-learn's ``export_text``.
 
     feature_names : in place of those of the model. decimals : of thresholds and weights.
-    show_weights : whether leaves show the released numbers of rows of each class.
+    show_weights : whether leaves show the released numbers of rows of each class; of a regression
+        those of all rows.
 
     *Guarantee*: nothing is released; a tree is made of answers.
 
@@ -40,12 +44,17 @@ def export_text(
     """
     tree, names = decision_tree._tree(), _names(decision_tree, feature_names)
     places = whole_number(decimals, "decimals", 0, 20)
+    is_class = isinstance(decision_tree, DecisionTreeClassifier)
 
     def lines(node: int, indent: str) -> Iterator[str]:
         if tree.children_left[node] == NO_NODE:
-            weights = ", ".join(f"{x:.{places}f}" for x in tree.value[node])
+            many = tree.value[node] if is_class else tree.weighted_n_node_samples[[node]]
+            weights = ", ".join(f"{x:.{places}f}" for x in many)
             told = f"weights: [{weights}] " * show_weights
-            yield f"{indent}|--- {told}class: {_class_at(decision_tree, node)}"
+            found = f"value: [{tree.value[node, 0]:.{places}f}]"
+            if is_class:
+                found = f"class: {_class_at(decision_tree, node)}"
+            yield f"{indent}|--- {told}{found}"
             return
         name, at = names[tree.feature[node]], f"{tree.threshold[node]:.{places}f}"
         for sign, child in (("<=", tree.children_left[node]), ("> ", tree.children_right[node])):
@@ -57,7 +66,7 @@ def export_text(
 
 @hide_internals
 def plot_tree(
-    decision_tree: DecisionTreeClassifier,
+    decision_tree: AnyTree,
     *,
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
@@ -66,9 +75,11 @@ def plot_tree(
     ax: Axes | None = None,
 ) -> list[Any]:
     """Draw a fitted tree with matplotlib, as scikit-learn's ``plot_tree``: a box for each node,
-    with its split, and the released numbers of rows by class. Returns the boxes' annotations.
+    with its split, and the released numbers of rows by class, or of all rows and their mean.
+    Returns the boxes' annotations.
 
-    feature_names, class_names : in place of those of the model. precision : digits of thresholds.
+    feature_names, class_names : in place of those of the model. precision : digits of thresholds
+    and of means.
     fontsize : else as large as the axes allow. ax : where it is drawn; else the current axes.
 
     *Guarantee*: nothing is released; a tree is made of answers.
@@ -86,9 +97,7 @@ def plot_tree(
     except ImportError:
         raise QueryError('a plot needs matplotlib: pip install "dppandas[plots]".') from None
     tree, names = decision_tree._tree(), _names(decision_tree, feature_names)
-    classes = None if class_names is None else list(class_names)
-    if classes is not None and len(classes) != len(decision_tree.classes_):
-        raise QueryError(f"class_names= must have {len(decision_tree.classes_)} names.")
+    classes = _classes(decision_tree, class_names)
     axes: Any = plt.gca() if ax is None else ax
     axes.set_axis_off()
     boxes: list[Any] = []
@@ -98,8 +107,12 @@ def plot_tree(
         said = [] if tree.children_left[node] == NO_NODE else [
             f"{names[tree.feature[node]]} <= {round(float(tree.threshold[node]), precision)}"
         ]  # fmt: skip
-        said.append(f"value = {[round(x) for x in tree.value[node].tolist()]}")
-        said.append(f"class = {_class_at(decision_tree, node, classes)}")
+        if classes is None:
+            said.append(f"samples = {tree.weighted_n_node_samples[node]:.0f}")
+            said.append(f"value = {round(float(tree.value[node, 0]), precision)}")
+        else:
+            said.append(f"value = {[round(x) for x in tree.value[node].tolist()]}")
+            said.append(f"class = {_class_at(decision_tree, node, classes)}")
         style: dict[str, Any] = {"bbox": {"boxstyle": "round", "fc": "white"}, "ha": "center"}
         style |= {"va": "center", "fontsize": fontsize, "xycoords": "axes fraction"}
         style["zorder"] = 100 - level  # arrows end below their parents' boxes
@@ -134,7 +147,7 @@ def _fit(axes: Any, boxes: list[Any], depth: int) -> None:
             box.set_fontsize(box.get_fontsize() * least)
 
 
-def _names(model: DecisionTreeClassifier, given: Sequence[str] | None) -> list[Any]:
+def _names(model: Any, given: Sequence[str] | None) -> list[Any]:
     if given is None:
         return list(model.feature_names_in_)
     if len(given) != model.n_features_in_:
@@ -142,6 +155,15 @@ def _names(model: DecisionTreeClassifier, given: Sequence[str] | None) -> list[A
     return list(given)
 
 
-def _class_at(model: DecisionTreeClassifier, node: int, names: Sequence[Any] | None = None) -> Any:
+def _classes(model: Any, given: Sequence[str] | None) -> Sequence[Any] | None:
+    """The names of classes; None for a tree that has none."""
+    known = getattr(model, "classes_", None)
+    if given is not None and (known is None or len(given) != len(known)):
+        many = "no" if known is None else len(known)
+        raise QueryError(f"class_names= must have {many} names.")
+    return known if given is None else list(given)
+
+
+def _class_at(model: Any, node: int, names: Sequence[Any] | None = None) -> Any:
     """The largest class of a node, as its children's released numbers add up to."""
     return (model.classes_ if names is None else names)[int(model.tree_.value[node].argmax())]
