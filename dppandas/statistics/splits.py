@@ -71,6 +71,7 @@ class Splits(Statistic):
     classes: int = 2
     thresholds: tuple[tuple[float, ...], ...] = ()
 
+    proof: ClassVar[str] = "decision_trees"
     error_model: ClassVar = SplitsErrors
     needs: ClassVar = {"operands": kinds.NUMBERS, "target": kinds.NUMBERS}
 
