@@ -45,6 +45,7 @@ class SecondMoments(CovarianceTable):
     """
 
     takes_limits: ClassVar = True
+    proof: ClassVar[str] = "covariances"
     error_model: ClassVar = SecondMomentsErrors
 
     @property
