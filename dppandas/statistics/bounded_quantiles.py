@@ -85,6 +85,7 @@ class BoundedQuantile(Quantiles):
     methods: ClassVar = ()
     error_model: ClassVar = BoundedQuantileErrors
     reading: ClassVar[int] = 1
+    proof: ClassVar[str] = "sensitivity_bounds"
 
     size = 2
     linf = 1
