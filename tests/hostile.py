@@ -367,6 +367,12 @@ def some_smooth_quantile(rng: random.Random) -> stats.SmoothQuantile:
     return stats.SmoothQuantile(ALONE, SUMMED, (operand,), (bounds(rng),), (share,))
 
 
+def some_bounded_quantile(rng: random.Random) -> stats.BoundedQuantile:
+    operand, within, share = operands(rng)[0], bounds(rng), Fraction(rng.randint(0, 8), 8)
+    steps = (some_step(rng, within),)
+    return stats.BoundedQuantile(ALONE, SUMMED, (operand,), (within,), (share,), steps)
+
+
 def some_trimmed_mean(rng: random.Random) -> stats.TrimmedMean:
     operand, within, trim = operands(rng)[0], bounds(rng), rng.choice([0, 1, 3, 50])
     return stats.TrimmedMean(ALONE, SUMMED, (operand,), (within,), trim=trim)

@@ -42,6 +42,7 @@ from hostile import (
     some_block_mean,
     some_block_median,
     some_block_slopes,
+    some_bounded_quantile,
     some_contingency,
     some_count,
     some_covariance,
@@ -165,6 +166,7 @@ class Operation:
     found: Mapping[str, Ask] = field(default_factory=dict)  #: labels that nobody declared, at a δ
     gaussian: Mapping[str, Ask] = field(default_factory=dict)  #: has other integers with such noise
     experimental: Mapping[str, Ask] = field(default_factory=dict)
+    at_delta: Mapping[str, Ask] = field(default_factory=dict)  #: numbers, at a δ
     vouched: Mapping[str, Ask] = field(default_factory=dict)  #: takes functions of the caller
     selected: Mapping[str, Callable[[Any, Any], Any]] = field(default_factory=dict)  #: with its ε
     together: Mapping[str, Ask] = field(default_factory=dict)  #: several releases, with their ε
@@ -181,7 +183,7 @@ class Operation:
         """Of all that is asked."""
         by_field = (
             self.asked, self.selected, self.of_units, self.found, self.gaussian, self.experimental,
-            self.vouched, self.together, self.tested,
+            self.at_delta, self.vouched, self.together, self.tested,
         )  # fmt: skip
         return [name for entries in by_field for name in entries]
 
@@ -1266,6 +1268,27 @@ RECORDS.append(Operation(
 ))  # fmt: skip
 
 RECORDS.append(Operation(
+    stats.BoundedQuantile,
+    hostile=some_bounded_quantile,
+    law="test_sensitivity_bounds.py::test_intervals_and_errors_hold_by_the_exact_law",
+    is_noisy=False,
+    at_delta={
+        "median by bounded sensitivity": lambda p: p["number"].median(
+            bounds=BOUNDS, method="bounded_sensitivity"),
+        "quantile of tenths by bounded sensitivity": lambda p: (p["number"] / p["code"]).quantile(
+            0.9, bounds=BOUNDS, step=0.1, method="bounded_sensitivity"),
+        "median of times by bounded sensitivity": lambda p: p["when"].median(
+            bounds=FEW_DAYS, method="bounded_sensitivity"),
+    },
+    kinds={
+        "column.median, by a bound": Row(lambda p, c: p["x"].median(
+            method="bounded_sensitivity", bounds=(0, 5), **FREE), NUMBERS),
+    },
+    truth="test_sensitivity_bounds.py compares it with the value of its rank",
+    tight="how wide its noise is depends on the rows",
+))  # fmt: skip
+
+RECORDS.append(Operation(
     stats.TrimmedMean,
     hostile=some_trimmed_mean,
     law="none: the noise depends on the rows",
@@ -1707,7 +1730,7 @@ def merged(name: str) -> dict[str, Any]:
 
 OPERATIONS, OF_UNITS, SELECTIONS = merged("asked"), merged("of_units"), merged("selected")
 UNKNOWN, GAUSSIAN, EXPERIMENTAL = merged("found"), merged("gaussian"), merged("experimental")
-VOUCHED, TOGETHER = merged("vouched"), merged("together")
+AT_DELTA, VOUCHED, TOGETHER = merged("at_delta"), merged("vouched"), merged("together")
 TESTED = merged("tested") if find_spec("scipy") else {}
 PANDAS, KINDS, TIGHT = merged("truth"), merged("kinds"), merged("tight")
 HOSTILE: dict[Any, Any] = {
@@ -1727,17 +1750,20 @@ PLAIN = [name for each in RECORDS if each.statistic and each.statistic.plain
 
 EVERY = [*OPERATIONS, *SELECTIONS]
 #: By whatever must be given or allowed.
-ALL_ASKED = [*EVERY, *OF_UNITS, *UNKNOWN, *GAUSSIAN, *EXPERIMENTAL, *VOUCHED, *TESTED]
+ALL_ASKED = [
+    *EVERY, *OF_UNITS, *UNKNOWN, *GAUSSIAN, *EXPERIMENTAL, *AT_DELTA, *VOUCHED, *TESTED,
+]  # fmt: skip
 
 
 def released(name: str, private: Any, epsilon: object = 1) -> Any:
     """The answer of an operation or a selection."""
     if name in SELECTIONS:
         return SELECTIONS[name](private, epsilon)
-    more: dict[str, Any] = {"delta": DELTA} if name.startswith("proposed") else {}
+    needs_delta = name in AT_DELTA or name.startswith("proposed")
+    more: dict[str, Any] = {"delta": DELTA} if needs_delta else {}
     if name in GAUSSIAN:
         more = {"delta": DELTA, "mechanism": "gaussian"}
-    more_asked = {**GAUSSIAN, **EXPERIMENTAL, **VOUCHED, **TESTED}
+    more_asked = {**GAUSSIAN, **EXPERIMENTAL, **AT_DELTA, **VOUCHED, **TESTED}
     ask = {**OPERATIONS, **OF_UNITS, **UNKNOWN, **more_asked}[name]
     return ask(private).release(epsilon=epsilon, **more)
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from ledgers import anew
 from operations import (
+    AT_DELTA,
     EVERY,
     EXPERIMENTAL,
     GAUSSIAN,
@@ -32,7 +33,7 @@ SESSIONS: dict[str, dict[str, Any]] = {
     "epsilon": {"epsilon": 100, "delta": "0.001"},
     "rho": {"rho": 100, "delta": "0.001"},
 }
-NAMES = [*EVERY, *OF_UNITS, *UNKNOWN, *GAUSSIAN, *EXPERIMENTAL, *TESTED]
+NAMES = [*EVERY, *OF_UNITS, *UNKNOWN, *GAUSSIAN, *EXPERIMENTAL, *AT_DELTA, *TESTED]
 
 
 def keys(name: str, session: str) -> list[str]:

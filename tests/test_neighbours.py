@@ -249,7 +249,14 @@ ASKED: list[tuple[list[str], str | None, int]] = [
     *((list(ops.OF_UNITS)[i::2], "owner", rows) for rows in (1, 3) for i in range(2)),
     *(
         (list(names), unit, rows)
-        for names in (ops.UNKNOWN, ops.GAUSSIAN, ops.EXPERIMENTAL, ops.VOUCHED, ops.TESTED)
+        for names in (
+            ops.UNKNOWN,
+            ops.GAUSSIAN,
+            ops.EXPERIMENTAL,
+            ops.AT_DELTA,
+            ops.VOUCHED,
+            ops.TESTED,
+        )
         for unit, rows in ((None, 1), ("owner", 3))
     ),
 ]

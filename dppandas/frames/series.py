@@ -15,7 +15,7 @@ import pandas as pd
 from .. import statistics
 from ..columns import refusals
 from ..columns.private_rows import is_unit, unit_labels
-from ..columns.ranges import bounds_of
+from ..columns.ranges import bounds_of, range_of
 from ..columns.spellings.selection import Locator
 from ..errors import QueryError, hide_internals, is_one_of, quoted
 from ..ledger.questions import Question
@@ -26,7 +26,7 @@ from ..release.answers.results import ReleasedFloat
 from ..release.asking import release_method
 from ..release.blocks.bundle import Name, ReleaseBundle
 from ..release.unreleased import Unreleased
-from ..release.wording import operand, verb_of
+from ..release.wording import operand, quantile_verb, verb_of
 from ..rows import expressions
 from ..rows.expressions import Expression, Outside
 from ..rows.facts.bounds import Bounds
@@ -34,10 +34,13 @@ from ..rows.facts.keys import Keys, is_hashable
 from ..rows.figures import short
 from ..statistics import Cells, Count, Layout
 from ..statistics.methods import COLUMN
-from .answers.arguments import checked_ddof, pearson, quantiles_of, trim_of
+from .answers.arguments import checked_ddof, pearson, quantiles_of, steps_of, trim_of
 from .answers.descriptions import Parts, add_labels, of_labels_in, rows_of
 from .answers.frequencies import Frequencies
 from .answers.several import answers_of
+
+#: Methods of quantiles that add noise to a value.
+_NOISY = ("smooth", "bounded_sensitivity")
 
 
 class PrivateSeries(Frequencies):
@@ -222,15 +225,15 @@ class PrivateSeries(Frequencies):
         ``step``, ``interval`` and ``method`` are.
 
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md;
-        docs/proofs/smooth.md).
+        docs/proofs/smooth.md; docs/proofs/sensitivity_bounds.md).
 
         >>> import pandas as pd
         >>> m = pd.Series([20, 30, 40] * 1000, name="age").dp.median(bounds=(0, 60), epsilon=1)
         >>> m, m.error()  # in ranks
         (30.0, 24.0)
         """
-        if self._is_smooth(method, weights):
-            return self._smoothly("median", 0.5, bounds, step, interval)
+        if self._adds_noise(method, weights, interval):
+            return self._with_noise("median", 0.5, bounds, step, str(method))
         return super().median(
             bounds=bounds, step=step, interval=interval, weights=weights,
             weight_bounds=weight_bounds,
@@ -308,11 +311,16 @@ class PrivateSeries(Frequencies):
             ⌈qn⌉, the more noise the more a few rows could change that value. It is better only if
             many values are equal or lie close together; it takes one q and has no error. It is
             experimental (``dp.session(experimental=True)``), because nothing is proven about the
-            rounding of its floating-point noise.
+            rounding of its floating-point noise. "bounded_sensitivity" spends half of epsilon on a
+            bound of how far one unit could move that value, which holds but for a chance of
+            ``delta=``, and half on Laplace noise in proportion to it. So ``.error()`` and
+            ``.interval()`` are in the unit of the column, and ``dp.record(answer).noise`` is the
+            noise; it takes one q. Nearly always the error is larger than that of "exponential".
 
         *Guarantee*: differential privacy of the unit (docs/proofs/quantiles.md); "smooth" on real
         numbers, by smooth sensitivity (Nissim, Raskhodnikova and Smith, STOC 2007;
-        docs/proofs/smooth.md).
+        docs/proofs/smooth.md); "bounded_sensitivity" with a δ (Vadhan, "The Complexity of
+        Differential Privacy", 2017, Section 3.4; docs/proofs/sensitivity_bounds.md).
 
         >>> import pandas as pd, dppandas as dp
         >>> _ = dp.session(experimental=True)
@@ -320,35 +328,55 @@ class PrivateSeries(Frequencies):
         >>> ages.dp.median(bounds=(0, 100), method="smooth", epsilon=1).round()
         20.0
         """
-        if self._is_smooth(method, weights):
-            return self._smoothly("quantile", q, bounds, step, interval)
+        if self._adds_noise(method, weights, interval):
+            return self._with_noise("quantile", q, bounds, step, str(method))
         return super().quantile(  # type: ignore[call-overload]
             q, bounds=bounds, step=step, interval=interval, weights=weights,
             weight_bounds=weight_bounds,
         )  # fmt: skip
 
-    def _is_smooth(self, method: object, weights: object) -> bool:
-        if not is_one_of(method, ("exponential", "smooth")):
-            raise QueryError(f"method={quoted(method)} must be 'exponential' or 'smooth'.")
-        if method == "smooth" and weights is not None:
+    def _adds_noise(self, method: object, weights: object, interval: object) -> bool:
+        """Whether noise is added to a value, rather than a point selected."""
+        if not is_one_of(method, ("exponential", *_NOISY)):
             raise QueryError(
-                'method="smooth" takes no weights. Leave method= out: a weighted quantile is '
-                "selected by how much the values on either side weigh."
+                f"method={quoted(method)} must be 'exponential', 'smooth' or 'bounded_sensitivity'."
             )
-        return method == "smooth"
+        if method == "exponential":
+            return False
+        if weights is not None:
+            raise QueryError(
+                f"method={quoted(method)} takes no weights. Leave method= out: a weighted quantile "
+                "is selected by how much the values on either side weigh."
+            )
+        if interval:
+            raise QueryError(
+                'interval= is for method="exponential". Leave it out: "bounded_sensitivity" has an '
+                'interval anyway, and "smooth" has none.'
+            )
+        return True
 
-    def _smoothly(
-        self, what: builtins.str, q: object, bounds: object, step: object, interval: object
+    def _with_noise(
+        self, what: builtins.str, q: object, bounds: object, step: object, method: builtins.str
     ) -> Any:
         shares, label = quantiles_of(q)
-        if step is not None or interval:
-            raise QueryError('step= and interval= are for method="exponential". Leave them out.')
         if isinstance(label, list):
-            raise QueryError('method="smooth" takes a single q, such as q=0.5. Ask separately.')
-        operands, parsed, layout = self._measured(bounds, bounds_of)
-        statistic = statistics.SmoothQuantile(self._groups, layout, operands, parsed, shares)
-        said = what if what == "median" else f"{what} {short(label)}"
-        return self._question(statistic, self._asks(f"smooth {said}", parsed))
+            raise QueryError(
+                f"method={quoted(method)} takes a single q, such as q=0.5. Ask separately."
+            )
+        is_median, is_smooth = what == "median", method == "smooth"
+        if is_smooth and step is not None:
+            raise QueryError(
+                'step= is for method="exponential" or "bounded_sensitivity". Leave it out.'
+            )
+        operands, parsed, layout = self._measured(bounds, bounds_of if is_smooth else range_of)
+        of = self._groups, layout, operands, parsed, shares
+        if is_smooth:
+            said = f"smooth {what if is_median else f'{what} {short(label)}'}"
+            return self._question(statistics.SmoothQuantile(*of), self._asks(said, parsed))
+        steps = steps_of(self, self._operands(), parsed, step)
+        verb = verb_of(what) if is_median else quantile_verb([short(label)])
+        question = self._asks(verb, parsed, *steps.options, ("method", "bounded sensitivity"))
+        return self._question(statistics.BoundedQuantile(*of, steps.sizes), question)
 
     @typing.overload
     def trimmed_mean(

@@ -20,6 +20,7 @@ from .limits import LimitedCells as LimitedCells
 from .methods import Offered
 
 if TYPE_CHECKING:
+    from .bounded_quantiles import BoundedQuantile as BoundedQuantile
     from .counting.contingency import Contingency as Contingency
     from .counting.contingency import UnattributedHistogram as UnattributedHistogram
     from .counting.counts import Count as Count
@@ -73,6 +74,7 @@ _HOMES = {
     "BlockMean": "of_blocks.aggregates",
     "BlockMedian": "of_blocks.aggregates",
     "BlockSlopes": "of_blocks.slopes",
+    "BoundedQuantile": "bounded_quantiles",
     "BoundsHistogram": "suggested_bounds",
     "Contingency": "counting.contingency",
     "Count": "counting.counts",

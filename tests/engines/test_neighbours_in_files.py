@@ -58,7 +58,7 @@ def cells_of(column: pd.Series, kind: Any) -> Any:
     return pa.array(map(one, column.astype(object)), kind)
 
 
-SOME = [*ops.OPERATIONS, *ops.SELECTIONS, *ops.UNKNOWN, *ops.TESTED]
+SOME = [*ops.OPERATIONS, *ops.SELECTIONS, *ops.UNKNOWN, *ops.AT_DELTA, *ops.TESTED]
 ASKED = [(SOME[i::8], None, 1) for i in range(8)] + [
     ([*SOME, *ops.OF_UNITS][i::8], "owner", 2) for i in range(8)
 ]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from ledgers import DRAFT, agreed, anew, limit
 from notes import noted
-from operations import OF_UNITS, OPERATIONS, SCHEMA, TESTED, UNKNOWN, released
+from operations import AT_DELTA, OF_UNITS, OPERATIONS, SCHEMA, TESTED, UNKNOWN, released
 
 import dppandas as dp
 from dppandas.ledger import words
@@ -105,7 +105,9 @@ SENTENCES = {"unique", "unique codes", "unique elements", "kept and dropped"}
 SENTENCES |= {"suggested max_rows", "what limits cut"}
 
 
-@pytest.mark.parametrize("name", sorted({*OPERATIONS, *UNKNOWN, *OF_UNITS, *TESTED} - SENTENCES))
+@pytest.mark.parametrize(
+    "name", sorted({*OPERATIONS, *UNKNOWN, *OF_UNITS, *AT_DELTA, *TESTED} - SENTENCES)
+)
 def test_every_query_of_an_operation_is_understood(name: str) -> None:
     """So that no title shows the names of functions or numbers of keys."""
     dp.session(epsilon=10_000, delta=0.01)
@@ -141,7 +143,7 @@ def test_every_verb_that_is_asked_is_read_in_its_own_words() -> None:
         dp.protect(SCHEMA.drop(columns="owner"), name="all"),
         dp.protect(SCHEMA.copy(), name="units", unit="owner", max_rows=3),
     )
-    for name in sorted({*OPERATIONS, *UNKNOWN, *OF_UNITS, *TESTED}):
+    for name in sorted({*OPERATIONS, *UNKNOWN, *OF_UNITS, *AT_DELTA, *TESTED}):
         with noted(name), dp.preview():
             asked = dp.record(released(name, of_units if name in OF_UNITS else people, 1))
             assert asked.components

@@ -3,10 +3,12 @@
 import itertools
 import math
 import pickle
+import re
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -167,6 +169,35 @@ def test_the_distance_of_a_value_is_one_lipschitz(value: Callable[[Rows], int]) 
             assert abs(to_change(value, x) - to_change(value, y)) <= 1
             if value(x) != value(y):
                 assert to_change(value, x) == to_change(value, y) == 0
+
+
+def test_the_interquartile_range_of_the_docs_has_a_distance_that_qualifies() -> None:
+    """Its octave, of all databases of up to five rows of five values, against all of up to eight:
+    no fewer rows change it than is said, and a row moves what is said by at most 1."""
+    page = (Path(__file__).parents[2] / "docs" / "how_do_i.md").read_text("utf-8")
+    (block,) = re.findall(r"```python\n(import math\n.*?)\nages = ", page, re.DOTALL)
+    said: dict[str, Any] = {}
+    exec(block, said)
+    values = (0, 1, 2, 4, 9)
+
+    def of(most: int) -> dict[Rows, Any]:
+        each = itertools.combinations_with_replacement
+        return {
+            rows: pd.DataFrame({"age": rows}, dtype=float)
+            for n in range(most + 1)
+            for rows in each(values, n)
+        }
+
+    octaves = {rows: said["octave"](frame) for rows, frame in of(8).items()}
+    stays = {rows: said["rows_to_change"](frame) for rows, frame in of(8).items()}
+    assert {*octaves.values()} == {"none", 0, 1, 2, 3}
+    assert max(stays.values()) == 1  # and 2, of more rows
+    for x in of(5):
+        changed = min(apart(x, y) for y in octaves if octaves[y] != octaves[x])
+        assert stays[x] <= changed - 1, x
+        for more in values:
+            y = tuple(sorted((*x, more)))
+            assert abs(stays[x] - stays[y]) <= 1
 
 
 @pytest.mark.statistical

@@ -189,7 +189,8 @@ def test_an_audit_draws_each_time() -> None:
 
 @pytest.mark.filterwarnings("ignore:.* is a quantile")
 @pytest.mark.parametrize(
-    "name", [*ops.OPERATIONS, *ops.OF_UNITS, *ops.SELECTIONS, *ops.UNKNOWN, *ops.TESTED]
+    "name",
+    [*ops.EVERY, *ops.OF_UNITS, *ops.UNKNOWN, *ops.AT_DELTA, *ops.TESTED],
 )
 def test_every_operation_is_answered_again_in_another_kernel(name: str, tmp_path: Path) -> None:
     answers = []

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from ledgers import anew
 from notes import noted
-from operations import EVERY, GAUSSIAN, OF_UNITS, SCHEMA, TESTED, UNKNOWN, released
+from operations import AT_DELTA, EVERY, GAUSSIAN, OF_UNITS, SCHEMA, TESTED, UNKNOWN, released
 
 import dppandas as dp
 from dppandas.errors import QueryError
@@ -63,7 +63,7 @@ def test_operations_that_ask_unlike_things_have_unlike_words(planned: list[Query
     refused = set()
     with warnings.catch_warnings(), dp.preview():
         warnings.simplefilter("ignore")
-        for name in (*EVERY, *OF_UNITS, *UNKNOWN, *GAUSSIAN, *TESTED):
+        for name in (*EVERY, *OF_UNITS, *UNKNOWN, *GAUSSIAN, *AT_DELTA, *TESTED):
             try:
                 with noted(name):
                     released(name, people)

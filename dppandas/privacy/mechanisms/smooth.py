@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,9 @@ NEAR = 1024
 FARTHEST = 746
 
 Integers = npt.NDArray[np.int64]
+
+#: What widths are worth that can be reached in so many steps: no less for larger widths.
+Worth = Callable[[Integers, Integers], npt.NDArray[Any]]
 
 
 class Target(Protocol):
@@ -91,24 +94,33 @@ class AtRank(RecordPart):
     share: Fraction
 
     def smooth(self, ranks: Ranks, rows: int, top: int, gamma: float) -> tuple[float, float]:
-        """The value, and max over j of e^(-γj) B_j.
+        """The value, and max over j of e^(-γj) B_j."""
+        return self.at(ranks, top), float(
+            self.most(ranks, rows, top, lambda wide, steps: wide * np.exp(steps * -gamma))
+        )
+
+    def at(self, ranks: Ranks, top: int) -> int:
+        """The value."""
+        return int(_at(ranks, top, np.array([self._rank(ranks)]))[0])
+
+    def _rank(self, ranks: Ranks) -> int:
+        return max(1, math.ceil(self.share * int(ranks.below[-1])))
+
+    def most(self, ranks: Ranks, rows: int, top: int, worth: Worth) -> Any:
+        """The most that B_j is worth in j steps, or 0 if that is more.
 
         B_j is the widest X[v] - X[u] with s = v - u ≤ k(j+1) and s + D ≤ k(j+2). Removing the rows
         between leaves a gap, and D is how many more rows must change until the target is on its
         other side. From some j on, X[m+k(j+2)] - X[m-k(j+2)] is used.
         """
-        n = int(ranks.below[-1])
-        m = max(1, math.ceil(self.share * n))
+        n, m = int(ranks.below[-1]), self._rank(ranks)
         last = max(m, n - m + 1) // rows  # from here on it is U - L
         steps = NEAR // rows + np.arange(last + 1, dtype=np.int64)
         reach = (steps + 2) * rows
         wide = _at(ranks, top, m + reach) - _at(ranks, top, m - reach)
-        falls = np.exp(steps * -gamma)
-        (value,) = _at(ranks, top, np.array([m])).tolist()
-        near = self._near(ranks, rows, m, top, gamma)
-        return value, max(float((wide * falls).max()), near)
+        return max(worth(wide, steps).max(), self._near(ranks, rows, m, top, worth))
 
-    def _near(self, ranks: Ranks, rows: int, m: int, top: int, gamma: float) -> float:
+    def _near(self, ranks: Ranks, rows: int, m: int, top: int, worth: Worth) -> Any:
         """The maximum over smaller j. Among equal values, u is the last rank and v the first."""
         most = NEAR // rows
         ends = (most + 1) * rows
@@ -116,16 +128,17 @@ class AtRank(RecordPart):
         before, after = ranks.below, ranks.below + 1  # ranks 0 and n + 1 are L and U
         lows, before = _between(lows, before, m - ends, m + ends)
         highs, after = _between(highs, after, m - ends, m + ends)
-        widest = 0.0
+        best = 0
         for low, u in zip(lows.tolist(), before.tolist(), strict=True):
             first, stop = np.searchsorted(after, [u, u + most * rows], side="right").tolist()
             v = after[first:stop]
             away = self._away(u, int(ranks.below[-1]) + 1 - v)
             # the least j + 1 with s ≤ k(j+1) and s + D ≤ k(j+2)
             units = np.maximum(-((u - v) // rows), -((u - v - away) // rows) - 1)
-            wide = (highs[first:stop] - low) * np.exp((1 - units) * gamma)
-            widest = max(widest, float(wide[units <= most].max(initial=0.0)))
-        return widest
+            within = units <= most
+            found = worth(highs[first:stop][within] - low, units[within] - 1)
+            best = max(best, found.max(initial=0))
+        return best
 
     def _away(self, a: int, b: Integers) -> Integers:
         """D, for a rows below a gap and b above: how many must change until the target is on its

@@ -80,6 +80,8 @@ def noise_steps(statistic: Statistic, schema: Schema) -> list[tuple[float, str]]
 
 
 def _scales(statistic: Statistic, law: Any) -> list[Any]:
+    if getattr(law, "scale_unit", ""):  # a multiple of something else
+        return [float(law.scale)]
     each = [float(law.scale) * step for step in statistic.errors.noise_steps]
     rulers = statistic.layout.rulers if statistic.errors.noise_in_columns else ()
     if not rulers:

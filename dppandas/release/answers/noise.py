@@ -14,12 +14,18 @@ from ...errors import QueryError, RecordError, hide_internals, quoted
 from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.accuracy.laws import ROUNDED, NoiseLaw, PolynomialLaw, noise_of
 from ...privacy.mechanisms.selection import Selection
+from ...privacy.mechanisms.sensitivity_bounds import BoundedSensitivity
 from ...privacy.mechanisms.smooth import PolyPlace
 from ...privacy.mechanisms.thresholds import KeyedNoise, Threshold
 from ..accuracy import units
 from ..accuracy.expected import CONFIDENCE, parse_confidence
 
 Floats = npt.NDArray[np.float64]
+
+_NOT_YET = (
+    "this noise follows a bound of the sensitivity that is released with the answer. Release it, "
+    "and ask for .noise then."
+)
 
 #: How far a number may be from a possible one, in steps, and as a share of itself: floats are no
 #: nearer to multiples of a step.
@@ -206,6 +212,10 @@ def _down(steps: Floats, law: NoiseLaw) -> Floats:
 def of_record(record: Any) -> Any:
     """The law of the noise of a record; a dict by column if laws differ."""
     law = record._law
+    if isinstance(law, BoundedSensitivity):
+        if record.preview:
+            raise RecordError(_NOT_YET)
+        law = law.noise(record._noisy[0])
     found = noise_of(law)
     if found is None:
         raise RecordError(_why_none(law))
@@ -243,6 +253,8 @@ def _added_to(record: Any) -> str:
     """The numbers of the answer, if each is a noisy integer times its step."""
     if isinstance(record._law, Threshold):
         return "each count, before the threshold decides which are released"
+    if isinstance(record._law, BoundedSensitivity):
+        return "the answer"
     forms = record._forms if record._shown is None else ()
     if not forms or not all(form and not form.whole and len(form.part) == 1 for form in forms):
         return "each noisy number that the answer is computed from"

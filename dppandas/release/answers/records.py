@@ -239,11 +239,12 @@ class Record(ABC):
         """Whether noise dominates the answer, by public facts and the answer alone.
 
         For counts, variances, deviations, and sums of values on one side of 0: whether the 95 %
-        interval includes 0. For means, shares and correlations: whether it covers at least half of
-        the possible range, or a tenth if the answer was cut off at an end of it. For quantiles:
-        whether the error is at least half of the rows, if `describe` or `agg` released their
-        number; else, if intervals were asked for, whether they cover at least half of the bounds.
-        None if it can't be known: for other sums, other quantiles, and labels.
+        interval includes 0. For means, shares, correlations and quantiles by bounded sensitivity:
+        whether it covers at least half of the possible range, or a tenth if the answer was cut off
+        at an end of it. For other quantiles: whether the error is at least half of the rows, if
+        `describe` or `agg` released their number; else, if intervals were asked for, whether they
+        cover at least half of the bounds. None if it can't be known: for other sums, other
+        quantiles, and labels.
 
         True, False or None for a scalar, else under the labels of the answer.
         """

@@ -205,7 +205,7 @@ def test_too_few_rows_for_t_are_said(exact: None) -> None:
     assert text(few.groupby("arm")["age"].mean(epsilon=1)).count(", too few rows\n") == 3
 
 
-@pytest.mark.parametrize("name", [*ops.EVERY, *ops.UNKNOWN, *ops.TESTED])
+@pytest.mark.parametrize("name", [*ops.EVERY, *ops.UNKNOWN, *ops.AT_DELTA, *ops.TESTED])
 @pytest.mark.filterwarnings("ignore:the smallest or largest")
 def test_no_card_fails_for_what_it_says_of_a_population(name: str, exact: None) -> None:
     dp.session(epsilon=1000, delta="0.01")

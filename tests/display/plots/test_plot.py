@@ -16,7 +16,16 @@ import numpy as np
 import operations as ops
 import pandas as pd
 import pytest
-from operations import EXPERIMENTAL, OF_UNITS, OPERATIONS, SCHEMA, SELECTIONS, UNKNOWN, released
+from operations import (
+    AT_DELTA,
+    EXPERIMENTAL,
+    OF_UNITS,
+    OPERATIONS,
+    SCHEMA,
+    SELECTIONS,
+    UNKNOWN,
+    released,
+)
 from refusals import refusal
 from sizes import third
 
@@ -309,7 +318,7 @@ def test_arguments_are_checked(people: Any) -> None:
 
 @pytest.mark.sized
 @pytest.mark.parametrize(
-    "name", third([*OPERATIONS, *UNKNOWN, *OF_UNITS, *SELECTIONS, *EXPERIMENTAL], 0)
+    "name", third([*OPERATIONS, *UNKNOWN, *OF_UNITS, *SELECTIONS, *EXPERIMENTAL, *AT_DELTA], 0)
 )
 def test_every_operation_is_drawn_or_refused_with_advice(name: str) -> None:
     dp.session(epsilon=10_000, delta=0.01)

@@ -28,7 +28,9 @@ COLUMNS = [
 # --- intervals ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [*ops.EVERY, *ops.OF_UNITS, *ops.UNKNOWN, *ops.EXPERIMENTAL])
+@pytest.mark.parametrize(
+    "name", [*ops.EVERY, *ops.OF_UNITS, *ops.UNKNOWN, *ops.EXPERIMENTAL, *ops.AT_DELTA]
+)
 @pytest.mark.filterwarnings("ignore:the smallest or largest")
 def test_intervals_are_what_the_record_knows(name: str, exact: None) -> None:
     dp.session(epsilon=1000, delta="0.01", experimental=True)

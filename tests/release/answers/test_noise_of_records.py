@@ -19,6 +19,7 @@ from dppandas.errors import QueryError, RecordError
 from dppandas.privacy.accounting import gaussian
 from dppandas.privacy.accuracy.laws import noise_of
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
+from dppandas.privacy.mechanisms.sensitivity_bounds import PARTS, BoundedSensitivity
 from dppandas.release.answers.noise import Noise
 
 SCALES = [Fraction(1, 50), Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(40)]
@@ -136,6 +137,10 @@ def test_every_record_has_its_noise_or_says_why_not(name: str) -> None:
         return
     components = record.components
     for each in components.values() if isinstance(components, dict) else components:
+        if isinstance(each._law, BoundedSensitivity):  # in units of what was released
+            bound = each._noisy[0] / PARTS * each.noise.step
+            assert math.isclose(each.noise.scale, each.scale * bound)
+            continue
         if noise_of(each._law) is None:
             refusal(partial(getattr, each, "noise"), "no noise was added", RecordError)
             continue

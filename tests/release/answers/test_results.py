@@ -372,7 +372,8 @@ class Watched(pickle.Unpickler):
 
 
 RELEASED = [
-    *ops.EVERY, *ops.OF_UNITS, *ops.UNKNOWN, *ops.GAUSSIAN, *ops.EXPERIMENTAL, *ops.TESTED,
+    *ops.EVERY, *ops.OF_UNITS, *ops.UNKNOWN, *ops.GAUSSIAN, *ops.EXPERIMENTAL,
+    *ops.AT_DELTA, *ops.TESTED,
 ]  # fmt: skip
 
 
