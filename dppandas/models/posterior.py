@@ -493,7 +493,8 @@ def posterior(
     Smola, "Privacy for free", ICML 2015, Theorem 1; docs/proofs/posterior.md).
 
     >>> import pandas as pd, dppandas as dp
-    >>> df = pd.DataFrame({"smokes": [True, False, False, False] * 100, "visits": [0, 1, 2, 5] * 100})
+    >>> df = pd.DataFrame({"smokes": [True, False, False, False], "visits": [0, 1, 2, 5]})
+    >>> df = pd.concat([df] * 100)
     >>> found = dp.models.posterior(df.dp["smokes"], "bernoulli", epsilon=1)
     >>> low, high = found.interval(0.999999)
     >>> low < 0.25 < high, found.pdf(0.25) > found.pdf(0.5), found.sample(3).shape
@@ -580,7 +581,7 @@ def _of_labels(column: PrivateSeries, prior: Any, keys: Any, method: str) -> Ask
     if method == "squashed":
         raise QueryError(
             'a draw (method="squashed") needs a short list of candidates, which chances of several '
-            'labels have not. Leave method= out, and draw by sample(): that costs nothing.'
+            "labels have not. Leave method= out, and draw by sample(): that costs nothing."
         )
     if keys is None:
         labels = declared_keys(column._table, column.name, column._expression).labels
@@ -602,9 +603,9 @@ def _dirichlet(given: Any, labels: list[Any]) -> dict[Any, float]:
         numbers = [numbers] * len(labels)
     if isinstance(numbers, Mapping) and {*numbers} == {*labels}:
         numbers = [numbers[label] for label in labels]
-    if isinstance(numbers, list | tuple) and len(numbers) == len(labels):
-        if all(map(_is_prior, numbers)):
-            return dict(zip(labels, map(float, numbers), strict=True))
+    are_as_many = isinstance(numbers, list | tuple) and len(numbers) == len(labels)
+    if are_as_many and all(map(_is_prior, numbers)):
+        return dict(zip(labels, map(float, numbers), strict=True))
     raise QueryError(
         f"prior={quoted(given)} must be a number from 0.5 to 1,000,000, or one for each of "
         f"{len(labels)} labels, in a list or a dict."
@@ -618,7 +619,10 @@ def _draw(column: PrivateSeries, asked: Asked, clip: object) -> Request:
     scores = (np.rint(STEPS * np.log(chances)).clip(-deepest, 0) + deepest).astype(int)
     whole = np.maximum(np.rint(np.exp(logs - logs.max()) * FINEST), 1).astype(int)
     index = pd.Index(candidates, dtype=object, tupleize_cols=False)
-    layout, cells = Layout(integer=True, index=index), asked.column._cells([column.name], asked.keys)
+    layout, cells = (
+        Layout(integer=True, index=index),
+        asked.column._cells([column.name], asked.keys),
+    )
     table = tuple(map(tuple, scores.tolist()))
     statistic = Likelihoods(cells, layout, table, tuple(whole.tolist()))
     of, told = asked.cells, (("clip", f"{deepest / STEPS:g}"),)

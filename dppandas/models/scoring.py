@@ -31,6 +31,7 @@ Floats = npt.NDArray[np.float64]
 #: scikit-learn's words for what crosstab calls otherwise.
 NORMALIZED = {"true": "index", "pred": "columns", "all": "all"}
 FEWEST_BINS, MOST_BINS = 2, 1000
+NO_PLOTS = 'a plot needs matplotlib: pip install "dppandas[plots]".'
 #: The colours of a curve and of the diagonal.
 LINE, DIAGONAL = "#0072B2", "#797979"
 #: Chances and areas are tried at so many places.
@@ -184,7 +185,9 @@ class RocCurve:
             try:
                 from matplotlib import pyplot as plt
             except ImportError:
-                raise QueryError('a plot needs matplotlib: pip install "dppandas[plots]".') from None
+                raise QueryError(
+                    'a plot needs matplotlib: pip install "dppandas[plots]".'
+                ) from None
             ax = plt.figure(figsize=(5.2, 4.4), layout="constrained").add_subplot()
         _draw(ax, self)
         return ax
@@ -195,7 +198,8 @@ class RocCurve:
         record = self.releases_[0]
         if record.preview:
             raise QueryError(
-                "this curve was asked in a preview, of dummy answers. Ask it outside of the preview."
+                "this curve was asked in a preview, of dummy answers. Ask it outside of the "
+                "preview."
             )
         none, some = np.array(record._noisy, dtype=np.float64).reshape(2, -1)[:, ::-1]
         return none, some
@@ -260,7 +264,9 @@ def roc_curve(
     """
     labels, number = _checked(model, X, y), whole_number(bins, "bins", FEWEST_BINS, MOST_BINS)
     if not hasattr(model, "predict_proba"):
-        raise QueryError(f"a {type(model).__name__} has no chances. A ROC curve needs predict_proba.")
+        raise QueryError(
+            f"a {type(model).__name__} has no chances. A ROC curve needs predict_proba."
+        )
     if pos_label is None and len(labels) == 2:
         pos_label = labels[1]
     if pos_label not in labels:
@@ -314,8 +320,8 @@ def _ends(counts: Floats, first: int, noise: NoiseLaw, risk: float) -> tuple[flo
 
 
 def tail(weights: Floats, noise: NoiseLaw, risk: float) -> Floats:
-    """What a weighted sum of independent noises exceeds on either side with at most this chance, for
-    each row of weights: the least of Chernoff's bounds of some rates. It grows with each weight."""
+    """What a weighted sum of independent noises exceeds, on either side, with at most this chance,
+    for each row of weights: the least of Chernoff's bounds of some rates. It grows with weights."""
     largest = np.maximum(np.abs(weights).max(axis=1, keepdims=True), 1e-300)
     shares = np.abs(weights) / largest
     if not noise.variance:
@@ -347,8 +353,8 @@ def _draw(ax: Any, found: RocCurve) -> None:
     at = np.unique(np.concatenate([lower[0], upper[0]]))
     ax.fill_between(at, np.interp(at, *lower), np.interp(at, *upper), color=LINE, alpha=0.2,
                     linewidth=0, label="95 %, noise only")  # fmt: skip
-    ax.plot(found.fpr, found.tpr, color=LINE, linewidth=1.8, label=f"area {found.auc:.3f}")
+    ax.plot(found.fpr, found.tpr, color=LINE, label=f"area {found.auc:.3f}")
     ax.plot([0, 1], [0, 1], color=DIAGONAL, linewidth=0.8, zorder=1)
-    ax.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="share of negative rows",
-           ylabel="share of positive rows", title=f"{found._title}, {found.loss.in_short}")  # fmt: skip
+    ax.set(xlim=(0, 1), ylim=(0, 1.02), title=f"{found._title}, {found.loss.in_short}")
+    ax.set(xlabel="share of negative rows", ylabel="share of positive rows")
     ax.legend(frameon=False, fontsize=9, loc="lower right")

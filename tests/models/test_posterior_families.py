@@ -88,7 +88,11 @@ def check(family: Any, noisy: tuple[int, ...], law: Any, x: Any, heights: Any) -
 def test_of_numbers_it_is_the_sum_over_all_counts() -> None:
     law: Any = noise_of(NOISES["one"])
     family: Any = Normal.of(Bounds(0, 3), 3, {"loc": (1, 1), "scale": (0.2, 4)})
-    noisy, mean, log = (2, 7, 1), np.linspace(-5, 7, 121), np.linspace(math.log(0.2), math.log(4), 61)
+    noisy, mean, log = (
+        (2, 7, 1),
+        np.linspace(-5, 7, 121),
+        np.linspace(math.log(0.2), math.log(4), 61),
+    )
     m, s = (each.ravel() for each in np.meshgrid(mean, np.exp(log), indexing="ij"))
     below = np.stack([stats.norm.cdf(edge, m, s) for edge in (1, 2)])
     chances = np.diff(np.vstack([0 * m, below, 0 * m + 1]), axis=0)
@@ -132,7 +136,7 @@ def test_of_labels_it_is_the_sum_over_all_counts(
         assert np.allclose(found.cumulated(at), chances, atol=1e-3)
 
 
-#: How often posteriors are made, and how many 90 % intervals then hold but for a chance of 10^-6 / 3.
+#: How often posteriors are made, and how many 90 % intervals then hold, with 1 - 3 · 10^-7.
 TIMES = 120
 LEAST = int(stats.binom.ppf(3e-7, TIMES, 0.9))
 FAMILIES: dict[str, Any] = {
@@ -337,7 +341,10 @@ def test_a_draw_lies_near() -> None:
     """At ε = 3 it is nearly a draw from the posterior of the rows: 0.5 with a deviation of 0.02."""
     anew(epsilon=10**6)
     p = people()
-    drawn = [float(posterior(p["tries"], "geometric", method="squashed", clip=3, epsilon=3 + i / 99)) for i in range(8)]
+    drawn = [
+        float(posterior(p["tries"], "geometric", method="squashed", epsilon=3 + i / 99))
+        for i in range(8)
+    ]
     assert all(0.2 < each < 0.8 for each in drawn)
     pair = posterior(p["size"], "normal", method="squashed", clip=8, epsilon=8)
     assert abs(pair[0] - 170) < 10

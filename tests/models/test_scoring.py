@@ -90,7 +90,8 @@ def test_one_class_of_several_is_positive() -> None:
     plain, p, model = made("GaussianNB")
     found = dp.models.roc_curve(model, p[["x"]], p["kind"], pos_label="a", epsilon=ALL)
     chances = model.predict_proba(plain[["x"]])[:, 0]
-    assert found.auc == pytest.approx(metrics.roc_auc_score(plain["kind"] == "a", chances), abs=0.01)
+    exact = metrics.roc_auc_score(plain["kind"] == "a", chances)
+    assert found.auc == pytest.approx(exact, abs=0.01)
 
 
 def curve_of(counts: Any, law: Any) -> RocCurve:
@@ -101,15 +102,16 @@ def curve_of(counts: Any, law: Any) -> RocCurve:
     return found
 
 
-@pytest.mark.parametrize("law", [DiscreteLaplace(Fraction(2)), DiscreteGaussian(Fraction(9))], ids=str)
+LAWS = DiscreteLaplace(Fraction(2)), DiscreteGaussian(Fraction(9))
+
+
+@pytest.mark.parametrize("law", LAWS, ids=["Laplace", "Gaussian"])
 @pytest.mark.parametrize("rows", [20, 400])
 def test_intervals_hold_as_often_as_they_say(law: Any, rows: int) -> None:
     """At 80 %, of 150 curves: 90 or more hold, or a right program fails with less than 10^-7."""
     random, held, together = np.random.default_rng(rows), 0, 0
     for _ in range(150):
-        counts = np.stack(
-            [random.multinomial(rows, random.dirichlet([1] * 6)) for _ in range(2)]
-        )
+        counts = np.stack([random.multinomial(rows, random.dirichlet([1] * 6)) for _ in range(2)])
         exact = curve_of(counts, DiscreteLaplace(Fraction(0)))
         found = curve_of(counts, law)
         low, high = found.interval(0.8)
@@ -132,7 +134,7 @@ def test_intervals_are_not_wide_without_need() -> None:
 
 def test_a_tail_is_a_bound() -> None:
     """Against exact convolutions of two weighted noises."""
-    for law in (DiscreteLaplace(Fraction(2)), DiscreteGaussian(Fraction(9))):
+    for law in LAWS:
         noise: Any = noise_of(law)
         z = np.arange(-120, 121)
         chances = np.exp(noise.log_density(z.astype(float)))

@@ -104,9 +104,7 @@ def _axes(ends: Sequence[tuple[float, float]], sizes: Sequence[int]) -> list[Flo
     return [np.linspace(low, high, size) for (low, high), size in zip(ends, sizes, strict=True)]
 
 
-def _closer(
-    axis: Floats, logs: Floats, i: int, whole: tuple[float, float]
-) -> tuple[float, float]:
+def _closer(axis: Floats, logs: Floats, i: int, whole: tuple[float, float]) -> tuple[float, float]:
     """The part of an axis where the density isn't negligible, and a step beyond on either side; but
     half of it at least, around the best place. The same part, if hardly anything is left out."""
     best = logs.max(axis=tuple(j for j in range(logs.ndim) if j != i))

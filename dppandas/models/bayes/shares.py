@@ -119,7 +119,9 @@ class Counts:
             own = np.arange(len(weights))
             rest = left[:, None] - own
             possible = (rest >= 0) & (rest < len(tail))
-            chosen = _choice(weights * np.where(possible, tail[rest.clip(0, len(tail) - 1)], 0), generator)
+            chosen = _choice(
+                weights * np.where(possible, tail[rest.clip(0, len(tail) - 1)], 0), generator
+            )
             left = left - chosen
             inside = self._step * (self._first[i] + chosen) + generator.integers(self._step, size=n)
             gammas.append(generator.standard_gamma(inside + self._prior[i]))
