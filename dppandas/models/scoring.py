@@ -332,7 +332,8 @@ def tail(weights: Floats, noise: NoiseLaw, risk: float) -> Floats:
         rate = top * part
         logs = _log_moments(rate * shares, noise).sum(axis=1)
         found = np.minimum(found, (logs + math.log(2 / risk)) / rate)
-    return found * largest[:, 0]
+    reach: Floats = found * largest[:, 0]
+    return reach
 
 
 def _log_moments(at: Floats, noise: NoiseLaw) -> Floats:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -207,7 +207,7 @@ class Normal(Family):
         return cls(low, high, cells, loc, scale)
 
     @property
-    def prior(self) -> dict[str, tuple[float, float]]:  # type: ignore[override]
+    def prior(self) -> dict[str, tuple[float, float]]:
         return {"loc": self.loc, "scale": self.scale}
 
     @property
@@ -295,5 +295,5 @@ def _starts(low: int, top: int, cells: int) -> tuple[int, ...]:
     """The first number of each cell: cells grow as squares do, in roots they are alike."""
     if top - low < cells:
         return tuple(range(low, top + 1))
-    parts: Sequence[Any] = np.linspace(0, 1, cells) ** 2
-    return tuple(np.unique(np.rint(low + (top - low) * np.asarray(parts)).astype(int)).tolist())
+    starts = low + (top - low) * np.linspace(0, 1, cells) ** 2
+    return tuple(np.unique(np.rint(starts).astype(int)).tolist())

@@ -52,7 +52,8 @@ class Counts:
         last = math.floor(max(0.0, noisy + reach) / step)
         counts = np.arange(first * step, (last + 1) * step, dtype=np.float64)
         logs = log_gamma(counts + a) - log_gamma(counts + 1) + law.log_density(noisy - counts)
-        return first, np.exp(logs - logs.max()).reshape(-1, step).sum(axis=1)
+        weights: Floats = np.exp(logs - logs.max()).reshape(-1, step).sum(axis=1)
+        return first, weights
 
     def _rows(self, blocks: npt.NDArray[np.int64], of: int) -> Floats:
         """The number of rows in the middle of blocks that are sums of so many."""
@@ -125,13 +126,15 @@ class Counts:
             left = left - chosen
             inside = self._step * (self._first[i] + chosen) + generator.integers(self._step, size=n)
             gammas.append(generator.standard_gamma(inside + self._prior[i]))
-        found = np.stack(gammas, axis=1)
-        return found / found.sum(axis=1, keepdims=True)
+        found: Floats = np.stack(gammas, axis=1)
+        found /= found.sum(axis=1, keepdims=True)
+        return found
 
 
 def _convolved(one: Floats, other: Floats) -> Floats:
-    found = np.convolve(one, other)
-    return found / found.max()
+    found: Floats = np.convolve(one, other)
+    found /= found.max()
+    return found
 
 
 def _choice(weights: Floats, generator: np.random.Generator) -> Ints:
