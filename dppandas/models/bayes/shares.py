@@ -52,8 +52,8 @@ class Counts:
         last = math.floor(max(0.0, noisy + reach) / step)
         counts = np.arange(first * step, (last + 1) * step, dtype=np.float64)
         logs = log_gamma(counts + a) - log_gamma(counts + 1) + law.log_density(noisy - counts)
-        weights: Floats = np.exp(logs - logs.max()).reshape(-1, step).sum(axis=1)
-        return first, weights
+        weights = np.exp(logs - logs.max()).reshape(-1, step)
+        return first, weights.sum(axis=1).astype(np.float64)
 
     def _rows(self, blocks: npt.NDArray[np.int64], of: int) -> Floats:
         """The number of rows in the middle of blocks that are sums of so many."""
