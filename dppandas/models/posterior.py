@@ -175,6 +175,10 @@ class JointPosterior(Found):
     """What released counts say of several parameters: of the chance of each category of the family
     "categorical", or of loc and scale, mean and deviation, of "normal".
 
+    The prior of "normal": a normal law of loc, by default with the middle and half the width of the
+    bounds, and a law of scale whose logarithm is as likely anywhere between two limits, by default
+    width/200 and width. Numbers of a Dirichlet law are 1/2 or more.
+
     As `Posterior`, with a number for each parameter: `mean`, `std`, and `pdf` and `cdf` of a number
     are Series by parameter; `interval`, `sample`, and `pdf` and `cdf` of an array are DataFrames.
 
@@ -455,21 +459,17 @@ def posterior(
         "categorical": each label of ``keys`` has a chance. "poisson": a whole number from 0 on,
         with a mean. "geometric": how many tries it takes, from 1 on, if each succeeds with the same
         chance. "normal": a number with a mean (loc) and a deviation (scale).
-    prior : the law of the parameters before. "bernoulli" and "geometric": (a, b) of a Beta law,
-        from 1/2 to 10^6: (1, 1), the default, for all chances alike, (1/2, 1/2) is Jeffreys'.
-        "categorical": a number of a Dirichlet law for each label, in a list or a dict, or one for
-        all, 1 by default. "poisson": shape and rate of a gamma law, by default (1, 1/upper), whose
-        mean is the upper bound. "normal": a dict of ``loc``, mean and deviation of a normal law, by
-        default the middle and half the width of the bounds, and of ``scale``, two limits between
-        which its logarithm has all values alike, by default width/200 and width. Of the number of
+    prior : the law of the parameters before. "bernoulli" and "geometric": (a, b) of a Beta law;
+        (1, 1), the default, is for all chances alike. "poisson": shape and rate of a gamma law;
+        (1, 1/upper). "categorical": a Dirichlet law's number, or one for each label; 1. "normal":
+        {"loc": (mean, deviation), "scale": (low, high)}: see `JointPosterior`. Of the number of
         rows nothing is known before.
-    method : "noise-aware"; or "squashed", for one private draw by the exponential mechanism, which
-        is further off (docs/models.md has figures). Not of "categorical".
+    method : "noise-aware"; or "squashed", for one private draw by the exponential mechanism, mostly
+        further off (figures: docs/models.md). Not of "categorical".
     clip : for the draw, how far a row's log-likelihood may lie below 0 ("bernoulli"), or below that
         of the candidate that suits the row best, from 0.1 to 20.
     keys : the labels, if they aren't declared.
-    bounds : of numbers, else the declared ones. Numbers beyond are counted in the outer cells,
-        which are open: bounds say where cells are fine, and clip nothing.
+    bounds : of numbers, else the declared ones. Outer cells are open, so that nothing is clipped.
     bins : in how many cells numbers are counted, from 4 to 256; 32 by default.
     epsilon, rho : the loss.
 
@@ -480,12 +480,11 @@ def posterior(
     ``interval(0.95)``, ``pdf``, ``cdf``, ``sample(n)`` and ``releases_``; for "categorical" and
     "normal" a `JointPosterior`, which has these of each parameter.
 
-    "squashed" returns one of public candidates, with a chance ∝ prior · exp(epsilon ·
-    log-likelihood/clip): of 199 chances or means, or of 288 pairs (loc, scale). Its error is how
-    far its clipped log-likelihood may lie below the best.
+    "squashed" returns one of 199 public chances or means, or of 288 pairs (loc, scale), with a
+    chance ∝ prior · exp(epsilon · log-likelihood/clip). Its error is how far that may be below the
+    best.
 
-    Raises `QueryError` for a column that the family can't be of or a strange prior; nothing is
-    charged then.
+    Raises `QueryError` for what the family can't be of, or a strange prior; nothing is charged then.
 
     *Guarantee*: epsilon-differential privacy of the unit, of the counts; what is computed from them
     costs nothing (Bernstein and Sheldon, "Differentially private Bayesian inference for exponential
