@@ -484,7 +484,7 @@ def posterior(
     chance ∝ prior · exp(epsilon · log-likelihood/clip). Its error is how far that may be below the
     best.
 
-    Raises `QueryError` for what the family can't be of, or a strange prior; nothing is charged then.
+    Raises `QueryError` for what the family can't be of, or a strange prior, free of charge.
 
     *Guarantee*: epsilon-differential privacy of the unit, of the counts; what is computed from them
     costs nothing (Bernstein and Sheldon, "Differentially private Bayesian inference for exponential
@@ -492,32 +492,20 @@ def posterior(
     Smola, "Privacy for free", ICML 2015, Theorem 1; docs/proofs/posterior.md).
 
     >>> import pandas as pd, dppandas as dp
-    >>> df = pd.DataFrame({"smokes": [True, False, False, False], "visits": [0, 1, 2, 5]})
-    >>> df = pd.concat([df] * 100)
+    >>> df = pd.DataFrame({"smokes": [True, False, False, False] * 100})
     >>> found = dp.models.posterior(df.dp["smokes"], "bernoulli", epsilon=1)
     >>> low, high = found.interval(0.999999)
     >>> low < 0.25 < high, found.pdf(0.25) > found.pdf(0.5), found.sample(3).shape
     (True, True, (3,))
-    >>> found = dp.models.posterior(df.dp["visits"], "poisson", bounds=(0, 10), epsilon=1)
-    >>> 1.5 < found.mean < 2.5
-    True
     """
     asked = _asked(column, family, method, prior, (keys, bounds, bins))
     if method == "squashed":
         return UnreleasedChoice._ask(_draw(column, asked, clip), Ways(epsilon, rho))
-    answered = ProgramAnswers()
-
-    def program(loss: LossOfAll) -> Releases:
-        with split.split(loss[0], rho=loss[1], shares=[1]):
-            answered(asked.column.value_counts(keys=asked.keys))
-        return Releases(answered.records)
-
     title = of_whom(column).removeprefix(" of ")
-    told, said = f"posterior of {title}", Ways(epsilon, rho)
-    releases = released("posterior", told, said, answered, program)
+    made = family, asked.prior, _counted(asked, title, Ways(epsilon, rho)), title
     if asked.labels is None:
-        return Posterior(family, asked.prior, releases, title, asked.cells)
-    return JointPosterior(family, asked.prior, releases, title, asked.labels, asked.cells)
+        return Posterior(*made, asked.cells)
+    return JointPosterior(*made, asked.labels, asked.cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -534,6 +522,18 @@ class Asked:
     prior: Any
     labels: pd.Index | None = None
     cells: Any = None
+
+
+def _counted(asked: Asked, title: str, said: Ways) -> Releases:
+    """The record of the release of all counts."""
+    answered = ProgramAnswers()
+
+    def program(loss: LossOfAll) -> Releases:
+        with split.split(loss[0], rho=loss[1], shares=[1]):
+            answered(asked.column.value_counts(keys=asked.keys))
+        return Releases(answered.records)
+
+    return released("posterior", f"posterior of {title}", said, answered, program)
 
 
 def _asked(column: Any, family: Any, method: Any, prior: Any, ways: tuple[Any, ...]) -> Asked:

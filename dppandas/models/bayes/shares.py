@@ -57,7 +57,8 @@ class Counts:
 
     def _rows(self, blocks: npt.NDArray[np.int64], of: int) -> Floats:
         """The number of rows in the middle of blocks that are sums of so many."""
-        return blocks * float(self._step) + of * (self._step - 1) / 2
+        middle = of * (self._step - 1) / 2
+        return np.asarray(blocks * float(self._step) + middle, dtype=np.float64)
 
     def others(self) -> list[tuple[Floats, Floats]]:
         """For each category, how many rows all others may have, and the logarithms of the chances
