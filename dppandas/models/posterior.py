@@ -235,8 +235,7 @@ class JointPosterior(Found):
         cost nothing."""
         size = whole_number(n, "n", 1, MOST_DRAWN // 100, ", the number of draws")
         source = self._source  # which may be refused
-        generator = np.random.default_rng(entropy.SYSTEM.words(4))
-        return pd.DataFrame(source.drawn(size, generator), columns=self._labels)
+        return pd.DataFrame(source.drawn(size), columns=self._labels)
 
     @cached_property
     def _source(self) -> Grid | Counts:

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from ledgers import anew
 from refusals import refusal
-from sklearn import metrics
 
 import dppandas as dp
 from dppandas.errors import BudgetExceeded
@@ -17,6 +16,7 @@ from dppandas.models.scoring import RocCurve, tail
 from dppandas.privacy.accuracy.laws import noise_of
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 
+metrics = pytest.importorskip("sklearn.metrics")
 #: So much loss that no noise is seen.
 ALL = 64
 KINDS = ["a", "b", "c"]

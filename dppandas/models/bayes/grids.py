@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from .draws import uniforms
 from .families import TINY, UNLIKELY, Family, log_gamma
 from .scales import Marginal, at_ends
 
@@ -77,15 +78,15 @@ class Grid:
             found.append(Marginal(scale, self.axes[i], others))
         return found
 
-    def drawn(self, n: int, generator: np.random.Generator) -> Floats:
+    def drawn(self, n: int) -> Floats:
         """n draws of all parameters together, (n, parameters)."""
-        chances = self.weights.ravel() / self.weights.sum()
-        chosen = generator.choice(chances.size, size=n, p=chances)
+        cumulated = self.weights.cumsum()
+        chosen = cumulated.searchsorted(uniforms(n) * cumulated[-1])
         at = np.unravel_index(chosen, self.weights.shape)
         found = []
         for scale, axis, place in zip(self._family.scales, self.axes[:-1], at, strict=True):
             step = axis[1] - axis[0]
-            near = axis[place] + step * (generator.random(n) + generator.random(n) - 1)
+            near = axis[place] + step * (uniforms(n) + uniforms(n) - 1)
             found.append(scale.value(np.clip(near, axis[0], axis[-1])))
         return np.stack(found, axis=1)
 

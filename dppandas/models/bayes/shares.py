@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...privacy.accuracy.laws import NoiseLaw
+from .draws import gammas, uniforms
 from .families import log_gamma
 
 Floats = npt.NDArray[np.float64]
@@ -55,7 +56,7 @@ class Counts:
         weights = np.exp(logs - logs.max()).reshape(-1, step)
         return first, weights.sum(axis=1).astype(np.float64)
 
-    def _rows(self, blocks: npt.NDArray[np.int64], of: int) -> Floats:
+    def _sizes(self, blocks: npt.NDArray[np.int64], of: int) -> Floats:
         """The number of rows in the middle of blocks that are sums of so many."""
         middle = of * (self._step - 1) / 2
         return np.asarray(blocks * float(self._step) + middle, dtype=np.float64)
@@ -82,8 +83,8 @@ class Counts:
         """The rows of the others than category i, in few blocks."""
         number, whole = len(self._weights) - 1, sum(self._prior)
         first = int(self._first.sum() - self._first[i])
-        rows = self._rows(first + np.arange(len(weights)), number)
-        own = self._rows(self._first[i] + np.arange(len(self._weights[i])), 1)
+        rows = self._sizes(first + np.arange(len(weights)), number)
+        own = self._sizes(self._first[i] + np.arange(len(self._weights[i])), 1)
         with np.errstate(divide="ignore"):
             logs = np.log(weights)
         near = float(own @ self._weights[i] / self._weights[i].sum())
@@ -100,34 +101,32 @@ class Counts:
             top + np.log(np.add.reduceat(np.exp(logs - top), starts)),
         )
 
-    def drawn(self, n: int, generator: np.random.Generator) -> Floats:
+    def drawn(self, n: int) -> Floats:
         """n draws of all chances together, (n, categories)."""
-        found = [self._drawn(min(AT_ONCE, n - i), generator) for i in range(0, n, AT_ONCE)]
+        found = [self._drawn(min(AT_ONCE, n - i)) for i in range(0, n, AT_ONCE)]
         return np.concatenate(found)
 
-    def _drawn(self, n: int, generator: np.random.Generator) -> Floats:
+    def _drawn(self, n: int) -> Floats:
         """Counts one after the other, given the sum of those that are left; then their chances."""
         tails = [np.ones(1)]
         for weights in reversed(self._weights):
             tails.append(_convolved(tails[-1], weights))
         tails.reverse()
         number, whole = len(self._weights), sum(self._prior)
-        rows = self._rows(int(self._first.sum()) + np.arange(len(tails[0])), number)
+        rows = self._sizes(int(self._first.sum()) + np.arange(len(tails[0])), number)
         with np.errstate(divide="ignore"):
             logs = np.log(tails[0]) + log_gamma(rows + 1) - log_gamma(rows + whole)
-        left = _choice(np.exp(logs - logs.max())[None, :].repeat(n, axis=0), generator)
-        gammas = []
+        left = _choice(np.exp(logs - logs.max())[None, :].repeat(n, axis=0))
+        drawn = []
         for i, (weights, tail) in enumerate(zip(self._weights, tails[1:], strict=True)):
             own = np.arange(len(weights))
             rest = left[:, None] - own
             possible = (rest >= 0) & (rest < len(tail))
-            chosen = _choice(
-                weights * np.where(possible, tail[rest.clip(0, len(tail) - 1)], 0), generator
-            )
+            chosen = _choice(weights * np.where(possible, tail[rest.clip(0, len(tail) - 1)], 0))
             left = left - chosen
-            inside = self._step * (self._first[i] + chosen) + generator.integers(self._step, size=n)
-            gammas.append(generator.standard_gamma(inside + self._prior[i]))
-        found: Floats = np.stack(gammas, axis=1)
+            inside = self._step * (self._first[i] + chosen) + np.floor(self._step * uniforms(n))
+            drawn.append(gammas(inside + self._prior[i]))
+        found: Floats = np.stack(drawn, axis=1)
         found /= found.sum(axis=1, keepdims=True)
         return found
 
@@ -138,9 +137,9 @@ def _convolved(one: Floats, other: Floats) -> Floats:
     return found
 
 
-def _choice(weights: Floats, generator: np.random.Generator) -> Ints:
+def _choice(weights: Floats) -> Ints:
     """A place of each row, with a chance in proportion to its weight."""
     cumulated = weights.cumsum(axis=1)
-    at = generator.random(len(weights)) * cumulated[:, -1]
+    at = uniforms(len(weights)) * cumulated[:, -1]
     found: Ints = (cumulated <= at[:, None]).sum(axis=1)
     return found
