@@ -14,7 +14,8 @@ Floats = npt.NDArray[np.float64]
 
 def uniforms(n: int) -> Floats:
     """n numbers between 0 and 1, neither of which is drawn."""
-    return ((entropy.SYSTEM.words(n) >> np.uint64(12)) + 0.5) / 2.0**52
+    words = entropy.SYSTEM.words(n) >> np.uint64(12)
+    return (words.astype(np.float64) + 0.5) / 2.0**52
 
 
 def gammas(shapes: Floats) -> Floats:
