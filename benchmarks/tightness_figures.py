@@ -53,7 +53,10 @@ REASONS: Mapping[tuple[str, str], str] = {
         "open in so few rows: all that it may be is covered",
     ),
     **dict.fromkeys(
-        itertools.product(["groupby cov", "groupby var", "groupby sem"], ["over", "slack"]),
+        itertools.product(
+            ["groupby cov", "groupby cov within a norm", "groupby var", "groupby sem"],
+            ["over", "slack"],
+        ),
         "the smallest group has 30 rows, and noise of 3 to 6: products of errors count, and what "
         "is possible ends at the bounds",
     ),

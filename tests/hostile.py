@@ -191,6 +191,13 @@ def some_second_moments(rng: random.Random) -> stats.SecondMoments:
     return stats.SecondMoments(made.cells, made.layout, *said)
 
 
+def some_normed_moments(rng: random.Random) -> stats.NormedMoments:
+    made, norm = some_covariance(rng), rng.choice([1, 1.5, 4, 30, 1e-3, 1e9, ("l2", 3)])
+    ends, order = stats.bounds_of_norm(norm, len(made.operands))
+    said = made.operands, (ends,) * len(made.operands), made.ddof, made.correlation
+    return stats.NormedMoments(made.cells, made.layout, *said, order=order)
+
+
 def some_weighted_mean(rng: random.Random) -> stats.WeightedMean:
     made, (weight, *_) = some_mean(rng), operands(rng)
     grid = Grid.centred(Bounds.parse(rng.choice([(0, 1), (0.5, 3), (0, 0), (0.1, 1e6)]), "w"))

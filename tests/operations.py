@@ -53,6 +53,7 @@ from hostile import (
     some_measured_block_median,
     some_measured_quantiles,
     some_misfit,
+    some_normed_moments,
     some_normed_sum,
     some_present,
     some_quantiles,
@@ -1077,6 +1078,42 @@ RECORDS.append(Operation(
     },
     kinds="those of Covariance, which it takes the place of",
     tight="those of Covariance, where ρ is counted",
+))  # fmt: skip
+
+RECORDS.append(Operation(
+    stats.NormedMoments,
+    hostile=some_normed_moments,
+    law=TABLES,
+    undecided={
+        "cov within a norm": BY_ANSWER, "corr within a norm": BY_ANSWER,
+        "group cov within a norm": BY_ANSWER,
+    },
+    often=("cov within a norm", "corr within a norm"),
+    asked={
+        "cov within a norm": lambda p: p[["number", "code", "yes"]].cov(norm=6),
+        "corr within a norm": lambda p: p[["number", "code"]].corr(norm=4.5),
+        "group cov within a norm": lambda p: (
+            p.groupby("group", keys=GROUPS)[["number", "code"]].cov(norm=("l2", 4), ddof=0)),
+    },
+    truth={
+        "cov within a norm": lambda d: truths.cov_within_norm(d, ["number", "code", "yes"], 6),
+    },
+    kinds={
+        "frame.cov, of a norm": Row(lambda p, c: p[["x", "n"]].cov(norm=20), NUMBERS),
+        "frame.corr, of a norm": Row(lambda p, c: p[["x", "n"]].corr(norm=20), NUMBERS),
+        "groups.cov, of a norm": Row(
+            lambda p, c: p.groupby("g", keys=[1])[["x", "n"]].cov(norm=20), NUMBERS),
+    },
+    tight={
+        "cov within a norm": Line(
+            lambda p, by: p[t.XYZ].cov(norm=30, **by), t.to(lambda d: d[t.XYZ].cov()), slow=4),
+        "corr within a norm": Line(
+            lambda p, by: p[t.XYZ].corr(norm=30, **by), t.to(lambda d: d[t.XYZ].corr()), slow=4),
+        "groupby cov within a norm": Line(
+            lambda p, by: t.by_label(p)[t.XYZ].cov(norm=30, **by),
+            t.to(lambda d: d.groupby("label")[t.XYZ].cov()), slow=8,
+        ),
+    },
 ))  # fmt: skip
 
 RECORDS.append(Operation(

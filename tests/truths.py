@@ -50,6 +50,13 @@ def within_norm(values: pd.DataFrame, norm: float) -> pd.DataFrame:
     return held.mul((norm / held.abs().sum(axis=1)).clip(upper=1).fillna(1), axis=0)
 
 
+def cov_within_norm(df: pd.DataFrame, columns: list[str], norm: float) -> list[float]:
+    """Of the complete rows, clipped to ± a norm and scaled to it."""
+    held = df[columns].astype("float64").dropna().clip(-norm, norm)
+    held = held.mul((norm / held.abs().sum(axis=1)).clip(upper=1).fillna(1), axis=0)
+    return numbers(held.cov()) if len(held) > 2 else [math.nan] * len(columns) ** 2
+
+
 def pair(df: pd.DataFrame, how: Callable[[Any], float], other: Any) -> list[float]:
     return [how(clipped(other)) if len(df) > 2 else math.nan]
 

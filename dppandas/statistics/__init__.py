@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from .moments.covariance import Covariance as Covariance
     from .moments.means import Mean as Mean
     from .moments.means import WeightedMean as WeightedMean
+    from .moments.normed_moments import NormedMoments as NormedMoments
+    from .moments.normed_moments import bounds_of_norm as bounds_of_norm
     from .moments.norms import NormedSum as NormedSum
     from .moments.norms import grids_of_norm as grids_of_norm
     from .moments.second_moments import SecondMoments as SecondMoments
@@ -84,6 +86,7 @@ _HOMES = {
     "MeasuredBlockMedian": "of_blocks.aggregates",
     "MeasuredQuantiles": "quantile_intervals",
     "Moments": "moments.several",
+    "NormedMoments": "moments.normed_moments",
     "NormedSum": "moments.norms",
     "OccurringKeys": "counting.occurring_keys",
     "Proposed": "distances",
@@ -110,6 +113,7 @@ _HOMES = {
     "WeightedMean": "moments.means",
     "WeightedQuantiles": "weighted_quantiles",
     "WeightedUnique": "counting.labels_alone",
+    "bounds_of_norm": "moments.normed_moments",
     "grids_of_norm": "moments.norms",
     "limits_up_to": "counting.rows_per_unit",
     "parse_keep": "counting.rows_per_unit",

@@ -102,6 +102,9 @@ class Statistic(RecordPart, ABC):
     #: How far its numbers may be off.
     error_model: ClassVar[type[ErrorModel]] = ErrorModel
 
+    #: The page of docs/proofs that proves its contract.
+    proof: ClassVar[str]
+
     #: The methods that ask for it. A subclass has its own.
     methods: ClassVar[tuple[Method, ...]] = ()
 

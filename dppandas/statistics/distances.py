@@ -88,6 +88,7 @@ class Distance(FrameStatistic):
     """
 
     distance: Measurer = field(default_factory=lambda: Measurer(None))
+    proof: ClassVar[str] = "propose_test_release"
     error_model: ClassVar = DistanceErrors
 
     on_failure: ClassVar[str] = " distance= must return an int, not a float or None, for any rows."

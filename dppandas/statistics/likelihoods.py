@@ -45,6 +45,7 @@ class Likelihoods(Statistic):
     scores: tuple[tuple[int, ...], ...] = ()  # for each label, of each candidate, from 0 on
     prior: tuple[int, ...] = ()  # of the candidates, in public whole numbers
 
+    proof: ClassVar[str] = "posterior"
     error_model: ClassVar = LikelihoodsErrors
 
     @property

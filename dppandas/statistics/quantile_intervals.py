@@ -89,6 +89,7 @@ class MeasuredQuantiles(Quantiles):
     for several quantiles: ℓ1 is the number of columns (docs/proofs/quantile_intervals.md).
     """
 
+    proof: ClassVar[str] = "quantile_intervals"
     error_model: ClassVar = MeasuredErrors
     reading: ClassVar[int] = 1
     stages: ClassVar[Stages] = VALUES

@@ -101,6 +101,7 @@ class Quantiles(Statistic):
         Method("max", DECLARED | AGG, (max, np.max, np.nanmax)),
         Method("quantile", DECLARED),
     )
+    proof: ClassVar[str] = "quantiles"
     error_model: ClassVar = QuantilesErrors
     reading: ClassVar[int] = 2  # extremes aim at the outermost row
     needs: ClassVar = {"operands": kinds.NUMBERS}

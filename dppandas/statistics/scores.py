@@ -108,6 +108,7 @@ class Scores(FrameStatistic):
     stated: int = 1
     rises: bool = False  # whether more rows never lower a score, as the caller states
     prior: tuple[int, ...] = ()  # of the candidates, in public whole numbers
+    proof: ClassVar[str] = "select"
     error_model: ClassVar = ScoresErrors
 
     on_failure: ClassVar[str] = (

@@ -43,6 +43,7 @@ class SmoothErrors(QuantilesErrors):
 class Smooth(Quantiles, registered=False):
     """One number of one column and cell, read from ranks. A row adds 1 to the number of rows."""
 
+    proof: ClassVar[str] = "smooth"
     error_model: ClassVar = SmoothErrors
 
     #: 2: since the noise follows a tighter bound.

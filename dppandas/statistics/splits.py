@@ -82,6 +82,7 @@ class BySplits(Statistic, registered=False):
     target: Expression
     thresholds: tuple[tuple[float, ...], ...]
 
+    proof: ClassVar[str] = "decision_trees"
     error_model: ClassVar = SplitsErrors
     needs: ClassVar = {"operands": kinds.NUMBERS, "target": kinds.NUMBERS}
 

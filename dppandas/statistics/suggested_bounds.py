@@ -99,6 +99,7 @@ class BoundsHistogram(Statistic):
     operand: Expression | None = None
 
     methods: ClassVar = (Method("suggest_bounds", COLUMN),)
+    proof: ClassVar[str] = "ranges"
     error_model: ClassVar = BoundsHistogramErrors
     needs: ClassVar = {"operand": kinds.NUMBERS}
 

@@ -51,6 +51,7 @@ class WeightedQuantiles(Quantiles):
     weight: Expression = EVERY
     weight_grid: Grid = TRUTHS
 
+    proof: ClassVar[str] = "weighted_quantiles"
     error_model: ClassVar = WeightedQuantilesErrors
     reading: ClassVar[int] = 1
     needs: ClassVar = {"operands": kinds.NUMBERS, "weight": kinds.NUMBERS}

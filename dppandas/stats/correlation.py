@@ -189,6 +189,11 @@ def _sums(figure: Figure) -> NoisySums:
     record, statistic = figure.record, figure.record._statistic
     if not (isinstance(statistic, CovarianceTable) and statistic.correlation):
         raise QueryError(f"pearsonr takes a correlation, and '{record.query}' is none: {ASK}.")
+    if statistic.scales_rows:
+        raise QueryError(
+            "norm= scales rows down as a whole, after which columns depend on each other. pearsonr "
+            f"takes a correlation with bounds=: {ASK}."
+        )
     if isinstance(record._law, NoiseAtLook):
         raise QueryError(
             "the noise of this answer decided how many releases it took, and pearsonr has no "

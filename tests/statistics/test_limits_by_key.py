@@ -370,7 +370,7 @@ def test_a_statistic_that_says_nothing_of_limits_never_gets_them() -> None:
     assert takes == {
         stats.Count, stats.Contingency, stats.Distinct, stats.Sum, stats.NormedSum, stats.Mean,
         stats.WeightedMean, stats.Variance, stats.FirstMoments, stats.Moments, stats.Covariance,
-        stats.SecondMoments,
+        stats.SecondMoments, stats.NormedMoments,
     }  # fmt: skip
     cells = limited(by_label(), ("owner", "group"), 1, None)
     for statistic in (

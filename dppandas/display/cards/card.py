@@ -76,6 +76,7 @@ class Card:
     axis: Axis | None
     foot: str
     is_under: bool  # whether errors are written below the numbers
+    record: Record | RecordBundle | None = None  # of the releases; None for what was derived
 
     @property
     def has_population(self) -> list[bool]:
@@ -125,7 +126,7 @@ def _drawn(answer: Any, shown: ShownFigures) -> Card:
         _names(shown), _heads(answer, shown, columns),
         [None if row is None else made[row] for row in rows],
         None if strips is None else strips.axis,
-        foot_of(shown, figures, type(answer).__name__, of_population), is_under,
+        foot_of(shown, figures, type(answer).__name__, of_population), is_under, shown.record,
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from . import provenance
 from .card import POPULATION, Card, Cell, Row
 
 #: Told from white and from the dark ground by 3 : 1 at least (docs/adr/0038-cards.md).
@@ -14,16 +15,32 @@ _HATCHED = (
     "transparent 50%,rgba(128,128,128,.25) 50%,rgba(128,128,128,.25) 75%,transparent 75%);"
     "background-size:8px 8px;"
 )
+_FOOT = "opacity:.75;font-size:12px;margin:4px 8px"
 _STRIP = 180  # pixels
 
 
-def html(card: Card) -> str:
-    """The card: a table, and a foot that says how the errors hold."""
+def html(card: Card, code: str = "") -> str:
+    """The card: a table, and a foot that says how the errors hold. It opens what is known of the
+    release, with the code that asks for it."""
     rows = "".join(_row(row, card) for row in card.rows)
     return (
         '<div class="dppandas-card"><table style="border-collapse:collapse;border:none;margin:0">'
         f"<thead><tr>{_head(card)}</tr></thead><tbody>{rows}</tbody></table>"
-        f'<div style="opacity:.75;font-size:12px;margin:4px 8px">{escape(_foot(card))}</div></div>'
+        f"{_with_provenance(escape(_foot(card)), card, code)}</div>"
+    )
+
+
+def _with_provenance(foot: str, card: Card, code: str) -> str:
+    """The foot, which unfolds."""
+    if card.record is None:
+        return f'<div style="{_FOOT}">{foot}</div>'
+    told = "".join(
+        f"<div>{escape(name)}: {escape(said)}</div>"
+        for name, said in provenance.facts(card.record, code)
+    )
+    return (
+        f'<details style="{_FOOT}"><summary style="cursor:pointer">{foot}</summary>'
+        f'<div style="margin:4px 0 0 14px">{told}</div></details>'
     )
 
 

@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...release.answers.record_bundle import RecordBundle
+from ...release.answers.records import Record
 from ..cards import markup, plain
-from ..cards.card import PLAIN, card_of
+from ..cards.card import PLAIN, Card, card_of
+from ..cards.provenance import argument
+from .code import code_of, variables
 
 _HTML, _TEXT = "text/html", "text/plain"
 
@@ -43,7 +47,7 @@ class Cards:
         def shown(value: Any) -> Any:
             card = card_of(value)
             if card is not None:
-                return markup.html(card)
+                return markup.html(card, _code(card))
             if before is not None:
                 return before(value)
             own = getattr(value, "_repr_html_", None)  # a Series has none
@@ -63,3 +67,13 @@ class Cards:
                 printer.text(repr(value))
 
         return shown
+
+
+def _code(card: Card) -> str:
+    """The call that asks for an answer of one release, if a variable has its frame."""
+    record = card.record
+    if isinstance(record, RecordBundle) and len(record.components) == 1:
+        (record,) = record.components.values()
+    if not isinstance(record, Record) or not (asked := argument(record.loss)):
+        return ""
+    return code_of(record._query, asked, variables())

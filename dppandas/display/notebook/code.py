@@ -21,6 +21,14 @@ from ...statistics.methods import COLUMN
 _Ask = Callable[[PrivateFrame], Any]
 
 
+def variables() -> dict[str, Any]:
+    """The user's variables."""
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    return {} if shell is None else shell.user_ns
+
+
 def code_of(query: Query, loss: str, names: Mapping[str, Any]) -> str:
     """The call, such as 'people.count(epsilon=0.1)'; "" if none is known.
 

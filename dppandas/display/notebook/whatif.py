@@ -322,7 +322,9 @@ class WhatIf:
         self._loss.description = f"at {name}"
         self._rows.layout.display = None if takes_rows(query) else "none"
         self._say(forecast(self._ledger, query, self._loss.value, self._rows.value))
-        asked = code.code_of(query, f"{_ARGUMENT[name]}={self._loss.value.strip()}", _variables())
+        asked = code.code_of(
+            query, f"{_ARGUMENT[name]}={self._loss.value.strip()}", code.variables()
+        )
         self._code.value = code.written(asked)
         self._copy.layout.display = None if asked else "none"
 
@@ -333,14 +335,6 @@ class WhatIf:
 
 
 _ARGUMENT = {"ε": "epsilon", "ρ": "rho"}
-
-
-def _variables() -> dict[str, Any]:
-    """The user's variables."""
-    from IPython import get_ipython
-
-    shell = get_ipython()
-    return {} if shell is None else shell.user_ns
 
 
 def _button(icon: str, says: str) -> Any:

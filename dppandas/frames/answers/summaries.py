@@ -22,6 +22,7 @@ from ...release.blocks.bundle import Name, ReleaseBundle, shares_of
 from ...release.request import Request
 from ...release.unreleased import Unreleased
 from ...release.wording import verb_of
+from ...rows.facts.bounds import Bounds
 from ...statistics import Count, Layout
 from ...statistics.base import ALL_ROWS
 from . import several
@@ -232,7 +233,7 @@ class Covariances(Summaries[Counted, Measured, Listed, Described, OfRows]):
 
     @typing.overload
     def cov(
-        self, ddof: int = 1, *, dropna: bool = False, bounds: object = None
+        self, ddof: int = 1, *, dropna: bool = False, bounds: object = None, norm: object = None
     ) -> Unreleased[pd.DataFrame]: ...
     @typing.overload
     def cov(
@@ -241,6 +242,7 @@ class Covariances(Summaries[Counted, Measured, Listed, Described, OfRows]):
         *,
         dropna: bool = False,
         bounds: object = None,
+        norm: object = None,
         **ways: Unpack[AskOptions],
     ) -> pd.DataFrame: ...
     @release_method
@@ -250,6 +252,7 @@ class Covariances(Summaries[Counted, Measured, Listed, Described, OfRows]):
         *,
         dropna: bool = False,
         bounds: object = None,
+        norm: object = None,
         **ways: Unpack[AskOptions],
     ) -> Any:
         """The covariance of each two columns, of values clipped to bounds: a square DataFrame; by
@@ -259,9 +262,18 @@ class Covariances(Summaries[Counted, Measured, Listed, Described, OfRows]):
             The table has no negative eigenvalues: those that noise makes negative become 0.
         dropna : True uses only the rows that have all values, as after ``dropna()``. With Gaussian
             noise and three columns or more, the noise is then up to half as large.
+        norm : a public number, in place of bounds: the most that the absolute values of a row add
+            up to. Values beyond ± norm become that, and rows whose values then add up to more are
+            scaled down until they add up to it. Only rows that have all values count. The noise
+            depends on the norm, not on the number of columns: from four columns on, such as shares
+            of a whole, it is less than with bounds as wide as the norm. Bounds of a few columns, or
+            narrower than the norm over the number of columns, have less. ("l2", norm) limits the
+            root of the sum of squares, which suits noise by rho. As with bounds, no interval
+            includes what this changes.
 
         *Guarantee*: differential privacy of the unit, and of how many values there are
-        (docs/proofs/covariances.md).
+        (docs/proofs/covariances.md). Source of norm=: the lemma of lecture 3, that second moments
+        of rows within a norm of 1 have a sensitivity of 1.
 
         >>> import pandas as pd
         >>> people = pd.DataFrame({"age": [20, 60] * 5000, "wage": [20, 30] * 5000})
@@ -269,12 +281,22 @@ class Covariances(Summaries[Counted, Measured, Listed, Described, OfRows]):
         age     400.0
         wage    100.0
         Name: age, dtype: float64
+        >>> shares = pd.DataFrame({"rent": [0.2, 0.6] * 5000, "food": [0.6, 0.2] * 5000}).dp
+        >>> shares.cov(norm=1, epsilon=1).round(2)
+              rent  food
+        rent  0.04 -0.04
+        food -0.04  0.04
         """
-        return self._covariances("cov", ddof, dropna, bounds)
+        return self._covariances("cov", ddof, dropna, bounds, norm)
 
     @typing.overload
     def corr(
-        self, method: str = "pearson", *, dropna: bool = False, bounds: object = None
+        self,
+        method: str = "pearson",
+        *,
+        dropna: bool = False,
+        bounds: object = None,
+        norm: object = None,
     ) -> Unreleased[pd.DataFrame]: ...
     @typing.overload
     def corr(
@@ -283,6 +305,7 @@ class Covariances(Summaries[Counted, Measured, Listed, Described, OfRows]):
         *,
         dropna: bool = False,
         bounds: object = None,
+        norm: object = None,
         **ways: Unpack[AskOptions],
     ) -> pd.DataFrame: ...
     @release_method
@@ -292,6 +315,7 @@ class Covariances(Summaries[Counted, Measured, Listed, Described, OfRows]):
         *,
         dropna: bool = False,
         bounds: object = None,
+        norm: object = None,
         **ways: Unpack[AskOptions],
     ) -> Any:
         """The correlation of each two columns, of values clipped to bounds: a square DataFrame; by
@@ -299,7 +323,7 @@ class Covariances(Summaries[Counted, Measured, Listed, Described, OfRows]):
 
         bounds : as in `var`. As in pandas, each entry uses the rows that have both values. The
             diagonal is 1, no eigenvalue is negative, and what can't be told from noise is 0.
-        dropna : as in `cov`.
+        dropna, norm : as in `cov`.
 
         *Guarantee*: differential privacy of the unit, and of how many values there are
         (docs/proofs/covariances.md).
@@ -311,23 +335,39 @@ class Covariances(Summaries[Counted, Measured, Listed, Described, OfRows]):
         True
         """
         pearson(method)
-        return self._covariances("corr", 1, dropna, bounds)
+        return self._covariances("corr", 1, dropna, bounds, norm)
 
-    def _covariances(self, what: str, ddof: object, dropna: object, bounds: object) -> Any:
+    def _covariances(
+        self, what: str, ddof: object, dropna: object, bounds: object, norm: object
+    ) -> Any:
         names, cells = list(self._operands()), self._groups
         if len(names) < 2 and cells.by:
             raise QueryError(
                 f"{what} by group needs two columns or more. Select them, as in "
                 f'groupby(…)[["a", "b"]].{what}(…).'
             )
+        order = 0
+        if norm is not None:
+            bounds, order = _bounds_of_norm(norm, bounds, len(names))
         operands, parsed, shape = self._measured(bounds, bounds_of)
         freedom = checked_ddof(ddof, parsed)
         if not isinstance(dropna, bool):
             raise QueryError(f"dropna={quoted(dropna)} must be True or False.")
         layout = with_levels(shape, names, names, cells)
-        is_corr = what == "corr"
-        statistic = statistics.Covariance(
-            cells, layout, operands, parsed, freedom, is_corr, complete=dropna
-        )
+        said = cells, layout, operands, parsed, freedom, what == "corr"
+        if order:
+            within = statistics.NormedMoments(*said, order=order)
+            return self._question(within, self._asks(what, (), ("norm", quoted(norm))))
+        statistic = statistics.Covariance(*said, complete=dropna)
         options = (("complete", "yes"),) if dropna else ()
         return self._question(statistic, self._asks(what, parsed, *options))
+
+
+def _bounds_of_norm(norm: object, bounds: object, columns: int) -> tuple[Bounds, int]:
+    """The bounds that a norm puts on each column, and its order."""
+    if bounds is not None:
+        raise QueryError(
+            "norm= takes the place of bounds=. Leave one of them out; p.clip(lower, upper) clips "
+            "values before they are scaled."
+        )
+    return statistics.bounds_of_norm(norm, columns)

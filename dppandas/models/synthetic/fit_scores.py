@@ -64,6 +64,7 @@ class MarginalError(_Scores):
     by at most weight · step (docs/proofs/misfit.md).
     """
 
+    proof: ClassVar[str] = "misfit"
     canonical_name: ClassVar[str] = "Misfit"
 
     marginals: tuple[Any, ...] = ()  # Cells, one for each table
@@ -120,6 +121,7 @@ class SmallDatabases(_Scores):
     ``rows``, and so the largest too (docs/proofs/misfit.md). ``total`` is public: a noisy count.
     """
 
+    proof: ClassVar[str] = "misfit"
     rows: int = 1
     total: int = 0
     queries: tuple[tuple[int, ...], ...] = ()  # for each marginal, which of its cells a cell is in

@@ -125,6 +125,7 @@ class Contingency(Count):
 
     methods: ClassVar = (Method("crosstab", FRAME),)
     takes_limits: ClassVar = True
+    proof: ClassVar[str] = "tables"
     error_model: ClassVar = ContingencyErrors
 
     @property
@@ -207,6 +208,7 @@ class UnattributedHistogram(Count):
 
     canonical_name: ClassVar[str] = "Popularity"
     methods: ClassVar = (Method("unattributed_histogram", COLUMN),)
+    proof: ClassVar[str] = "unattributed_histogram"
     error_model: ClassVar = UnattributedHistogramErrors
     selectable: ClassVar[bool] = False
 

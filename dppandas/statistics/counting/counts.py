@@ -92,6 +92,7 @@ class Count(Statistic):
         Method("clipping_shares", COLUMN),
     )
     takes_limits: ClassVar = True
+    proof: ClassVar[str] = "counts"
     error_model: ClassVar = CountErrors
     not_asked: ClassVar = ("layout", "share_of")
     selectable: ClassVar[bool] = True

@@ -37,6 +37,7 @@ class Distinct(Count):
     """
 
     takes_limits: ClassVar = True
+    proof: ClassVar[str] = "units"
     error_model: ClassVar = DistinctErrors
 
     whole_units: ClassVar[bool] = True
@@ -107,6 +108,7 @@ class Truncation(Statistic):
     counted: int = 1
 
     methods: ClassVar = (Method("truncation_shares", FRAME),)
+    proof: ClassVar[str] = "units"
     error_model: ClassVar = TruncationErrors
     needs: ClassVar = {"rows": kinds.NUMBERS}
 

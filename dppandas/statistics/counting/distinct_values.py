@@ -54,6 +54,7 @@ class DistinctValues(Statistic):
     dropna: bool = True
 
     methods: ClassVar = (Method("nunique", COLUMN | GROUPS | AGG),)
+    proof: ClassVar[str] = "presence"
     error_model: ClassVar = DistinctValuesErrors
     needs: ClassVar = {"value": kinds.LABELS}
     selectable: ClassVar[bool] = True

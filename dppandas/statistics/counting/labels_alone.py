@@ -61,6 +61,7 @@ class Unique(Sparse):
 
     methods: ClassVar = (Method("unique", COLUMN),)
     labels_only: ClassVar[bool] = True
+    proof: ClassVar[str] = "partition_selection"
     error_model: ClassVar = UniqueErrors
     whole_units: ClassVar[bool] = True
     accumulator: ClassVar = EntryAccumulator
@@ -105,6 +106,8 @@ class WeightedUnique(Unique):
     """
 
     l1 = WHOLE
+
+    proof: ClassVar[str] = "weighted_selection"
 
     def l1_sensitivity(self, rows: int) -> int:
         return weights(rows).l1

@@ -35,6 +35,7 @@ class OccurringKeys(Count):
     canonical_name: ClassVar[str] = "Present"
 
     groups: int = 1
+    proof: ClassVar[str] = "presence"
     error_model: ClassVar = OccurringKeysErrors
 
     @property

@@ -138,6 +138,7 @@ class RowsPerUnit(Statistic):
     margin: int = 0
 
     methods: ClassVar = (Method("suggest_max_rows", FRAME),)
+    proof: ClassVar[str] = "units"
     error_model: ClassVar = RowsPerUnitErrors
     not_asked: ClassVar = ("layout", "keep", "margin")
     needs: ClassVar = {"rows": kinds.NUMBERS}

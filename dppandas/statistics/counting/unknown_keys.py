@@ -223,6 +223,7 @@ class UndeclaredKeys(Sparse):
     """
 
     canonical_name: ClassVar[str] = "Unknown"
+    proof: ClassVar[str] = "thresholds"
     error_model: ClassVar = UndeclaredKeysErrors
 
     reading: ClassVar[int] = 2
@@ -329,6 +330,7 @@ class WeightedKeys(UndeclaredKeys):
     (docs/proofs/weighted_selection.md).
     """
 
+    proof: ClassVar[str] = "weighted_selection"
     error_model: ClassVar = WeightedKeysErrors
     whole_units: ClassVar[bool] = True
     accumulator: ClassVar = EntryAccumulator

@@ -64,6 +64,7 @@ class Covariance(CovarianceTable):
         Method("corr", COLUMN | FRAME | GROUPS),
     )
     takes_limits: ClassVar = True
+    proof: ClassVar[str] = "covariances"
     error_model: ClassVar = CovarianceErrors
 
     def adapted_to(self, asked: LossRequest, rows: int) -> CovarianceTable:

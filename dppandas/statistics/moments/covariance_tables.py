@@ -153,6 +153,9 @@ class CovarianceTable(Statistic, registered=False):
     pair: bool = False  # one number for two columns, not a table
     error_model: ClassVar = CovarianceTableErrors
 
+    #: Whether rows are scaled down as a whole, after which no two columns are independent.
+    scales_rows: ClassVar[bool] = False
+
     needs: ClassVar = {"operands": kinds.NUMBERS}
     not_asked: ClassVar = ("layout", "ddof")
     reading: ClassVar = 2  # since intervals bound sums together
@@ -161,6 +164,11 @@ class CovarianceTable(Statistic, registered=False):
     @abstractmethod
     def states_of_all(self) -> int:
         """The number of integers of a cell."""
+
+    @property
+    def grids(self) -> tuple[Grid, ...]:
+        """The grid of each column."""
+        return tuple(bounds.grid for bounds in self.bounds)
 
     @property
     def complete_rows(self) -> bool:
@@ -173,7 +181,7 @@ class CovarianceTable(Statistic, registered=False):
         complete rows add."""
 
     def kernel(self, chunk: Chunk, keep: Mask | None) -> Partial:
-        grids, cells = [bounds.grid for bounds in self.bounds], len(self.cells)
+        grids, cells = self.grids, len(self.cells)
         pairs = zip(self.operands, grids, strict=True)
         values = [on_grid(*pair, chunk, None) for pair in pairs]
         codes, rows = self.cells.codes(chunk), chunk.rows

@@ -82,6 +82,7 @@ class Mean(Clipped):
 
     methods: ClassVar = (Method("mean", EVERYWHERE, (np.mean, np.nanmean)),)
     takes_limits: ClassVar = True
+    proof: ClassVar[str] = "means"
     error_model: ClassVar[type[ByColumnErrors]] = MeanErrors
     parts: ClassVar[int] = 2
 
@@ -156,6 +157,7 @@ class WeightedMean(Mean):
     weight: Expression = EVERY
     weight_grid: Grid = TRUTHS
     takes_limits: ClassVar = True
+    proof: ClassVar[str] = "weights"
     error_model: ClassVar = WeightedMeanErrors
 
     needs: ClassVar = {"operands": kinds.NUMBERS, "weight": kinds.NUMBERS}

@@ -92,7 +92,7 @@ class NormedSum(Sum):
 def grids_of_norm(bounds: Sequence[Bounds], norm: object) -> tuple[tuple[Grid, ...], int, int]:
     """One grid for all columns, the norm in its steps, and its order: of a norm given as c,
     ("l1", c) or ("l2", c)."""
-    order, size = _parsed(norm)
+    order, size = parsed_norm(norm)
     # So coarse that a row's integers add up to about 2^30, and their products fit an int64.
     wider = 2.0 ** math.ceil(math.log2(max(len(bounds), 1)))
     step = max((sum_step(each) for each in bounds if each.lower or each.upper), default=1.0) * wider
@@ -107,7 +107,8 @@ def grids_of_norm(bounds: Sequence[Bounds], norm: object) -> tuple[tuple[Grid, .
     return grids, min(steps, most), order
 
 
-def _parsed(norm: object) -> tuple[int, float]:
+def parsed_norm(norm: object) -> tuple[int, float]:
+    """The order of a norm, 1 or 2, and its size."""
     name, size = "l1", norm
     if isinstance(norm, tuple | list) and len(norm) == 2:
         name, size = norm

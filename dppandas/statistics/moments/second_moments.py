@@ -31,7 +31,7 @@ class SecondMomentsErrors(CovarianceTableErrors):
     def evenly(self, rows: float) -> list[int]:
         """x² has the mean ⅓, x and products of two columns 0, if all are spread evenly."""
         means = {True: Fraction(1, 3), False: Fraction(0)}
-        each = [1 if not j else means[i == j] for i, j in _pairs(len(self.of.operands))]
+        each = [1 if not j else means[i == j] for i, j in pairs_of(len(self.of.operands))]
         return [round(Fraction(rows) * WHOLE * mean) for mean in each] * len(self.of.cells)
 
 
@@ -45,6 +45,7 @@ class SecondMoments(CovarianceTable):
     """
 
     takes_limits: ClassVar = True
+    proof: ClassVar[str] = "covariances"
     error_model: ClassVar = SecondMomentsErrors
 
     @property
@@ -69,9 +70,9 @@ class SecondMoments(CovarianceTable):
     def sums(self, noisy: Sequence[int], i: int, j: int) -> NoisySums:
         """The sums of 1, x, y, x², xy and y²; for one column of 1, x and x²."""
         wanted = combinations_with_replacement(sorted({0, i + 1, j + 1}), 2)
-        places = _pairs(len(self.operands))
+        places = pairs_of(len(self.operands))
         found = tuple(noisy[places.index(each)] for each in wanted)
-        return NoisySums(found, _design(i == j), 1, WHOLE)
+        return NoisySums(found, design_of(i == j), 1, WHOLE)
 
 
 def _centred(steps: npt.NDArray[np.float64], most: int) -> Integers:
@@ -81,13 +82,13 @@ def _centred(steps: npt.NDArray[np.float64], most: int) -> Integers:
 
 
 @lru_cache(maxsize=128)
-def _pairs(columns: int) -> tuple[tuple[int, int], ...]:
+def pairs_of(columns: int) -> tuple[tuple[int, int], ...]:
     """The factors of each sum: 0 stands for the constant 1, and i for column i."""
     return tuple(combinations_with_replacement(range(columns + 1), 2))
 
 
 @lru_cache(maxsize=2)
-def _design(is_one: bool) -> Design:
+def design_of(is_one: bool) -> Design:
     """The coefficients of 1, u, v, u², uv, v² in 1, x, y, x², xy, y², in quarters: u = (1+x)/2,
     v = (1+y)/2."""
     return (

@@ -309,6 +309,7 @@ class FirstMoments(Several, Mean):
     shown: tuple[str, ...] = ("count", "mean")
 
     takes_limits: ClassVar = True
+    proof: ClassVar[str] = "means"
     error_model: ClassVar = SeveralErrors
     not_asked: ClassVar = ("layout", "shown")
     asked_as: ClassVar = Mean
@@ -334,6 +335,7 @@ class Moments(Several, Variance):
     shown: tuple[str, ...] = ("count", "mean", "std")
 
     takes_limits: ClassVar = True
+    proof: ClassVar[str] = "means"
     error_model: ClassVar = SeveralErrors
     not_asked: ClassVar = (*Variance.not_asked, "shown")
     dearest: ClassVar = "std"

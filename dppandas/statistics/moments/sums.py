@@ -114,6 +114,7 @@ class Sum(ByColumn):
         Method("idxmax", FRAME),
     )
     takes_limits: ClassVar = True
+    proof: ClassVar[str] = "sums"
     error_model: ClassVar = SumErrors
     selectable: ClassVar[bool] = True
 

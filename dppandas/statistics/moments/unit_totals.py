@@ -43,6 +43,7 @@ class UnitTotals(Sum):
     methods: ClassVar[
         tuple[Method, ...]
     ] = ()  # those of sums; keys that nobody declared aren't found by units
+    proof: ClassVar[str] = "totals"
     error_model: ClassVar = UnitTotalsErrors
     whole_units: ClassVar[bool] = True
 

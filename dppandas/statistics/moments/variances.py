@@ -98,6 +98,7 @@ class Variance(Clipped):
         Method("sem", EVERYWHERE, words=("standard error of the mean of", "standard error")),
     )
     takes_limits: ClassVar = True
+    proof: ClassVar[str] = "variances"
     error_model: ClassVar[type[ByColumnErrors]] = VarianceErrors
     mean_sample: ClassVar = SampleMeanOfThree
     parts: ClassVar[int] = 3

@@ -156,6 +156,7 @@ class BlockMean(Aggregate):
     branches: int = 1
     weight: Fraction = FREE
 
+    proof: ClassVar[str] = "sample_and_aggregate"
     error_model: ClassVar = BlockMeanErrors
 
     size = 2
@@ -324,6 +325,7 @@ class BlockMedian(OfBlocks, Quantiles):
     branches: int = 1
 
     methods: ClassVar = ()
+    proof: ClassVar[str] = "sample_and_aggregate"
     error_model: ClassVar = BlockMedianErrors
     reading: ClassVar[int] = 1
 
@@ -347,4 +349,5 @@ class MeasuredBlockMedian(OfBlocks, MeasuredQuantiles):
     is_by_unit: bool = False
     branches: int = 1
 
+    proof: ClassVar[str] = "sample_and_aggregate"
     error_model: ClassVar = MeasuredBlockMedianErrors

@@ -52,6 +52,7 @@ class SignificantBlocks(InBlocks):
     is_exact: bool = False  # whether the caller states that the test is, at the size of a block
 
     not_asked: ClassVar = ("layout", "is_exact")
+    proof: ClassVar[str] = "blockwise"
     error_model: ClassVar = BlocksErrors
 
     size = 1

@@ -71,6 +71,7 @@ class BlockSlopes(OfBlocks, Quantiles):
 
     drops_missing: ClassVar[bool] = True
     methods: ClassVar = ()
+    proof: ClassVar[str] = "theil_sen"
     error_model: ClassVar = BlockSlopesErrors
     reading: ClassVar[int] = 1
 
