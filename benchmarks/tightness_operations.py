@@ -86,6 +86,7 @@ WITHOUT: dict[str, str] = {
         ],
         "a model tells no error; its releases are among these",
     ),
+    "roc_curve": "a crosstab; its intervals are computed of that: test_scoring.py",
     **dict.fromkeys(["session", "batch", "split"], "shares out a loss among releases"),
     **dict.fromkeys(
         ["expected_error", "privacy_loss", "compare", "respondents"], "public facts, no answer"

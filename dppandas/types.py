@@ -28,8 +28,9 @@ from .models.base import Model, Releases
 from .models.least_squares.design import OLSDesign
 from .models.least_squares.results import OLSResults, PredictionResults
 from .models.least_squares.summary import Summary
-from .models.posterior import Posterior
+from .models.posterior import JointPosterior, Posterior
 from .models.propose_test_release import UnreleasedProposal
+from .models.scoring import RocCurve
 from .models.select import UnreleasedChoice
 from .privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from .release.answers.noise import Noise
@@ -89,6 +90,7 @@ __all__ = [
     "EstimatedFloat",
     "EstimatedSeries",
     "FisherExactResult",
+    "JointPosterior",
     "Ledger",
     "Locator",
     "Loss",
@@ -124,6 +126,7 @@ __all__ = [
     "Releases",
     "Responses",
     "Rho",
+    "RocCurve",
     "SensitivityReport",
     "Session",
     "SignificanceResult",

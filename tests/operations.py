@@ -1460,9 +1460,13 @@ RECORDS.append(Operation(
             p["group"] == "a", method="squashed", prior=(2, 3), epsilon=e),
         "posterior draw of a mask": lambda p, e: dp.models.posterior(
             p.query("code < 9")["number"] > 1, method="squashed", clip=1.5, epsilon=e),
+        "posterior draw of counts": lambda p, e: dp.models.posterior(
+            p["number"], "poisson", method="squashed", bounds=(0, 9), epsilon=e),
+        "posterior draw of numbers": lambda p, e: dp.models.posterior(
+            p["number"], "normal", method="squashed", bounds=(-5, 5), bins=4, epsilon=e),
     },
     truth="a draw, of which no error is promised",
-    kinds="of True and False, as counts of both are",
+    kinds="of True and False, as counts of both are, or of numbers",
     tight="a draw, whose law is exact: test_posterior.py",
 ))  # fmt: skip
 

@@ -10,6 +10,7 @@ from .naive_bayes import GaussianNB
 from .pca import PCA
 from .perceptron import Perceptron
 from .posterior import posterior
+from .scoring import confusion_matrix, roc_curve
 from .theil_sen import TheilSenRegressor
 from .trees.classifier import DecisionTreeClassifier
 from .trees.regressor import DecisionTreeRegressor
@@ -26,9 +27,11 @@ __all__ = [
     "LogisticRegression",
     "Perceptron",
     "TheilSenRegressor",
+    "confusion_matrix",
     "export_text",
     "plot_tree",
     "posterior",
+    "roc_curve",
     "sample_and_aggregate",
     "synthetic",
 ]

@@ -44,6 +44,7 @@ ENDS = {"number": BOUNDS, "code": (0, 4)}
 TWO = list(ENDS)
 SAID: dict[str, Any] = {"epsilon": 1, "bounds": ENDS}
 
+POSTERIORS = "posterior", "posterior of labels", "posterior of numbers"
 PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "k-means by a grid": lambda p: KMeans(2, **SAID).fit(p[TWO]).releases_,
     "k-means by rounds": lambda p: (
@@ -53,6 +54,10 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "naive Bayes": lambda p: (
         GaussianNB(**SAID, classes=["a", "b"]).fit(p[TWO], p["group"]).releases_),
     "posterior": lambda p: posterior(p["yes"], epsilon=1).releases_,
+    "posterior of labels": lambda p: (
+        posterior(p["group"], "categorical", keys=["a", "b"], epsilon=1).releases_),
+    "posterior of numbers": lambda p: (
+        posterior(p["number"], "normal", bounds=BOUNDS, epsilon=1).releases_),
     "tree": lambda p: (
         DecisionTreeClassifier(2, **SAID, classes=["a", "b"]).fit(p[TWO], p["group"]).releases_),
     "regression tree": lambda p: (
@@ -101,7 +106,7 @@ def test_each_release_of_a_program_keeps_its_sensitivity(name: str, max_rows: in
     pairs = PAIRS_OF_CLASSES if of_classes else PAIRS
     found = check_sensitivity(PROGRAMS[name], SCHEMA, unit=unit, max_rows=max_rows, pairs=pairs)
     assert found.ok, found
-    alone = "principal components", "naive Bayes", "ordinary least squares", "posterior"
+    alone = "principal components", "naive Bayes", "ordinary least squares", *POSTERIORS
     least = 1 if name in alone else 2
     assert found.releases >= least * pairs, "other programs have two releases or more"
     assert found.worst > 0

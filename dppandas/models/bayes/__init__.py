@@ -1,0 +1,1 @@
+"""Posteriors by Bayes' rule from released counts: families, and what is computed for them."""
