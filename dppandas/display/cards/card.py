@@ -198,7 +198,8 @@ def card_of_number(answer: Any) -> Card:
         )
         for i, label in enumerate(labels)
     ]  # fmt: skip
-    return Card("", [""], rows, None if strips is None else strips.axis, foot, False)
+    axis, record = None if strips is None else strips.axis, None if shown is None else shown.record
+    return Card("", [""], rows, axis, foot, False, record)
 
 
 def _without_number(answer: Any, row: int, column: int) -> Cell:
