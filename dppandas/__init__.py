@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from . import types as types
     from .audit.privacy_loss import privacy_loss
     from .display.plots.plot import plot
+    from .display.tables import table
     from .findings.comparisons import compare
     from .findings.consistency import make_consistent
     from .findings.derive import derive, difference, ratio
@@ -90,6 +91,7 @@ _HOMES = {
     "session": "release.session",
     "split": "release.blocks.split",
     "synthesize": "models.synthetic.synthesize",
+    "table": "display.tables",
     "unique": "frames.groupby",
 }
 
@@ -126,6 +128,7 @@ __all__ = [
     "split",
     "stats",
     "synthesize",
+    "table",
     "types",
     "unique",
 ]

@@ -12,6 +12,7 @@ from .audit.sensitivity import SensitivityReport
 from .columns.accessors import TextMethods
 from .columns.spellings.selection import Locator
 from .columns.time_methods import TimeMethods
+from .display.tables import AnswerTable
 from .findings.answers import DerivedFloat, DerivedFrame, DerivedInt, DerivedSeries
 from .frames.frame import PrivateFrame
 from .frames.groupby import PrivateGroupBy, UnknownGroups
@@ -72,6 +73,7 @@ from .stats.results import SignificanceResult
 from .stats.tables import Chi2ContingencyResult, FisherExactResult
 
 __all__ = [
+    "AnswerTable",
     "AuditResult",
     "Batch",
     "BinomTestResult",

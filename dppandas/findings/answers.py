@@ -11,11 +11,12 @@ import pandas as pd
 
 from ..dataclasses import dataclass, replace
 from ..errors import QueryError, RecordError, hide_internals
-from ..release.accuracy.expected import CONFIDENCE, HELD, parse_confidence, with_error
+from ..release.accuracy.expected import CONFIDENCE, HELD, parse_confidence
 from ..release.answers.arithmetic import Arithmetic
 from ..release.answers.intervals import labels_of, relative_errors
 from ..release.answers.populations import in_words, parse_how
 from ..release.combining.same_rows import check_limits
+from ..rows.figures import DIGITS, error_digits, written
 from ..statistics.layout import between
 from ..statistics.samples import Estimate, How
 from .boxes import BOXES, Range, meet
@@ -269,19 +270,19 @@ class DerivedNumber(Arithmetic, Derived):
         return _restored, (type(self), self._plainly(), self._findings)
 
     def __repr__(self) -> str:
-        value, error = self._findings.values[0], self.error()
-        if value.is_integer() and error.is_integer() and abs(value) < 2**53:
-            return with_error(int(value), int(error))
-        if math.isfinite(error):
-            return with_error(value, error)
-        low, high = self.interval()
-        return f"{value:.4g} ({low:.4g} to {high:.4g})"
+        return self._with_error()
+
+    def _with_error(self, digits: int = DIGITS) -> str:
+        error = self.error()
+        ends = self.interval() if math.isinf(error) else ()
+        return str(written(self._findings.values[0], error, *ends, digits=digits))
 
     def __str__(self) -> str:
         return str(self._plainly())
 
     def __format__(self, spec: str) -> str:
-        return repr(self) if spec == "±" else format(self._plainly(), spec)
+        digits = error_digits(spec)
+        return format(self._plainly(), spec) if digits is None else self._with_error(digits)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(f"{self!r} ({HELD}; {self._findings.source}){self._of_population()}")

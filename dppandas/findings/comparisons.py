@@ -14,7 +14,7 @@ import pandas as pd
 from ..errors import QueryError, hide_internals
 from ..release.accuracy.expected import CONFIDENCE, parse_confidence
 from ..release.answers.populations import POPULATION, ROWS, parse_how
-from ..statistics.layout import format_number
+from ..rows.figures import within
 from ..statistics.samples import FEW, Estimate, How
 from .answers import Derived, DerivedFrame, DerivedSeries, Findings, made_of
 from .derive import is_answer, quantities_in, sides
@@ -63,7 +63,7 @@ class Comparison(pd.DataFrame):  # type: ignore[misc,unused-ignore]
     @property
     def _short(self) -> pd.DataFrame:
         made = {
-            name: [_in_words(*each) for each in zip(*(self[of] for of in columns), strict=True)]
+            name: list(map(str, map(within, *(self[of] for of in columns))))
             for name, columns in INTERVALS.items()
         }
         return pd.DataFrame({**made, "conclusion": self["conclusion"].tolist()}, index=self.index)
@@ -77,21 +77,6 @@ class Comparison(pd.DataFrame):  # type: ignore[misc,unused-ignore]
             about = f"for the population ({ways})"
         said = f"{100 * self._confidence:.10g} % intervals {about}{many}"
         return f"{self._said} {said}; .T shows all columns."
-
-
-def _in_words(value: float, low: float, high: float) -> str:
-    """A number with its interval, in two digits of half of its width."""
-    if math.isnan(value):
-        return ""
-    each, half = (value, low, high), (high - low) / 2
-    if not 0 < half < math.inf:
-        told = list(map(format_number, each))
-    else:
-        places = max(0, 1 - math.floor(math.log10(half)))
-        if all(number.is_integer() for number in each):  # such as counts
-            places = 0
-        told = [f"{round(number, places) + 0.0:,.{places}f}" for number in each]
-    return f"{told[0]} ({told[1]} to {told[2]})"
 
 
 @hide_internals

@@ -171,7 +171,7 @@ class Ledger:
         ``mechanism``, ``scale`` : the distribution of the noise and its scale, in rows or ranks;
         for sums and means in the unit of the column (for a mean, that of the sum behind it).
         ``error`` : the error at 95 % as answered, as text: "± 30"; by group, from the smallest to
-        the largest, "± 12 to 30"; of several columns "age ± 2, income ± 221"; of a selection
+        the largest, "± 12 to 30"; of several columns "age ± 2, income ± 230"; of a selection
         "gap ≤ 43". Where there is no answer, and in ledgers of older versions, the error that
         public facts predicted: for a mean "≈ 211/n", to first order, of n values; "" where only
         the answer decides it.

@@ -32,9 +32,10 @@ class HalfWidths(NamedTuple):
     @property
     def words(self) -> str:
         """The range, from the smallest to the largest."""
-        known = [each for each in self.each if each is not None]
+        each = [math.inf if width is None else width for width in self.each]
         is_time = self.unit == DURATION
-        return spread([(each, value_of(("duration", each)) if is_time else each) for each in known])
+        typed = (value_of(("duration", w)) if is_time and w < math.inf else w for w in each)
+        return spread(list(zip(each, typed, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class StatedError:
     is_each: bool = False
 
     def __str__(self) -> str:
-        """In words: "± 30", "± 12 to 30", "age ± 2, income ± 221"."""
+        """In words: "± 30", "± 12 to 30", "age ± 2, income ± 230"."""
         figures = list(dict.fromkeys(each.figure for each in self.widths))
         names = [each.column for each in self.widths[:: len(figures)]]
         ranks = "ranks" if self.widths[0].unit == "ranks" else ""

@@ -12,8 +12,9 @@ import pandas as pd
 
 from ..dataclasses import dataclass
 from ..errors import QueryError, hide_internals, is_one_of, quoted
-from ..release.accuracy.expected import CONFIDENCE, HELD, parse_confidence, with_error
+from ..release.accuracy.expected import CONFIDENCE, HELD, parse_confidence
 from ..release.answers.intervals import relative_errors
+from ..rows.figures import error_digits, written
 from . import tails
 from .designs import Design, Rate
 
@@ -157,8 +158,14 @@ class EstimatedFloat(float):
     def __reduce__(self) -> tuple[Any, ...]:
         return mean_of, (self._estimated,)
 
+    def __format__(self, spec: str) -> str:
+        digits = error_digits(spec)
+        if digits is None:
+            return float.__format__(self, spec)
+        return str(written(float(self), self.error(), digits=digits))
+
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(f"{with_error(float(self), self.error())} ({HELD})")
+        printer.text(f"{self:±} ({HELD})")
 
 
 def _refuse_population(how: object) -> None:

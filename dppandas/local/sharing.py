@@ -16,9 +16,10 @@ from ..errors import MissingArgument, QueryError, hide_internals
 from ..privacy.accounting.losses import Epsilon, parse_epsilon
 from ..privacy.mechanisms.noise import DiscreteLaplace
 from ..privacy.sampling.entropy import SYSTEM
-from ..release.accuracy.expected import CONFIDENCE, HELD, parse_confidence, with_error
+from ..release.accuracy.expected import CONFIDENCE, HELD, parse_confidence
 from ..rows.facts.bounds import Bounds, Grid
 from ..rows.facts.units import whole_number
+from ..rows.figures import written
 from ..rows.values.reading import column
 from ..rows.values.vectors import as_numbers
 from .responses import _as_series, _refuse_private
@@ -51,7 +52,7 @@ class SimulatedSum:
         return self._law.half_width_of_sum(risk, len(self.parties)) * self._grid.step
 
     def __repr__(self) -> str:
-        said = f"{with_error(self.value, self.error())} ({HELD})"
+        said = f"{written(self.value, self.error())} ({HELD})"
         return f"<SIMULATION, not secure: sum {said} of the shares of {len(self.parties)} parties>"
 
 

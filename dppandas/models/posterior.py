@@ -27,6 +27,7 @@ from ..release.request import Request
 from ..release.ways import Ways
 from ..rows.facts.keys import Keys
 from ..rows.facts.units import whole_number
+from ..rows.figures import format_error, format_interval, written
 from ..statistics import Layout, Likelihoods
 from ..statistics.likelihoods import STEPS
 from .base import LossOfAll, ProgramAnswers, Releases, of_whom, released
@@ -165,8 +166,9 @@ class Posterior(Found):
             return f"<posterior of {self._title} in a preview: made up, and means nothing>"
         low, high = self.interval()
         return (
-            f"<posterior of {self._title}: mean {self.mean:.4g}, std {self.std:.2g}, "
-            f"95 % within {low:.4g} to {high:.4g} (noise and sample), {self.loss.in_short}>"
+            f"<posterior of {self._title}: mean {written(self.mean, self.std).value}, "
+            f"std {format_error(self.std)}, 95 % within {format_interval(low, high)} "
+            f"(noise and sample), {self.loss.in_short}>"
         )
 
 

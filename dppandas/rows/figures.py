@@ -1,14 +1,44 @@
-"""Numbers and errors for people."""
+"""Numbers, errors and intervals as people read them: one way for everything that shows any
+(docs/adr/0079-one-way-to-write-a-value.md)."""
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
-from typing import Any
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from .facts.spans import FURTHEST
+from .values import canonical
 
 #: How many columns a text names.
 LISTED = 4
+#: How many digits of an error are shown. The value is rounded to the last of them.
+DIGITS = 2
+#: An infinite error, in words.
+UNBOUNDED = "unbounded"
+#: What stands in the place of an error beside what was selected, which has none.
+CHOSEN = "chosen"
+#: Units of durations, in nanoseconds, with pandas' names.
+_UNITS = {
+    "days": (86_400 * 10**9, "D"), "h": (3600 * 10**9, "h"), "min": (60 * 10**9, "min"),
+    "s": (10**9, "s"), "ms": (10**6, "ms"), "µs": (10**3, "us"), "ns": (1, "ns"),
+}  # fmt: skip
+#: How times are written that are rounded to such a unit; others with all their digits.
+_FORMS = {
+    "days": "%Y-%m-%d", "h": "%Y-%m-%d %H:%M", "min": "%Y-%m-%d %H:%M", "s": "%Y-%m-%d %H:%M:%S",
+}  # fmt: skip
+#: A unit suits a duration whose error is at least this much of it: it has three decimals at most.
+_LEAST = 0.01
+#: Enough for any two floats, whatever context a user has set.
+_EXACT = Context(prec=700)
+#: What ``f"{n:±}"`` takes.
+_FORMAT = re.compile(r"±(?:\.([1-9]))?")
 
 
 def format_number(value: float) -> str:
@@ -20,24 +50,250 @@ def format_number(value: float) -> str:
     return f"{value:.4g}"
 
 
+def format_value(value: Any) -> str:
+    """A number or duration in short form; a time, a text or None as it prints."""
+    if isinstance(value, pd.Timedelta):
+        unit = unit_of([value], [])
+        return f"{format_number(_nanos(value) / _UNITS[unit][0])} {unit}"
+    return format_number(value) if isinstance(value, int | float) else str(value)
+
+
 def short(value: float) -> str:
     """A number in as few digits as tell it from every other."""
     said = f"{value:g}"
     return said if float(said) == value else repr(float(value)).removesuffix(".0")
 
 
+# --- a value and its error ------------------------------------------------------------------------
+
+
+class Written(NamedTuple):
+    """A value and its error in words, to stand in two cells or in a line."""
+
+    value: str
+    error: str = ""  # "" where none is known
+    unit: str = ""  # of an error that is a duration, and of a value that is one
+    said: str = ""  # in the place of an error
+
+    @property
+    def beside(self) -> str:
+        """What stands beside the value: "± 30", "± 0.13 days", "(12 or more)", or nothing."""
+        return f"± {self.error} {self.unit}".rstrip() if self.error else self.said
+
+    def __str__(self) -> str:
+        return f"{self.value} {self.beside}".rstrip()
+
+
+def written(
+    value: Any, error: Any = None, low: Any = None, high: Any = None, *, digits: int = DIGITS,
+    unit: str = "",
+) -> Written:  # fmt: skip
+    """A value to the last shown digit of its error, and its error in two digits, rounded up.
+
+    low, high : the ends of its interval, which are told where the error is infinite.
+    unit : of durations; by default one that suits the value and its error.
+    """
+    if _is_missing(value):
+        return Written("unknown")
+    if _is_missing(error) or (isinstance(value, float) and math.isinf(value)):
+        return Written(format_value(value))
+    if _is_infinite(error):
+        return Written(format_value(value), said=f"({_open(low, high)})")
+    if isinstance(error, pd.Timedelta):
+        return _of_time(value, error, unit, digits)
+    if not isinstance(value, int | float):
+        return Written(format_value(value), format_error(error, digits))
+    if not error:
+        return Written(f"{value:,}".removesuffix(".0"), "0")
+    last = _last_digit(error, digits)
+    if isinstance(value, int) or (value.is_integer() and error == int(error)):
+        last = 0 if _is_small(error, digits) else max(0, last)
+    return Written(_at(value, last), _at(error, last, ROUND_CEILING))
+
+
+def format_error(error: Any, digits: int = DIGITS) -> str:
+    """An error by itself: two digits, rounded up, or a small whole number as it is."""
+    if _is_infinite(error):
+        return UNBOUNDED
+    if isinstance(error, pd.Timedelta):
+        unit = _unit_within(_nanos(error))
+        number = _nanos(error) / _UNITS[unit][0]
+        return f"{format_error(number, digits)} {unit}"
+    if _is_small(error, digits):
+        return f"{int(error):,}"
+    return _at(error, _last_digit(error, digits), ROUND_CEILING)
+
+
+def within(value: Any, low: Any, high: Any) -> Written:
+    """A value to the second digit of half its interval, and that interval beside it."""
+    if any(map(_is_missing, (value, low, high))):
+        return written(value)
+    if _is_infinite(low) or _is_infinite(high):
+        return written(value, math.inf, low, high)
+    half = (high - low) / 2
+    if isinstance(half, float) and value == round(value) and low == round(low):
+        half = math.ceil(half)
+    unit = unit_of([value, low, high], [half])
+    number = written(value, half, unit=unit).value
+    return Written(f"{number} {unit}".rstrip(), said=f"({format_interval(low, high, unit)})")
+
+
+def plus_minus(error: Any) -> str:
+    """An error as it stands beside a value: "± 30"; "" if it isn't known."""
+    if _is_missing(error):
+        return ""
+    return f"error {UNBOUNDED}" if _is_infinite(error) else f"± {format_error(error)}"
+
+
 def spread(errors: Sequence[tuple[float, Any]]) -> str:
     """The range of errors, given with what they mean: "± 3", or "± 3 to 5"; "" if none is known."""
+    more = "" if all(error < math.inf for error, _ in errors) else f", some {UNBOUNDED}"
     known = sorted((pair for pair in errors if 0 < pair[0] < math.inf), key=operator.itemgetter(0))
     if not known:
         return ""
-    least, most = (format_value(told) for _, told in (known[0], known[-1]))
-    return f"± {most}" if least == most else f"± {least} to {most}"
+    ends = [told for _, told in (known[0], known[-1])]
+    unit = unit_of(ends, ends)
+    one = _UNITS[unit][0] if unit else 1
+    least, most = (format_error(_nanos(end) / one if unit else end) for end in ends)
+    said = f"± {most} {unit}" if least == most else f"± {least} to {most} {unit}"
+    return said.rstrip() + more
 
 
-def format_value(value: Any) -> str:
-    """A number in short form; a time, a duration, a text or None as it prints."""
-    return format_number(value) if isinstance(value, int | float) else str(value)
+def error_digits(spec: str) -> int | None:
+    """How many digits of its error a format writes beside a number: two in "±", three in "±.3".
+    None for Python's own formats."""
+    found = _FORMAT.fullmatch(spec)
+    return found and int(found[1] or DIGITS)
+
+
+# --- intervals ------------------------------------------------------------------------------------
+
+
+def format_interval(low: Any, high: Any, unit: str = "") -> str:
+    """An interval: "12 to 20", with ends rounded outwards to two digits of its half width; of
+    durations in a unit."""
+    if _is_missing(low) or _is_missing(high):
+        return ""
+    if _is_infinite(low) or _is_infinite(high):
+        return _open(low, high)
+    if isinstance(low, pd.Timestamp):
+        unit = _unit_within((_nanos(high) - _nanos(low)) // 2)
+        return f"{_time_at(low, unit, 'floor')} to {_time_at(high, unit, 'ceil')}"
+    if isinstance(low, pd.Timedelta):
+        unit = unit or unit_of([low, high], [])
+        one = _UNITS[unit][0]
+        return f"{format_interval(_nanos(low) / one, _nanos(high) / one)} {unit}"
+    half = (high - low) / 2
+    if not half:
+        return f"{low:,}".removesuffix(".0")
+    last = _last_digit(half, DIGITS)
+    if low == int(low) and high == int(high):
+        last = 0 if half < 10**DIGITS else last
+    return f"{_at(low, last, ROUND_FLOOR)} to {_at(high, last, ROUND_CEILING)}"
+
+
+def _open(low: Any, high: Any) -> str:
+    """An interval without an end."""
+    ends = [not (_is_missing(end) or _is_infinite(end)) for end in (low, high)]
+    if ends[0]:
+        return f"{format_value(low)} or more"
+    return f"{format_value(high)} or less" if ends[1] else f"error {UNBOUNDED}"
+
+
+# --- digits ---------------------------------------------------------------------------------------
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value is pd.NaT or value is pd.NA or bool(value != value)
+
+
+def _is_infinite(error: Any) -> bool:
+    if isinstance(error, pd.Timedelta):
+        return abs(_nanos(error)) >= FURTHEST
+    return isinstance(error, float) and math.isinf(error)
+
+
+def _is_small(error: float, digits: int) -> bool:
+    """Whether it is a whole number of few digits, which is shown as it is."""
+    return 0 <= error < 10**digits and error == int(error)
+
+
+def _last_digit(error: float, digits: int) -> int:
+    """The power of ten that the last shown digit of an error stands for."""
+    exact = _decimal(error)
+    last = exact.adjusted() - digits + 1
+    return last + (_to(exact, last, ROUND_CEILING).adjusted() > exact.adjusted())
+
+
+def _at(value: float, last: int, mode: str = ROUND_HALF_EVEN) -> str:
+    """A number rounded to a power of ten."""
+    found = _to(_decimal(value), last, mode)
+    return f"{found or abs(found):,.{max(0, -last)}f}"  # never -0
+
+
+def _to(exact: Decimal, last: int, mode: str) -> Decimal:
+    """Rounded up or down, but not for a billionth of a step: floats are hardly more exact."""
+    least = min(Decimal(1).scaleb(last), abs(exact)).scaleb(-9)
+    slack = {ROUND_CEILING: -least, ROUND_FLOOR: least}.get(mode, Decimal(0))
+    steps = _EXACT.add(exact, slack).scaleb(-last, _EXACT)
+    return steps.to_integral_value(mode, _EXACT).scaleb(last, _EXACT)
+
+
+def _decimal(value: float) -> Decimal:
+    return Decimal(value) if isinstance(value, int) else Decimal(repr(float(value)))
+
+
+# --- times ----------------------------------------------------------------------------------------
+
+
+def unit_of(values: Iterable[Any], errors: Iterable[Any]) -> str:
+    """The unit for some durations: the largest that one of them has, unless an error would have
+    more than three decimals in it. "" if none is a duration."""
+    found, small = (
+        [abs(_nanos(each)) for each in of if isinstance(each, pd.Timedelta)]
+        for of in (values, errors)
+    )
+    small = [each for each in small if 0 < each < FURTHEST]
+    if not found:
+        return ""
+    unit = _unit_within(max([*found, *small]))
+    if not small:
+        return unit
+    fit = [name for name, (one, _) in _UNITS.items() if min(small) >= _LEAST * one]
+    return max(unit, fit[0] if fit else "ns", key=list(_UNITS).index)
+
+
+def _of_time(value: Any, error: pd.Timedelta, unit: str, digits: int) -> Written:
+    """A time beside a duration, or two durations in one unit."""
+    if isinstance(value, pd.Timedelta):
+        unit = unit or unit_of([value], [error])
+        one = _UNITS[unit][0]
+        found = written(float(_nanos(value) / one), float(_nanos(error) / one), digits=digits)
+        return found._replace(unit=unit)
+    said, unit = format_error(error, digits).rsplit(" ", 1)
+    return Written(_time_at(value, unit, "round"), said, unit)
+
+
+def _unit_within(nanos: int) -> str:
+    """The largest unit that a duration has at least one of."""
+    return next((name for name, (one, _) in _UNITS.items() if abs(nanos) >= one), "s")
+
+
+def _time_at(time: Any, unit: str, how: str) -> str:
+    """A time rounded to a unit."""
+    with suppress(ValueError, OverflowError):  # beyond the last time that pandas has
+        # on the clock, where no hour is missing or comes twice
+        time = getattr(time.tz_localize(None), how)(_UNITS[unit][1])
+    return str(time.strftime(_FORMS[unit]) if unit in _FORMS else time)
+
+
+def _nanos(time: Any) -> int:
+    """A duration, or a time since 1970, of any length: pandas' own end after 292 years."""
+    found = canonical(time)[1]
+    return int(found[0] if isinstance(found, tuple) else found)
+
+
+# --- the errors of answers ------------------------------------------------------------------------
 
 
 def by_name(names: Sequence[Any], said: Sequence[str], of: str = "") -> str:
@@ -55,7 +311,7 @@ def errors_in_words(
     is_each: bool = False,
 ) -> str:  # fmt: skip
     """The errors of an answer, given the range of each figure of each column: "± 30",
-    "age ± 2, income ± 221", "count ± 5, mean ± 2"; "" if one without a figure isn't known."""
+    "age ± 2, income ± 230", "count ± 5, mean ± 2"; "" if one without a figure isn't known."""
     if len(figures) > 1:
         return _by_figure(names, figures, said)
     words = by_name(names, said, of) if all(said) else ""

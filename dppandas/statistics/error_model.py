@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ..errors import MissingArgument, QueryError, RecordError
 from ..rows.facts.kinds import Schema
-from .layout import Interval, by_name, errors_in_words, format_number, spread
+from .layout import Interval, by_name, errors_in_words, format_error, format_number, spread
 
 #: How many rows there are at most: in all, or for each cell and column; None where unknown.
 RowLimit = Sequence[float] | float | None
@@ -253,9 +253,8 @@ class ErrorModel:
     def in_short(self, error: float) -> str:
         """An error for people: a duration for columns of times."""
         ruler = self.of.layout.ruler
-        if ruler is None or self.in_ranks:
-            return format_number(error)
-        return str(ruler.length(error, math.ceil))
+        is_number = ruler is None or self.in_ranks
+        return format_error(error if is_number else ruler.length(error, math.ceil))
 
 
 def at(rows: float) -> str:

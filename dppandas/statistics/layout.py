@@ -18,6 +18,7 @@ from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Ruler
 from ..rows.figures import by_name as by_name
 from ..rows.figures import errors_in_words as errors_in_words
+from ..rows.figures import format_error as format_error
 from ..rows.figures import format_number as format_number
 from ..rows.figures import format_value as format_value
 from ..rows.figures import spread as spread

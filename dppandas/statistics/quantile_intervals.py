@@ -23,7 +23,7 @@ from ..privacy.mechanisms.quantile_ladders import (
 from ..rows.facts.kinds import Schema
 from ..rows.facts.steps import StepGrid
 from .error_model import CROWD, RowLimit, at
-from .layout import Interval, format_number
+from .layout import Interval, format_error
 from .quantiles import Quantiles, QuantilesErrors, numbers
 from .samples import Sample, SampleQuantile
 
@@ -75,7 +75,7 @@ class MeasuredErrors(QuantilesErrors):
         if len(even) > CROWD:
             return ""
         worst = max(self.errors_at(even, law, confidence))
-        return f"≈ {format_number(worst)} ranks {at(rows)}"
+        return f"≈ {format_error(worst)} ranks {at(rows)}"
 
     def errors_among(self, law: Any, confidence: float, rows: RowLimit) -> list[float]:
         raise QueryError("interval= measures errors in ranks. Leave the number of rows out.")

@@ -22,7 +22,7 @@ from ..rows.facts.steps import StepGrid
 from ..rows.values.vectors import Mask, as_numbers
 from .base import Partial, RowPass, Statistic, with_kept
 from .error_model import ErrorModel, RowLimit, at
-from .layout import Codes, Interval, format_number
+from .layout import Codes, Interval, format_error
 from .methods import AGG, COLUMN, FRAME, GROUPS, PIVOT, Method
 from .quantile_windows import (
     KEPT,
@@ -72,10 +72,10 @@ class QuantilesErrors(ErrorModel):
         return float(max(self.errors_among(law, confidence, rows)))
 
     def expected_at(self, law: Any, confidence: float) -> str:
-        return f"± {format_number(self.error_before(law, confidence, None))} ranks"
+        return f"± {format_error(self.error_before(law, confidence, None))} ranks"
 
     def expected_over(self, law: Any, confidence: float, rows: float) -> str:
-        said = f"± {format_number(self.error_before(law, confidence, rows))} ranks"
+        said = f"± {format_error(self.error_before(law, confidence, rows))} ranks"
         return said if said == self.expected_at(law, confidence) else f"{said} {at(rows)}"
 
 

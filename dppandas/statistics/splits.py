@@ -22,7 +22,7 @@ from ..rows.facts.bounds import Bounds, Grid
 from ..rows.values.vectors import Mask, as_numbers
 from .base import Floats, Partial, RowPass, Statistic
 from .error_model import ErrorModel, RowLimit
-from .layout import Interval, format_number
+from .layout import Interval, format_error
 
 #: The grid of numbers in [-1, 1].
 UNIT = Grid.centred(Bounds(-1.0, 1.0))
@@ -57,7 +57,7 @@ class SplitsErrors(ErrorModel):
         return float(*self.errors_at([0], law, confidence))
 
     def expected_at(self, law: Any, confidence: float) -> str:
-        return f"± {format_number(self.error_before(law, confidence, None))}"
+        return f"± {format_error(self.error_before(law, confidence, None))}"
 
     def expected_over(self, law: Any, confidence: float, rows: float) -> str:
         return self.expected_at(law, confidence)

@@ -17,7 +17,7 @@ from ..findings.simulation import Simulation
 from ..privacy.accounting.losses import ReleaseOptions, with_options_named
 from ..release.unreleased import Unreleased
 from ..rows.facts.units import whole_number
-from ..statistics.layout import format_number
+from ..rows.figures import plus_minus
 from ..statistics.samples import How
 from .counts import Counts, series_of, table_of
 from .counts_asked import question_of, released
@@ -371,8 +371,9 @@ def _simulated(null: Hypothesis, counts: Counts, name: str, size: int) -> float:
 def _noise_of(counts: Counts, size: int) -> str:
     """What noise added, in words."""
     wide = counts.half_width
-    said = format_number(round(wide)) if wide >= 10 else f"{wide:.2g}"
-    return f"Noise of ± {said} on each count (95 %) is counted by {size:,} simulated tables"
+    return (
+        f"Noise of {plus_minus(wide)} on each count (95 %) is counted by {size:,} simulated tables"
+    )
 
 
 def _notes(null: Hypothesis, counts: Counts, name: str) -> tuple[str, ...]:

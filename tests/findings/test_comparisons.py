@@ -11,6 +11,7 @@ from ledgers import anew
 
 import dppandas as dp
 from dppandas.errors import QueryError
+from dppandas.rows.figures import within
 
 ARMS = ["A", "B", "C"]
 
@@ -136,7 +137,7 @@ def test_a_comparison_is_shown_in_short(p: Any) -> None:
     row = found.loc["C"]
     text, html = repr(found), found._repr_html_()
     for said in (text, html):
-        assert f"{row['difference']:.3f} ({row['low']:.3f} to {row['high']:.3f})" in said
+        assert str(within(row["difference"], row["low"], row["high"])) in said
         assert "C is larger" in said
         assert "Each less A. 95 % intervals for the population (t), all 2 hold" in said
         assert "ratio_low" not in said

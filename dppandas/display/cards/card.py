@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 import numpy as np
@@ -19,11 +20,18 @@ from ...release.answers.record_bundle import RecordBundle
 from ...release.answers.records import Record
 from ...release.answers.shown import mark
 from ...rows.facts.keys import is_missing
-from ...rows.figures import format_value
+from ...rows.figures import (
+    CHOSEN,
+    Written,
+    format_error,
+    plus_minus,
+    unit_of,
+    within,
+    written,
+)  # fmt: skip
 from ...statistics.moments.covariance_tables import CovarianceTable
 from ..labels import cut, names_of, text_of
 from . import populations
-from .rounding import rounded, short
 from .strips import Axis, Strips
 
 #: Longer labels are cut.
@@ -36,11 +44,11 @@ PLAIN: tuple[type, ...] = (pd.Series, pd.DataFrame)
 
 @dataclass(frozen=True)
 class Cell:
-    """A number: its text, its error, the word for it if noise dominates it, and whether a table of
-    covariances marks that its interval includes 0."""
+    """A number: its text, what stands beside it, the word for it if noise dominates it, and whether
+    a table of covariances marks that its interval includes 0."""
 
     value: str
-    error: str = ""
+    error: str = ""  # such as "± 30"
     mark: str = ""
     includes_zero: bool = False
     population: str = ""  # the error of its interval for the population
@@ -109,7 +117,7 @@ def _drawn(answer: Any, shown: ShownFigures) -> Card:
     beyond, of_population = populations.of_release(shown, high, wide)
     strips = Strips.of(figures, beyond) if len(wide) == 1 else None
     is_under = shown.columns is not None and _is_covariance(shown.record)
-    cells = _cells(figures, shown.record, is_under, beyond)
+    cells = _cells(figures, shown.record.preview, is_under, beyond, len(wide))
     for at, place in enumerate(shown.places[np.ix_(high, wide)].reshape(-1)):
         if is_missing(place):  # no number of a release: a label, or nothing
             cells[at] = _without_number(answer, high[at // len(wide)], wide[at % len(wide)])
@@ -150,7 +158,7 @@ def _derived(answer: DerivedSeries | DerivedFrame) -> Card:
             continue
         places = np.array([row * wide + at for at in columns], dtype=float)
         outer = None if beyond is None else beyond.at(places)
-        cells = _with_gaps(_numbers(every.at(places), False, outer), across)
+        cells = _with_gaps(_numbers(every.at(places), False, outer, len(columns)), across)
         strip = (None, None) if strips is None else strips.place(row)
         rows.append(Row(cut(text_of(answer.index[row]), LONGEST), cells, *strip))
     shown = ShownFigures(
@@ -162,6 +170,36 @@ def _derived(answer: DerivedSeries | DerivedFrame) -> Card:
     foot = f"{held}{of_population} · {answer._findings.source}"
     axis = None if strips is None else strips.axis
     return Card(_names(shown), _heads(answer, shown, across), rows, axis, foot, False)
+
+
+def card_of_number(answer: Any) -> Card:
+    """The card of a single number or label, of found labels, or of what else `intervals` knows,
+    such as estimates from randomised responses. `RecordError` for what isn't an answer."""
+    found, shown, findings = intervals(answer), None, getattr(answer, "_findings", None)
+    with suppress(RecordError):
+        shown = results.shown_in(answer)
+    names = ("value", "error", "low", "high", "unit", "noise_dominated", "may_be_empty")
+    every = Figures(*(found[name].tolist() for name in names))
+    beyond, foot = populations.NOTHING, HELD
+    if shown is not None:
+        beyond = populations.of_release(shown, [0], [0]) if len(found) == 1 else beyond
+        foot = foot_of(shown, every, "", beyond.said)
+    elif findings is not None:
+        beyond = populations.of_derived(answer)
+        foot = f"{HELD}{beyond.said} · {findings.source}"
+    made_up = shown is not None and shown.record.preview
+    cells = _cells(every, made_up, False, beyond.figures, 1)
+    strips = Strips.of(every, beyond.figures)
+    labels = range(len(found)) if isinstance(answer, pd.Index) else found.index
+    rows = [
+        Row(
+            "" if findings is not None else cut(text_of(label), LONGEST), [cells[i]],
+            *((None, None) if strips is None else strips.place(i)),
+        )
+        for i, label in enumerate(labels)
+    ]  # fmt: skip
+    axis, record = None if strips is None else strips.axis, None if shown is None else shown.record
+    return Card("", [""], rows, axis, foot, False, record)
 
 
 def _without_number(answer: Any, row: int, column: int) -> Cell:
@@ -204,18 +242,23 @@ def _heads(answer: Any, shown: ShownFigures, columns: Sequence[int | None]) -> l
     return ["…" if at is None else cut(text_of(shown.columns[at]), LONGEST) for at in columns]
 
 
-def _cells(figures: Figures, record: Any, marks_zero: bool, beyond: Figures | None) -> list[Cell]:
-    if record.preview:
+def _cells(
+    figures: Figures, made_up: bool, marks_zero: bool, beyond: Figures | None, wide: int
+) -> list[Cell]:
+    if made_up:
         return [Cell("no answer")] * len(figures.values)
-    return _numbers(figures, marks_zero, beyond)
+    return _numbers(figures, marks_zero, beyond, wide)
 
 
-def _numbers(figures: Figures, marks_zero: bool, beyond: Figures | None) -> list[Cell]:
+def _numbers(figures: Figures, marks_zero: bool, beyond: Figures | None, wide: int) -> list[Cell]:
+    """The numbers row by row, of ``wide`` columns: durations of a column are in one unit."""
     columns = (
         figures.values, figures.errors, figures.lows, figures.highs, figures.units,
         figures.dominated, figures.empty,
     )  # fmt: skip
-    cells = [_cell(*each, marks_zero=marks_zero) for each in zip(*columns, strict=True)]
+    units = [unit_of(figures.values[i::wide], figures.errors[i::wide]) for i in range(wide)]
+    each = enumerate(zip(*columns, strict=True))
+    cells = [_cell(*of, length=units[i % wide], marks_zero=marks_zero) for i, of in each]
     if beyond is None:
         return cells
     notes = populations.notes(beyond)
@@ -224,21 +267,20 @@ def _numbers(figures: Figures, marks_zero: bool, beyond: Figures | None) -> list
 
 def _cell(
     value: Any, error: Any, low: Any, high: Any, unit: str, dominated: Any, empty: Any, *,
-    marks_zero: bool,
+    length: str, marks_zero: bool,
 ) -> Cell:  # fmt: skip
     marked = mark(*(not is_missing(each) and bool(each) for each in (dominated, empty)))
-    if unit in ("utility", "ranks"):
-        off = "" if is_missing(error) else short(error)
-        if unit == "utility":
-            return Cell(cut(text_of(value), LONGEST), off and f"(gap ≤ {off})")
-        said = off and f"± {off} ranks"
+    if unit == "utility":
+        off = "" if is_missing(error) else f", gap ≤ {format_error(error)}"
+        return Cell(cut(text_of(value), LONGEST), f"({CHOSEN}{off})")
+    if unit == "ranks":
+        told = Written(written(value).value, said=f"{plus_minus(error)} ranks")
         if not is_missing(low):  # what the answer was asked for says more
-            said = f"({format_value(low)} to {format_value(high)})"
-        return Cell(rounded(value, None)[0], said, marked)
-    text, off = rounded(value, error)
-    said = off and f"± {off}"
+            told = within(value, low, high)
+        return Cell(told.value, told.beside, marked)
+    told = written(value, error, low, high, unit=length)
     includes = bool(marks_zero and low <= 0 <= high)
-    return Cell(text, said, marked, includes)
+    return Cell(told.value, told.beside, marked, includes)
 
 
 def foot_of(shown: ShownFigures, figures: Figures, kind: str, of_population: str = "") -> str:
@@ -256,7 +298,7 @@ def foot_of(shown: ShownFigures, figures: Figures, kind: str, of_population: str
     else:
         said.append(_held(shown, figures, record))
     said[-1] += of_population
-    return " · ".join([*filter(None, said), f"a plain pandas {kind}"])
+    return " · ".join(filter(None, [*said, kind and f"a plain pandas {kind}"]))
 
 
 def _held(shown: ShownFigures, figures: Figures, record: Record) -> str:

@@ -14,7 +14,7 @@ def text(card: Card) -> str:
         card.names,
         *(part for name, has in names for part in (name, "", POPULATION if has else "")),
     ]
-    rows = [head, *(_parts(row, len(card.columns)) for row in card.rows)]
+    rows = [*[head] * any(head), *(_parts(row, len(card.columns)) for row in card.rows)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join([*(_line(row, widths) for row in rows), card.foot])
 

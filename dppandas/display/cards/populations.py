@@ -23,9 +23,9 @@ from ...release.answers.figures import (
 )
 from ...release.answers.records import Record
 from ...rows.facts.keys import is_missing
+from ...rows.figures import format_interval, plus_minus
 from ...statistics.samples import How
 from ..ways import FEW_ROWS, in_words, is_too_few
-from .rounding import rounded
 
 #: Of up to so many numbers intervals are exact if they can be, and of up to so many there are any.
 EXACT_UP_TO, MOST = 2, 60
@@ -106,7 +106,6 @@ def notes(found: Figures) -> list[str]:
 def _note(value: Any, error: Any, low: Any, high: Any, way: str) -> str:
     if not way or is_missing(value):
         return ""
-    said = f"± {rounded(value, error)[1]}"
-    if is_missing(error):  # nobody knows the ranks of a quantile among a population
-        said = f"({rounded(low, None)[0]} to {rounded(high, None)[0]})"
+    # nobody knows the ranks of a quantile among a population
+    said = plus_minus(error) or f"({format_interval(low, high)})"
     return f"{said}, {FEW_ROWS}" if is_too_few(way) else said

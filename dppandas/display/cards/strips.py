@@ -11,8 +11,8 @@ import pandas as pd
 from ...dataclasses import dataclass, replace
 from ...release.answers.figures import Figures
 from ...rows.facts.keys import is_missing
+from ...rows.figures import format_error
 from ..labels import text_of
-from .rounding import short
 
 #: Units of numbers for which 0 means none, so that the axis begins there.
 COUNTED = ("rows", "units", "keys", "values", "share")
@@ -108,7 +108,7 @@ def _time(nanos: float, like: Any) -> str:
     """An end of an axis of times or durations."""
     if isinstance(like, pd.Timedelta):
         length = pd.Timedelta(abs(int(nanos)))
-        return f"{'-' if nanos < 0 else ''}{short(length) if length else 0}"
+        return f"{'-' if nanos < 0 else ''}{format_error(length) if length else 0}"
     return text_of(pd.Timestamp(int(nanos), tz=like.tz).normalize())
 
 

@@ -13,7 +13,7 @@ from ...statistics import Count, Sum
 from .base import Floats, Panel, PlotTable, named
 from .keys import MOST_BARS, KeyAxis, key_axis
 from .marks import Marks, draw_crosses, draw_points
-from .scales import Scale, scale_of
+from .scales import Scale, by_noise, scale_of
 from .style import BLUE, FILLED, setting, tidy
 
 #: Points of bars of the noise, where those of the population are thin.
@@ -44,12 +44,12 @@ def _errors(table: PlotTable, scale: Scale) -> str:
     if not table.is_of_population:
         most = float(np.nanmax(table.errors, initial=0))
         if np.isfinite(most):
-            said.append(f"± {scale.error(most)}")
+            said.append(scale.beside(most))
     errors = table.population_errors
     if errors is not None and np.isfinite(errors).any():
         most = float(np.nanmax(errors))
         said = [f"{each} by noise" for each in said]
-        said.append(f"± {scale.error(most)} for the population")
+        said.append(f"{scale.beside(most)} for the population")
     return f"The largest error is {', '.join(said)}." if said else ""
 
 
@@ -183,11 +183,10 @@ def _in_words(table: PlotTable, scale: Scale) -> str:
     """A number and the ends of its intervals."""
     value, low, high = (float(each.reshape(-1)[0]) for each in (table.values, *table.ends))
     ends = table.population_ends
+    told = scale.within(value, low, high)
     if ends is None or np.isnan(ends[0]).all():
-        told, least, most = (scale.written(each, (high - low) / 2) for each in (value, low, high))
-        return f"{told}, from {least} to {most}"
-    start, stop = (float(each.reshape(-1)[0]) for each in ends)
-    wide = (stop - start) / 2 if table.is_of_population else (high - low) / 2
-    told, *each = (scale.written(x, wide) for x in (value, low, high, start, stop))
-    of_noise = "" if table.is_of_population else f" by the noise from {each[0]} to {each[1]},"
-    return f"{told},{of_noise} for the population from {each[2]} to {each[3]}"
+        return str(told)
+    outer = scale.within(value, *(float(each.reshape(-1)[0]) for each in ends))
+    if table.is_of_population:
+        return f"{outer.value} ({outer.said[1:-1]} for the population)"
+    return by_noise(told, outer)

@@ -11,13 +11,13 @@ import pandas as pd
 from ...dataclasses import dataclass, replace
 from ...findings.answers import Derived, DerivedSeries
 from ...findings.comparisons import ALIKE, Comparison
-from ...statistics.layout import format_number
+from ...rows.figures import within
 from ...statistics.samples import How
 from .bars import draw_dots, whiskers
 from .base import Floats, Panel, named, percent, said_of_population, text_of, together
 from .keys import KeyAxis, key_axis
 from .marks import Marks, draw_points, marks_of
-from .scales import number_axis, rounded
+from .scales import by_noise, in_ink, number_axis
 from .style import plain, setting, tidy
 
 #: How far beyond all finite ends a whisker reaches that has none, as a share of their distance.
@@ -115,15 +115,10 @@ def _draw(ax: Any, column: Column) -> str:
 def _in_words(column: Column) -> str:
     """A single number and the ends of its intervals."""
     value, low, high = (float(each[0]) for each in (column.values, column.low, column.high))
-    told = rounded(value, (high - low) / 2)
+    told = in_ink(within(value, low, high))
     if column.outer is None:
-        return f"{told}, from {format_number(low)} to {format_number(high)}"
-    error = (high - low) / 2
-    ends = [rounded(float(x), error) for x in (low, high, *(end[0] for end in column.outer))]
-    return (
-        f"{told}, by the noise from {ends[0]} to {ends[1]}, for the population from {ends[2]} to "
-        f"{ends[3]}"
-    )
+        return str(told)
+    return by_noise(told, in_ink(within(value, *(float(end[0]) for end in column.outer))))
 
 
 # comparisons

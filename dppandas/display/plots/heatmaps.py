@@ -199,7 +199,7 @@ def _write(
             behind = image.cmap(image.norm(coloured[row, column]))
             around = [effects.withStroke(linewidth=3, foreground=behind)]
         error = float(errors[row, column])
-        told, noise = scale.written(float(value), error), f"± {scale.error(error)}"
+        told, noise = scale.written(float(value), error), scale.beside(error)
         for text, down, size in ((told, -0.14, 10), (noise, 0.22, 8)):
             ax.text(
                 column, row + down, text, ha="center", va="center", color=ink, fontsize=size,

@@ -17,7 +17,7 @@ from ...dataclasses import dataclass
 from ...errors import QueryError
 from ...rows.facts.bounds import Bounds
 from ...statistics import Quantiles
-from ...statistics.layout import format_number
+from ...statistics.layout import format_error, format_number
 from .bars import THICK, draw_thin, whiskers
 from .base import (
     Floats,
@@ -145,7 +145,7 @@ def _panel(table: PlotTable, curve: Curve, title: str, is_last: bool) -> Panel:
 def _caption(table: PlotTable, curve: Curve) -> str:
     record = table.record
     number = len(record._values())
-    most, sure = format_number(float(np.nanmax(curve.ranks))), percent(table.confidence)
+    most, sure = format_error(float(np.nanmax(curve.ranks))), percent(table.confidence)
     together = f", all {number} together" if number > 1 else ""
     if curve.rows:
         said = (

@@ -12,10 +12,9 @@ import pandas as pd
 from ...dataclasses import dataclass
 from ...release.answers.records import Record
 from ...rows.facts.spans import Ruler
+from ...rows.figures import UNBOUNDED, Written, format_error, within, written
 from ...rows.values.forms import tzinfo
 from ...statistics import Statistic, UndeclaredKeys
-from ...statistics.layout import format_number
-from ..cards.rounding import short
 from .base import Floats, text_of
 
 #: Units of durations, in nanoseconds: the largest one is taken of which there are at least two.
@@ -57,10 +56,12 @@ class Scale:
     def error(self, error: float) -> str:
         """An error of a record in words; that of a time is a duration."""
         if self.kind != "time" or self.ruler is None:
-            said = short(self._in_unit(error)) if math.isfinite(error) else rounded(error, error)
-            return f"{said}{self._end()}"
-        name, unit = _unit(abs(error) * self.ruler.tick)
-        return f"{format_number(float(f'{error * self.ruler.tick / unit:.2g}'))} {name}"
+            return f"{format_error(self._in_unit(error))}{self._end()}"
+        return format_error(self.ruler.length(error, math.ceil))
+
+    def beside(self, error: float) -> str:
+        """An error of a record as it stands beside a number."""
+        return f"± {self.error(error)}" if math.isfinite(error) else f"error {UNBOUNDED}"
 
     def written(self, number: float, error: float = math.nan) -> str:
         """A number of a record in words, to the second digit of its error."""
@@ -68,11 +69,18 @@ class Scale:
             return "unknown"
         if self.kind == "time":
             ruler = cast(Ruler, self.ruler)
-            time, off = ruler.place(number).round("s"), error * ruler.tick
-            if off >= UNITS[0][1] or time == time.normalize():
-                return str(time.date())
-            return str(time)[:16] if off >= UNITS[2][1] else str(time)[:19]
+            off = None if math.isnan(error) else ruler.length(error, math.ceil)
+            return written(ruler.place(number), off).value
         return f"{rounded(self._in_unit(number), self._in_unit(error))}{self._end()}"
+
+    def within(self, value: float, low: float, high: float) -> Written:
+        """A number of a record beside its interval."""
+        if self.kind == "time":
+            return within(*(cast(Ruler, self.ruler).place(x) for x in (value, low, high)))
+        found = within(*map(self._in_unit, (value, low, high)))
+        return in_ink(
+            Written(f"{found.value}{self._end()}", said=f"{found.said[:-1]}{self._end()})")
+        )
 
     def _in_unit(self, number: float) -> float:
         return (100.0 if self.kind == "share" else 1.0) * float(self.positions(number))
@@ -90,16 +98,19 @@ class Scale:
             number_axis(axis, is_share=self.kind == "share")
 
 
+def in_ink(told: Written) -> Written:
+    """With the sign that matplotlib writes before negative numbers."""
+    return told._replace(value=told.value.replace("-", MINUS), said=told.said.replace("-", MINUS))
+
+
+def by_noise(told: Written, outer: Written) -> str:
+    """A number, its interval by the noise, and that for the population."""
+    return f"{told.value} ({told.said[1:-1]} by the noise, {outer.said[1:-1]} for the population)"
+
+
 def rounded(value: float, error: float) -> str:
-    """A number with thousands separators, to the second digit of its error; whole numbers whole."""
-    if not math.isfinite(value):
-        return "\N{EN DASH}" if value != value else str(value)
-    if not math.isfinite(error):
-        return format_number(value).replace("-", MINUS)
-    places = max(0, min(9, 1 - math.floor(math.log10(error)))) if error > 0 else 0
-    if value == round(value) and error == round(error):
-        places = 0
-    return f"{value:,.{places}f}".replace("-", MINUS)
+    """A number to the second digit of its error."""
+    return written(value, error).value.replace("-", MINUS)
 
 
 def scale_of(record: Record, entries: Any) -> Scale:

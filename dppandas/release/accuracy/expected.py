@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ...errors import QueryError, quoted
 from ...ledger.stated_errors import StatedError, stated
 from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.mechanisms.base import Mechanism
 from ...privacy.mechanisms.selection import Selection
+from ...rows.figures import format_interval, plus_minus
 from ...rows.values.vectors import NUMBERS
 from ...statistics import Statistic
 from ...statistics.error_model import CROWD
@@ -129,24 +129,8 @@ def answered_error(
     )  # fmt: skip
 
 
-def with_error(value: Any, error: Any) -> str:
-    """A value and its error, rounded to two digits of the error."""
-    if isinstance(error, pd.Timedelta):
-        return f"{value} ± {error}"
-    if isinstance(value, int) and isinstance(error, int):
-        return f"{value:,} ± {error:,}"
-    digits = _digits(error)
-    return f"{value:,.{digits}f} ± {error:,.{digits}f}"
-
-
 def for_population(value: float, low: float, high: float) -> str:
     """The error of a value for the population that its rows are a sample of."""
     error = max(high - value, value - low)
-    if not math.isfinite(error):
-        return f"{low:.4g} to {high:.4g} for the population"
-    return f"± {error:,.{_digits(error)}f} for the population"
-
-
-def _digits(error: float) -> int:
-    """So many decimals that two digits of the error are written."""
-    return max(0, min(12, 1 - math.floor(math.log10(error)))) if error > 0 else 12
+    said = plus_minus(error) if math.isfinite(error) else format_interval(low, high)
+    return f"{said} for the population"

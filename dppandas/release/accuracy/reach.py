@@ -14,9 +14,9 @@ import math
 from typing import Any
 
 from ...privacy.mechanisms.noise import DiscreteGaussian
-from ...statistics.layout import format_number
+from ...rows.figures import format_value
 from ..query import Query
-from .expected import CONFIDENCE
+from .expected import CONFIDENCE, typed_error
 
 #: Noise as large as what so many rows can add is worth a word, and so is more than one part in so
 #: many of what the rows that are expected can add.
@@ -69,8 +69,8 @@ def _in_words(query: Query, law: Any, name: Any, sizes: tuple[float, float, floa
     where += f" of {name}" if name != "" else ""
     what = model.units(query.source.facts.schema)[0]
     rows = f"{math.ceil(noise / row):,} {what if what in _COUNTED else 'rows'}"
-    each = "" if times == 1 else f" ({format_number(times)} rows)"
-    far, wide = model.in_short(row * times), model.in_short(noise)
+    each = "" if times == 1 else f" ({format_value(times)} rows)"
+    far, wide = format_value(typed_error(statistic, row * times)), model.in_short(noise)
     holds = "add up to less" if statistic.layout.is_scalar else "in it hold less"
     return (
         f"{who} may move {where} by {far}{each}, and the noise will be ± {wide} (95 %): fewer than "

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...errors import QueryError, RecordError, quoted
 from ...privacy.mechanisms.selection import Selection
-from ...statistics.layout import format_number
+from ...rows.figures import format_interval
 from ...statistics.samples import FEW, Estimate, How, Sample, SampleCount
 from ..accuracy.expected import CONFIDENCE, for_population
 from ..accuracy.units import unit_of_each
@@ -153,7 +153,7 @@ def of_population(record: Any) -> str:
     if found is None:
         return ""
     if record._statistic.errors.in_ranks:  # it has no error in its own unit
-        return f"; {format_number(found.low)} to {format_number(found.high)} for the population"
+        return f"; {format_interval(found.low, found.high)} for the population"
     return in_words(value, found)
 
 

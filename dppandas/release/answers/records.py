@@ -18,7 +18,7 @@ from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.mechanisms.base import Mechanism
 from ...privacy.mechanisms.selection import Selection
 from ...statistics import Layout, Statistic
-from ...statistics.layout import Codes, between, format_number
+from ...statistics.layout import Codes, between, format_error
 from ..accuracy import units
 from ..accuracy.expected import CONFIDENCE, in_words, parse_confidence, parse_rows
 from ..query import Query
@@ -400,7 +400,7 @@ class Record(ABC):
         """The error at 95 % that public facts decided before the release, in a few characters. For
         quantiles it may use the number of rows, if a release beside this one has it."""
         if self._counts is not None or self._rows is not None:
-            return f"± {format_number(max(self._errors_among(CONFIDENCE)))} ranks"
+            return f"± {format_error(max(self._errors_among(CONFIDENCE)))} ranks"
         return in_words(self._statistic, self._law)
 
     @found_once

@@ -16,10 +16,10 @@ from ...errors import RecordError, hide_internals
 from ...privacy.accounting.losses import ReleaseOptions, with_options_named
 from ...privacy.mechanisms.selection import Selection
 from ...privacy.sampling import entropy
+from ...rows.figures import CHOSEN, DIGITS, error_digits, format_value, within, written
 from ...rows.values import canonical
 from ...rows.values.objects import value_of
-from ...statistics.layout import format_value
-from ..accuracy.expected import CONFIDENCE, HELD, with_error
+from ..accuracy.expected import CONFIDENCE, HELD
 from ..pickles import register
 from ..query import Token, token
 from .arithmetic import Arithmetic
@@ -96,22 +96,26 @@ class _Released:
             beside = of_population(self._record)
             printer.text(f"{said} ({HELD}{self._noise_note()}){beside}")
 
-    def _with_error(self) -> str:
+    def _with_error(self, digits: int = DIGITS) -> str:
         """The value beside its error, or alone where that isn't known, or isn't about it."""
-        if self._record.preview:
-            return f"preview, no answer ({self._record.expected or 'error unknown'})"
-        if self._record._statistic.errors.no_interval:
-            return format_value(self._plainly())
-        if self._record._statistic.errors.in_ranks:  # which aren't in the unit of the value
-            ends = map(format_value, self._record.intervals())
-            return f"{format_value(self._plainly())} ({' to '.join(ends)})"
-        return with_error(self._plainly(), self._record.errors())
+        value, record = self._plainly(), self._record
+        if record.preview:
+            return f"preview, no answer ({record.expected or 'error unknown'})"
+        if record._statistic.errors.no_interval:
+            return format_value(value)
+        if record._statistic.errors.in_ranks:  # which aren't in the unit of the value
+            return str(within(value, *record.intervals()))
+        error = record.errors()
+        ends = record.intervals() if error == math.inf else ()
+        return str(written(value, error, *ends, digits=digits))
 
     def __format__(self, spec: str) -> str:
-        """As the plain value; ``f"{n:±}"`` writes the error beside it."""
-        if spec != "±":
+        """As the plain value; ``f"{n:±}"`` writes the error beside it, in two digits, and
+        ``f"{n:±.3}"`` in three."""
+        digits = error_digits(spec)
+        if digits is None:
             return format(self._plainly(), spec)
-        model, said = self._record._statistic.errors, self._with_error()
+        model, said = self._record._statistic.errors, self._with_error(digits)
         is_alone = model.in_ranks and model.no_interval and not self._record.preview
         return f"{said} ({self._record._answered})" if is_alone else said
 
@@ -179,12 +183,19 @@ class ReleasedDuration(_ReleasedSpan, pd.Timedelta):
 class _ReleasedLabel(_Released):
     """A selected label. It has no error to write beside it."""
 
-    def _with_error(self) -> str:
+    def _with_error(self, digits: int = DIGITS) -> str:
         return str(self._plainly())
 
+    def __format__(self, spec: str) -> str:
+        """As the plain label; ``f"{label:±}"`` says that it was chosen."""
+        is_plain = error_digits(spec) is None
+        return format(self._plainly(), spec) if is_plain else f"{self._with_error()} ({CHOSEN})"
+
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        expected = self._record.expected
         said = "preview, no answer" if self._record.preview else repr(self._plainly())
-        printer.text(f"{said} ({self._record.expected}, {HELD})")
+        how = CHOSEN if not self._record.preview else ""
+        printer.text(f"{said} ({', '.join(filter(None, [how, expected, expected and HELD]))})")
 
 
 class ReleasedText(_ReleasedLabel, str):

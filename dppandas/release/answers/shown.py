@@ -7,7 +7,7 @@ from typing import Any
 
 from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.mechanisms.selection import Selection
-from ...statistics.layout import format_value
+from ...rows.figures import CHOSEN, format_value, plus_minus, within
 from ..accuracy import units
 from ..accuracy.expected import CONFIDENCE, HELD
 
@@ -121,20 +121,22 @@ def _lines(record: Any) -> list[tuple[str, str, str]]:
     if record.preview:
         return []
     if isinstance(record._law, Selection):
-        return [("selected", ", ".join(map(str, record.estimate())), record.expected)]
+        chosen = ", ".join(map(str, record.estimate()))
+        return [("selected", chosen, ", ".join(filter(None, [CHOSEN, record.expected])))]
     names, values = record._layout.labels(), record._statistic.typed(record._values())
-    told = zip(names, values, _bounds(record, len(names)), record._marks(), strict=True)
+    told = zip(names, _bounds(record, values), record._marks(), strict=True)
     return [
-        (name, format_value(value), f"{ends}, {said}" if said else ends)
-        for name, value, ends, said in told
+        (name, value, f"{ends}, {said}" if said else ends) for name, (value, ends), said in told
     ]
 
 
-def _bounds(record: Any, size: int) -> list[str]:
-    """The interval of each number, or else its error."""
+def _bounds(record: Any, values: list[Any]) -> list[tuple[str, str]]:
+    """Each number, and its interval or else its error."""
     if not record._statistic.errors.no_interval:
-        ends = zip(*record._ends(CONFIDENCE), strict=True)
-        return [f"{format_value(low)} to {format_value(high)}" for low, high in ends]
+        each = map(within, values, *record._ends(CONFIDENCE))
+        return [(found.value, found.said.strip("()")) for found in each]
+    plain = [format_value(value) for value in values]
     if not record._statistic.errors.in_ranks:
-        return [record.expected] * size
-    return [f"± {format_value(error)} ranks" for error in record._errors(CONFIDENCE)]
+        return [(value, record.expected) for value in plain]
+    errors = [f"{plus_minus(error)} ranks" for error in record._errors(CONFIDENCE)]
+    return list(zip(plain, errors, strict=True))

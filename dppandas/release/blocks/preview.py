@@ -293,7 +293,7 @@ def preview(*, expected_rows: float | None = None) -> Preview:
         knowledge. Then the plan shows an error for all that has one: to first order for means and
         variances; for deviations, shares of keys, covariances and correlations, which depend on the
         answer, that of rows spread evenly over keys and between bounds. Without it such an error
-        is "≈ 296.6/n", or missing. And a column ``population`` shows the error that noise and
+        is "≈ 300/n", or missing. And a column ``population`` shows the error that noise and
         sample make together, as `intervals` with ``of="population"`` states it: of values spread
         evenly between their bounds, and of shares of ½. It is empty for what says nothing of a
         population, for quantiles, and for units of several rows. It changes no loss.
@@ -316,13 +316,13 @@ def preview(*, expected_rows: float | None = None) -> Preview:
     >>> plan.total, plan.fits, str(plan.missing), session.spent
     (1.147, False, 'ε = 0.147', 0)
     >>> plan.to_frame()["error"].tolist()
-    ['± 20', '≈ 296.6/n']
+    ['± 20', '≈ 300/n']
     >>> with dp.preview(expected_rows=300) as plan:
     ...     mean = people["age"].mean(bounds=(0, 99), epsilon=1)
     >>> plan.to_frame()["error"].tolist()
-    ['≈ 0.9886 at n = 300']
+    ['≈ 0.99 at n = 300']
     >>> plan.to_frame()["population"].tolist()
-    ['≈ 5.801']
+    ['≈ 5.9']
     >>> dp.reset()
     """
     return Preview(rows=expected.parse_rows(expected_rows))

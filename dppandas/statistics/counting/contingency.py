@@ -20,7 +20,7 @@ from ...privacy.accuracy.ratios import Terms
 from ...privacy.mechanisms.noise import Within
 from ...rows.facts.kinds import Schema
 from ..base import ONE, Form, RowPass
-from ..layout import Interval, format_number
+from ..layout import Interval, format_error
 from ..methods import COLUMN, FRAME, Method
 from ..samples import Sample
 from .counts import Count, CountErrors, clamped, rounded, share_ranges
@@ -108,7 +108,7 @@ class ContingencyErrors(CountErrors):
         if self.of.share or not self.of.margins:
             return super().expected_at(law, confidence)
         wide = self._wide(law, confidence)
-        return f"± {format_number(wide[0])}, sums to ± {format_number(max(wide))}"
+        return f"± {format_error(wide[0])}, sums to ± {format_error(max(wide))}"
 
 
 @dataclass(frozen=True)

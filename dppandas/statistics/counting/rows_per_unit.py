@@ -22,7 +22,7 @@ from ...rows.facts.kinds import Schema
 from ...rows.values.vectors import Mask, as_numbers
 from ..base import Partial, Statistic
 from ..error_model import ErrorModel
-from ..layout import Interval, around
+from ..layout import Interval, around, format_error
 from ..methods import FRAME, Method
 from .counts import SHARE_STEP, rounded
 
@@ -117,7 +117,7 @@ class RowsPerUnitErrors(ErrorModel):
         """The noise of the number of units above a limit; and how many units a suggestion needs."""
         wide = math.ceil(self.of.noise_of_tails(law, confidence))
         if self.of.keep is None:
-            return f"± {wide:,} units above each limit"
+            return f"± {format_error(wide)} units above each limit"
         return f"needs about {math.ceil(self.of.margin_at(law) / (1 - self.of.keep)):,} units"
 
 

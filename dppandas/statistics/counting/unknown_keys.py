@@ -33,7 +33,7 @@ from ...rows.values import labels
 from ...rows.values.vectors import Mask
 from ..base import Partial, RowPass, Statistic, with_kept
 from ..error_model import ErrorModel
-from ..layout import Cells, Codes, Interval, Layout
+from ..layout import Cells, Codes, Interval, Layout, format_error
 from .counts import Count, clamped
 from .distinct import units_of
 from .label_accumulators import (
@@ -196,7 +196,7 @@ class UndeclaredKeysErrors(SparseErrors):
 
     def expected_at(self, law: Any, confidence: float) -> str:
         if self.of.inner is None:
-            return f"each at most ± {law.passed.largest_error(confidence):,}"
+            return f"each at most ± {format_error(law.passed.largest_error(confidence))}"
         expected = self.of.inner.errors.expected_at(law.values, confidence)
         return f"each {expected}" if expected else ""
 

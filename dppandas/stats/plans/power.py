@@ -12,7 +12,7 @@ from ...errors import QueryError, hide_internals
 from ...privacy.accounting.losses import Number
 from ...privacy.accounting.measures import Measure
 from ...release.session import running
-from ...statistics.layout import format_number
+from ...rows.figures import plus_minus
 from .designs import Design
 from .draws import Loss
 from .guesses import design_of, loss_of, number, whole_number
@@ -71,7 +71,7 @@ class Power:
         first += f" (solved for {self.solved}; α = {self.alpha:g}{tail})"
         if not math.isnan(self.within):
             level = f"{100 * (1 - self.alpha):.10g} %"
-            said.append(f"Its {level} interval is about ± {format_number(self.within)}.")
+            said.append(f"Its {level} interval is about {plus_minus(self.within)}.")
         return [first, *said, f"Assumed: {self.assumed} One row a unit."]
 
 

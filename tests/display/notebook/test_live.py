@@ -41,6 +41,7 @@ from dppandas.ledger.words import Row
 from dppandas.privacy.accounting.composition import ParallelComposition, Part
 from dppandas.privacy.accounting.losses import Epsilon, Loss
 from dppandas.release.session import running
+from dppandas.rows.figures import format_error
 
 
 def filled(number: int, **more: Any) -> Ledger:
@@ -248,7 +249,7 @@ def test_what_if_charges_notes_and_reads_nothing(monkeypatch: pytest.MonkeyPatch
     told = [told_of(q, "0.1", 1000) for q in offers.values()]
     assert told[0] == "gives ± 30 (95 %), leaves 0.9: 9 more like it"
     error = frame["a"].mean().expected_error(epsilon=0.1, expected_rows=1000)
-    assert told[2].startswith(f"gives about ± {error:.4g} over 1,000 rows (95 %)")
+    assert told[2].startswith(f"gives about ± {format_error(error)} over 1,000 rows (95 %)")
     assert repr(dp.ledger()) == before
     assert len(dp.session()._asked) == 0
 

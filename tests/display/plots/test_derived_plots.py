@@ -1,6 +1,7 @@
 """Plots of derived numbers: where dots and whiskers lie, and what the caption says."""
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ def test_whiskers_without_an_end_reach_the_edge(p: Any, exact: None) -> None:
 def test_one_number_is_written_beside_its_interval(p: Any) -> None:
     ax = dp.plot(dp.ratio(p.count(epsilon=1), p.count(epsilon=2)))
     (said, *_) = (text.get_text() for text in ax.texts)
-    assert ", from " in said
+    assert re.fullmatch(r"\S+ \(\S+ to \S+\)", said)
     assert "expected_rows" in refusal(
         lambda: dp.plot(dp.ratio(p.count(epsilon=1), p.count(epsilon=2)), expected_rows=9)
     )

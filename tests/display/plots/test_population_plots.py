@@ -78,8 +78,8 @@ def test_thick_bars_are_of_the_noise_and_thin_ones_for_the_population(
 
 def test_a_share_says_both_intervals_in_words(p: Any) -> None:
     ax = dp.plot(p["left"].mean(epsilon=1), of="population")
-    (said,) = (text.get_text() for text in ax.texts if " by the noise from " in text.get_text())
-    assert ", for the population from " in said
+    (said,) = (text.get_text() for text in ax.texts if " by the noise, " in text.get_text())
+    assert said.endswith(" for the population)")
     assert "this one number, exact; of clipped values" in caption(ax)
 
 
@@ -137,7 +137,7 @@ def test_derived_numbers_have_both(p: Any) -> None:
     assert "Thick bars: 95 % intervals, all 2 hold" in caption(ax)
     one = dp.plot(dp.difference(p["left"].mean(epsilon=1), p["left"].mean(epsilon=2)),
                   of="population")  # fmt: skip
-    assert any(", for the population from " in text.get_text() for text in one.texts)
+    assert any(" for the population)" in text.get_text() for text in one.texts)
 
 
 def test_a_comparison_is_drawn_as_it_was_made(p: Any, exact: None) -> None:

@@ -32,7 +32,7 @@ def test_an_unreleased_answer_says_what_it_would_cost_and_give() -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (PETS.dp["age"].mean(bounds=(0, 9)), "would give about ± 26.96/n over n rows (95 %)"),
+        (PETS.dp["age"].mean(bounds=(0, 9)), "would give about ± 27/n over n rows (95 %)"),
         (PETS.dp["age"].median(bounds=(0, 9)), "ranks (95 %)"),
         (PETS.dp["pet"].mode(keys=["cat", "dog"]), "would give gap ≤ "),
         (PETS.dp[["age"]].cov(bounds=(0, 9)), "an answer that decides its own error"),

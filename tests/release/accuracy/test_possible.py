@@ -16,6 +16,7 @@ import dppandas as dp
 from dppandas.release.accuracy import possible
 from dppandas.release.answers.records import Record
 from dppandas.rows.facts.bounds import Bounds
+from dppandas.rows.figures import plus_minus
 
 LOW, HIGH = 10.0, 70.0
 BOUNDS = (LOW, HIGH)
@@ -302,7 +303,7 @@ def test_an_error_is_told_around_what_is_shown() -> None:
         assert low <= value <= high
         assert record.errors() == pytest.approx(max(own[1] - value, value - own[0]))
     assert told["mean"].estimate() < HIGH
-    assert f"± {told['mean'].errors():.4g}" in str(told["mean"])
+    assert plus_minus(told["mean"].errors()) in str(told["mean"])
 
 
 @pytest.mark.parametrize("mean", [None, LOW, 12.5, 40.0, 69.0, HIGH])

@@ -48,7 +48,7 @@ def test_bounds_and_rows_that_make_noise_of_a_table_are_named() -> None:
         "max_rows."
     )
     (said,) = told(lambda: groups["x"].sum(bounds=(-10, 450), epsilon=1))
-    assert "may move a cell by 13,500 (30 rows), and the noise will be ± 117,1" in said
+    assert "may move a cell by 13,500 (30 rows), and the noise will be ± 120,000 " in said
     assert "fewer than 261 rows in it hold less" in said
     assert "per_unit_bounds=, a smaller max_rows or narrower bounds." in said
 

@@ -31,8 +31,8 @@ from dppandas.privacy.record_parts import RecordPart
 from dppandas.release import pickles
 from dppandas.release.answers.results import ReleasedFloat, ReleasedInt
 from dppandas.rows.expressions.logic import Every
+from dppandas.rows.figures import format_number, plus_minus, written
 from dppandas.statistics import every
-from dppandas.statistics.layout import format_number
 
 KEYS = ["a", "b", "c"]
 
@@ -260,26 +260,14 @@ def test_repr_and_a_format_of_its_own_write_the_error_beside_a_number(
     assert re.fullmatch(r"[\d.]+ ± [\d.]+", repr(mean))
     assert "±" not in repr(median)  # its error is known in ranks
     label = p[["number"]].idxmax(epsilon=1)
-    assert f"{label:±}" == f"{label}" == "number"
+    assert (f"{label:±}", f"{label}") == ("number (chosen)", "number")
+    assert f"{mean:±.3}" == str(written(float(mean), mean.error(), digits=3)) != repr(mean)
     with dp.preview():
         assert repr(p.count(epsilon=2)).startswith("preview, no answer (± ")
 
 
 def pretty(value: Any) -> str:
     return pytest.importorskip("IPython.core.formatters").PlainTextFormatter()(value)
-
-
-@pytest.mark.parametrize(("value", "error", "shown"), [
-    (1004, 30, "1,004 ± 30"), (-3, 30, "-3 ± 30"),
-    (1234567, 3, "1,234,567 ± 3"),
-    (12.3456, 0.0123, "12.346 ± 0.012"),
-    (12.3456, 3.0, "12.3 ± 3.0"),
-    (1234.5, 678.9, "1,234 ± 679"),
-])  # fmt: skip
-def test_a_number_with_its_error(value: float, error: float, shown: str) -> None:
-    from dppandas.release.accuracy.expected import with_error
-
-    assert with_error(value, error) == shown
 
 
 def test_a_notebook_shows_the_error_too(frozen: Callable[[int], None]) -> None:
@@ -291,14 +279,17 @@ def test_a_notebook_shows_the_error_too(frozen: Callable[[int], None]) -> None:
     assert pretty([n]) == "[1,004 ± 30 (95 %, noise only)]"
     assert (
         pretty(df.dp["x"].value_counts(keys=[0, 3]).idxmax(epsilon=1))
-        == "0 (gap ≤ 3, 95 %, noise only)"
+        == "0 (chosen, gap ≤ 3, 95 %, noise only)"
     )
-    assert pretty(rows().dp[["yes", "no"]].idxmax(epsilon=1)) == "'yes' (gap ≤ 3, 95 %, noise only)"
+    assert (
+        pretty(rows().dp[["yes", "no"]].idxmax(epsilon=1))
+        == "'yes' (chosen, gap ≤ 3, 95 %, noise only)"
+    )
     assert pretty(dp.record(n)) == str(dp.record(n))
     mean = df.dp["x"].mean(bounds=(0, 6), epsilon=1)
     assert " (95 %, noise only); ± " in pretty(mean)
     (found,) = dp.intervals(mean, of="population")["error"]
-    assert pretty(mean).endswith(f"; ± {found:.2f} for the population")
+    assert pretty(mean).endswith(f"; {plus_minus(found)} for the population")
     assert "population" not in repr(mean) + f"{mean:±}"
 
 

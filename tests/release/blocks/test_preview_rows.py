@@ -11,6 +11,7 @@ from refusals import raising, refusal
 
 import dppandas as dp
 from dppandas.engines.pandas import PandasEngine
+from dppandas.rows.figures import format_error
 from dppandas.statistics.samples import SampleShare
 
 
@@ -75,11 +76,11 @@ def test_the_error_is_the_one_that_the_answer_then_has() -> None:
 def test_the_words_name_the_number() -> None:
     people = dp.protect(sixty(), "people")
     mean = people["number"].mean(bounds=(0, 9))
-    assert error_of(lambda: mean.release(epsilon=1)) == "≈ 26.96/n"
+    assert error_of(lambda: mean.release(epsilon=1)) == "≈ 27/n"
     for rows, word in [(1000, "1,000"), (np.int64(20), "20"), (0.5, "0.5"), (1e18, "1e+18")]:
         error = mean.expected_error(epsilon=1, expected_rows=rows)
         said = error_of(lambda: mean.release(epsilon=1), expected_rows=rows)
-        assert said == f"≈ {error:.4g} at n = {word}"
+        assert said == f"≈ {format_error(error)} at n = {word}"
     quantiles = people["number"].quantile([0.2, 0.5], bounds=(0, 9))
     few = quantiles.expected_error(epsilon=1, expected_rows=60)
     told = error_of(lambda: quantiles.release(epsilon=1), expected_rows=60)
