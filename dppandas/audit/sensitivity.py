@@ -23,7 +23,7 @@ from ..rows.facts.domain import parse_domain
 from ..rows.facts.kinds import Schema, of_columns, parse, undeclared
 from ..rows.facts.units import Unit, whole_number
 from ..statistics import Statistic
-from ..statistics.scores import CallerFunction
+from ..statistics.callers import CallerFunction
 from .pairs import described
 
 #: Rows of a chunk; pairs take turns.

@@ -38,8 +38,9 @@ from ..statistics import (
     MeasuredBlockMedian,
     Statistic,
 )
+from ..statistics.callers import unheard
 from ..statistics.of_blocks.aggregates import MOST_BLOCKS, BlockFunction, number_of
-from ..statistics.of_blocks.block_tests import NUMBER, OBJECT, TRISTATE, Shown, unheard
+from ..statistics.of_blocks.block_tests import NUMBER, OBJECT, TRISTATE, Shown
 from .select import asked_by, check_unverified, error_in_short, private_frame, vouched
 
 METHODS = "mean", "median"
@@ -121,7 +122,8 @@ def sample_and_aggregate(
     f : ``f(rows)`` returns a number for a DataFrame of the rows of one block: all that the source
         keeps of its units, in no order. Numbers are float64, truth values pandas' boolean and all
         else objects; each may be missing. **You** state that f remembers no block in another. What
-        it prints or warns is discarded; its time isn't protected. Before the charge it is tried on
+        it prints, warns or logs is discarded, but not what it writes elsewhere, and its time
+        isn't protected. Before the charge it is tried on
         made-up rows of the declared kinds, bounds and labels: mistakes are refused, free of charge.
     bounds : (lower, upper): what f says is clipped to these. The middle counts where it raises or
         returns no finite number. Of a block without rows f is asked, too.

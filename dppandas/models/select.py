@@ -24,7 +24,8 @@ from ..rows.expressions import Column
 from ..rows.facts.keys import Keys, some_names
 from ..rows.facts.units import whole_number
 from ..statistics import Cells, Layout, Scores
-from ..statistics.scores import CallerFunction, Scorer, is_whole
+from ..statistics.callers import CallerFunction
+from ..statistics.scores import Scorer, is_whole
 from . import priors
 
 #: What a score must be.
@@ -96,8 +97,9 @@ def select(
         DataFrame of the rows that count (at most max_rows for each unit). Before the charge it gets
         an empty one with the same columns, for each candidate: if it fails then, the call is
         refused, free of charge. It must not change the frame, and must not look at dtypes or at the
-        index, which a single row can change for all. If it fails on the data, the charge stays and
-        the cause isn't shown.
+        index, which a single row can change for all. What it prints, warns or logs is discarded.
+        If it fails on the data, the charge stays and the cause isn't shown; **that** it fails is,
+        so it has to work for any rows.
     sensitivity : the most that one added or removed row changes any candidate's score. This is
         **your** statement, and the guarantee depends on it. The ledger says so.
     monotone : whether one more row never lowers any score, or never raises any. Halves the error.

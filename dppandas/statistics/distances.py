@@ -16,9 +16,10 @@ from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.thresholds import ProposeTestRelease, loss_asked
 from .base import RowPass
+from .callers import CallerFunction
 from .error_model import ErrorModel
 from .layout import Interval, format_number
-from .scores import MOST, CallerFunction, FrameStatistic, is_whole
+from .scores import MOST, FrameStatistic, is_whole
 
 #: Whole numbers up to this are what floats of their value come back as.
 EXACT = 2**53

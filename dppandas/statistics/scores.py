@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import decimal
 import numbers
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -17,34 +16,14 @@ from ..errors import InternalError, QueryError
 from ..privacy.accounting.measures import LossRequest
 from ..privacy.mechanisms.base import Mechanism, Sensitivity
 from ..privacy.mechanisms.selection import Exponential, ExponentialWithPrior
-from ..privacy.record_parts import RecordPart
 from ..rows.expressions import Chunk, Column, Expression
 from ..rows.values.vectors import Mask
 from .base import Partial, RowPass, Statistic
+from .callers import CallerFunction
 from .error_model import ErrorModel
 
 #: Scores are clipped to this, an exact integer of 78 digits.
 MOST = 2**256
-
-
-class CallerFunction(RecordPart):
-    """A caller's function. It may hold rows, so pickles leave it out."""
-
-    def __init__(self, function: Callable[..., Any] | None) -> None:
-        self._function = function
-
-    def _said(self, *given: Any) -> Any:
-        if self._function is None:
-            raise QueryError("a pickle doesn't hold the caller's function. Write the query again.")
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")  # a warning could quote private values
-            return self._function(*given)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (None,)
-
-    def __repr__(self) -> str:
-        return "…"
 
 
 class Scorer(CallerFunction):

@@ -32,6 +32,7 @@ from ..rows.facts import kinds
 from ..rows.facts.keys import Keys, some_names
 from ..rows.facts.units import whole_number
 from ..statistics import Cells, Layout, SignificantBlocks
+from ..statistics.callers import unheard
 from ..statistics.of_blocks import block_tests as tests
 from ..statistics.of_blocks.block_tests import BESIDE, BlockTest, CallerTest, ScipyTest, Shown
 from . import scipy_tests
@@ -114,7 +115,8 @@ def blockwise(
     at 10 %, and then the test of 20 such blocks 64 % at 5 %.
 
     A block without rows, or whose test fails or returns no number from 0 to 1, isn't significant.
-    What a test warns, prints or raises is discarded; its time isn't protected. A function of your
+    What a test warns, prints, logs or raises is discarded, but not what it writes elsewhere, and
+    its time isn't protected. A function of your
     own must not remember one block in another. It sees numbers as float64, truth values as bool and
     all else as objects, with all rows of a unit, in no order. No test of scipy knows which rows are
     of one unit: make one row of each by `PrivateFrame.per_unit` first.
@@ -373,7 +375,7 @@ def _try_own(test: CallerTest, shown: Sequence[Shown]) -> None:
     names = [column.name for column in shown]
     problem = ""
     try:
-        with tests.unheard():
+        with unheard():
             found = test.of(nothing, shown)
     except _MISTAKES as error:
         problem = f"raised {error_in_short(error)}"

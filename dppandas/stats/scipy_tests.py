@@ -19,6 +19,7 @@ from ..dataclasses import dataclass
 from ..errors import QueryError, quoted
 from ..models.select import error_in_short
 from ..rows.facts.keys import plain
+from ..statistics.callers import unheard
 from ..statistics.of_blocks.block_tests import (
     FOURFOLD,
     GROUPS,
@@ -31,7 +32,6 @@ from ..statistics.of_blocks.block_tests import (
     Shown,
     held,
     pvalue_of,
-    unheard,
 )
 
 #: How long a text option may be.

@@ -22,7 +22,8 @@ import dppandas as dp
 from dppandas.errors import LineageError, MissingArgument, QueryError
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from dppandas.release.context import watching
-from dppandas.statistics.of_blocks.block_tests import BESIDE, pvalue_of, unheard
+from dppandas.statistics.callers import unheard
+from dppandas.statistics.of_blocks.block_tests import BESIDE, pvalue_of
 from dppandas.stats import blockwise, scipy_tests
 from dppandas.stats.blockwise import BlockTestResult
 

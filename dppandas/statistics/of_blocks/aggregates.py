@@ -24,13 +24,13 @@ from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.kinds import Schema
 from ...rows.facts.steps import StepGrid
 from ..base import RowPass
+from ..callers import CallerFunction, unheard
 from ..error_model import ErrorModel, RowLimit
 from ..layout import Interval, around
 from ..quantile_intervals import MeasuredErrors, MeasuredQuantiles
 from ..quantiles import HALF, Quantiles, QuantilesErrors
 from ..samples import Estimate, How, Moments, Sample, by_t
-from ..scores import CallerFunction
-from .block_tests import Shown, frame_of, unheard
+from .block_tests import Shown, frame_of
 from .blocks import InBlocks
 
 #: The most blocks: each is a call of a function.

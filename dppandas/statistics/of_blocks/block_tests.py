@@ -6,15 +6,12 @@ warns, prints or raises is seen by nobody.
 
 from __future__ import annotations
 
-import contextlib
-import io
 import math
 import numbers
 import os
 import sys
-import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from types import FunctionType
 from typing import Any, ClassVar
@@ -31,7 +28,7 @@ from ...rows.facts.keys import Keys
 from ...rows.values import equality, vectors
 from ...rows.values.families import MISSING, Cell
 from ...rows.values.objects import value_of
-from ..scores import CallerFunction
+from ..callers import CallerFunction, unheard
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -135,30 +132,6 @@ def pvalue_of(found: Any) -> float:
         return math.nan
     number = float(value)
     return number if 0 <= number <= 1 else math.nan
-
-
-class _Nowhere(io.TextIOBase):
-    """Where nothing is kept of what is written."""
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, text: str, /) -> int:
-        return len(text)
-
-
-@contextlib.contextmanager
-def unheard() -> Iterator[None]:
-    """A block in which what is printed and warned is discarded: it could quote private values."""
-    nowhere = _Nowhere()
-    with (
-        warnings.catch_warnings(),
-        np.errstate(all="ignore"),
-        contextlib.redirect_stdout(nowhere),
-        contextlib.redirect_stderr(nowhere),
-    ):
-        warnings.simplefilter("ignore")
-        yield
 
 
 # --- a caller's function --------------------------------------------------------------------------
