@@ -375,7 +375,7 @@ class PrivateSeries(Frequencies):
             return self._question(statistics.SmoothQuantile(*of), self._asks(said, parsed))
         steps = steps_of(self, self._operands(), parsed, step)
         verb = verb_of(what) if is_median else quantile_verb([short(label)])
-        question = self._asks(verb, parsed, *steps.options, ("method", "bounded sensitivity"))
+        question = self._asks(verb, parsed, *steps.options, ("way", "bounded sensitivity"))
         return self._question(statistics.BoundedQuantile(*of, steps.sizes), question)
 
     @typing.overload

@@ -25,7 +25,7 @@ MOST_KEPT = 2000
 _BEFORE = {"share": "shares: ", "pivot": "pivot table: ", "select": "{} of "}
 _OF_VERB = {
     "step": " (step {})", "at_most": " (at most {} a row)", "trim": " ({} rows at each end)",
-    "distinct": " ({})", "interval": " with {}", "method": " by {}",
+    "distinct": " ({})", "interval": " with {}", "way": " by {}",
 }  # fmt: skip
 _OF_COLUMNS = {"outside": " below, inside and above {}", "bins": " ({})"}
 _AT_END = {
