@@ -28,7 +28,7 @@ STEPS = 20
 #: Shares are told in this many per cent, and how long a scan takes is estimated to as many.
 GRID = 5
 #: What is told of the time that is left, in seconds.
-LEFT = (2, 3, 5, 10, 20, 30, 45, 60, 120, 180, 300, 600, 900, 1200, 1800, 2700, 3600)
+LEFT = (2, 3, 5, 10, 20, 30, 45, 60, 90, 120, 180, 300, 600, 900, 1200, 1800, 2700, 3600)
 #: A look without any scan, this often, and the thread that looks waits to be woken.
 IDLE = 20
 

@@ -221,7 +221,8 @@ def _row(
     last = row.last
     single = len(row.entries) == 1
     question = _exact(last, states) if single else _program(ledger, row, listed, states)
-    question += _scan(next((s for e in row.entries if (s := states.get(e.draw_id))), ""))
+    if not single or last.status == "charged":
+        question += _scan(next((s for e in row.entries if (s := states.get(e.draw_id))), ""))
     cells = [escape(words.cell(ledger, last))]
     told = {again[e.number] for e in row.entries if e.number in again}
     cells += [f'<span style="{_SOFT};font-size:12px">{escape(t)}</span>' for t in sorted(told)]

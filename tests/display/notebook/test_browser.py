@@ -293,7 +293,7 @@ parquet._by_name = read
 visits['age'].mean(bounds=(0, 100), epsilon=0.5, fresh=True)
 
 parquet._by_name = slow
-dp.protect('visits.parquet', name='rows')['age'].mean(bounds=(0, 100), epsilon=0.5)"""
+visits['age'].mean(bounds=(0, 100), epsilon=0.25, fresh=True)"""
 
 
 def test_a_long_scan_of_files_tells_how_far_it_is_and_can_be_stopped(
