@@ -135,7 +135,7 @@ class PandasEngine:
             partial(add_blocks, kernel.empty(), table, kernel, edges[a : b + 1])
             for a, b in pairwise(cuts)
         ]
-        return parallel.joined([total, *parallel.run(tasks, label)])
+        return parallel.joined([total, *parallel.run(tasks, edges[-1] - edges[0])])
 
     def per_unit(self, table: UnitTable) -> Engine:
         return PerUnitEngine(self, table)

@@ -1,11 +1,9 @@
-"""Runs work on all cores, and reports progress to the person who waits."""
+"""Runs work on all cores, and reports how much of it is done."""
 
 from __future__ import annotations
 
 import os
-import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
@@ -13,70 +11,20 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from ..rows.accumulators import Accumulator
+from .progress import Pass
 
 T = TypeVar("T")
-#: To be called with the share that is done.
-Tell = Callable[[float], None]
+#: To be called after each step with how many rows of a task are done.
+Tell = Callable[[int], None]
 
-#: Seconds before progress is reported.
-PATIENCE = 2.0
 #: Seconds of work for which it is worth starting threads: less is over sooner than a hand feels.
 WORTH = 0.005
-
-Reporter = Callable[[str, float | None], None]
-
-
-def to_terminal(label: str, share: float | None) -> None:
-    """Rewrites one line on standard error, and wipes it at the end (share None)."""
-    if sys.stderr.isatty():
-        text = f"dppandas: {label} {share:4.0%}" if share is not None else ""
-        sys.stderr.write(f"\r{text:<60}\r")
-        sys.stderr.flush()
-
-
-_reporter: Reporter = to_terminal
-
-
-def report_to(reporter: Reporter | None) -> None:
-    """Report progress by ``reporter(label, share done)``; None reports to the terminal."""
-    global _reporter
-    _reporter = reporter or to_terminal
 
 
 def workers() -> int:
     """How many of the cores that this process may use are used."""
     has_affinity = hasattr(os, "sched_getaffinity")
     return min(8, len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1)
-
-
-class Progress:
-    """Tells of work that takes a while how far it is, and at last that it is over."""
-
-    def __init__(self, label: str) -> None:
-        self._label = label
-        self._start = time.monotonic()
-        self._told = False
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def tell(self, share: float, step: str = "") -> None:
-        if time.monotonic() - self._start > PATIENCE:
-            self._told = True
-            _reporter(self._label + step, share)
-
-    def __exit__(self, *raised: object) -> None:
-        if self._told:
-            _reporter(self._label, None)
-
-
-def started(thread: threading.Thread) -> bool:
-    """Start a thread, if threads can be started here: not in a browser's Python."""
-    try:
-        thread.start()
-    except RuntimeError:
-        return False
-    return True
 
 
 class Shared(Generic[T]):
@@ -95,20 +43,34 @@ class Shared(Generic[T]):
                 return
             yield self._things[at]
 
-    @property
-    def share(self) -> float:
-        """How much of it is done, or begun."""
-        return min(1.0, self._taken / max(1, len(self._things)))
+
+class Done:
+    """How much of some tasks is done. Each task writes only what is its own."""
+
+    def __init__(self, tasks: int, rows: int) -> None:
+        self._pass, self._all = Pass(), rows
+        self._rows, self._steps = [0] * tasks, [0] * tasks
+
+    def note(self, position: int, rows: int) -> None:
+        self._rows[position] = rows
+        self._steps[position] += 1
+
+    def report(self) -> None:
+        if self._all:
+            self._pass.report(sum(self._rows) / self._all, sum(self._steps))
 
 
-def run(tasks: Sequence[Callable[[Tell], T]], label: str) -> list[T]:
+def run(tasks: Sequence[Callable[[Tell], T]], rows: int = 0) -> list[T]:
     """Run tasks side by side, or in turn where threads can't be started; each gets a function to
-    call with the share that it has done.
+    call with how many rows it has done.
 
     If one raises or is interrupted, the others stop at their next report. None begins before all
     have a thread: one that began, and was begun again in turn, would add its rows twice.
+
+    rows : of all tasks, if these are the only pass over rows; 0 for work of which only the time is
+        told.
     """
-    done = [0.0] * len(tasks)
+    done = Done(len(tasks), rows)
     stopped = threading.Event()
     may_begin: Future[bool] = Future()
 
@@ -117,8 +79,8 @@ def run(tasks: Sequence[Callable[[Tell], T]], label: str) -> list[T]:
             raise InterruptedError("this work is done in turn, or not at all")
         return task(partial(tell, position))
 
-    def tell(position: int, share: float) -> None:
-        done[position] = share
+    def tell(position: int, its: int) -> None:
+        done.note(position, its)
         if stopped.is_set():
             raise InterruptedError("another task of this work was stopped")
 
@@ -129,13 +91,13 @@ def run(tasks: Sequence[Callable[[Tell], T]], label: str) -> list[T]:
                 futures = [pool.submit(begin, task, i) for i, task in enumerate(tasks)]
             if futures:
                 may_begin.set_result(True)
-                _watch(futures, done, label)
+                _watch(futures, done)
                 return [future.result() for future in futures]
         finally:
             stopped.set()
             if not may_begin.done():
                 may_begin.set_result(False)
-    return _in_turn(tasks, label)
+    return _in_turn(tasks, done)
 
 
 def joined(totals: Sequence[Accumulator]) -> Any:
@@ -146,28 +108,19 @@ def joined(totals: Sequence[Accumulator]) -> Any:
     return first.result()
 
 
-def _watch(futures: Sequence[Future[T]], done: Sequence[float], label: str) -> None:
+def _watch(futures: Sequence[Future[T]], done: Done) -> None:
     pending: set[Future[T]] = set(futures)
-    with Progress(label) as progress:
-        while pending:
-            finished, pending = wait(pending, timeout=0.25, return_when=FIRST_EXCEPTION)
-            if any(future.exception() for future in finished):
-                break
-            if pending:
-                progress.tell(sum(done) / len(done))
+    while pending:
+        finished, pending = wait(pending, timeout=0.25, return_when=FIRST_EXCEPTION)
+        if any(future.exception() for future in finished):
+            break
+        if pending:
+            done.report()
 
 
-def _in_turn(tasks: Sequence[Callable[[Tell], T]], label: str) -> list[T]:
-    found: list[T] = []
-    with Progress(label) as progress:
-        for task in tasks:
-            found.append(task(lambda share: progress.tell((len(found) + share) / len(tasks))))
-    return found
+def _in_turn(tasks: Sequence[Callable[[Tell], T]], done: Done) -> list[T]:
+    def tell(position: int, its: int) -> None:
+        done.note(position, its)
+        done.report()
 
-
-def rounds(number: int, label: str) -> Iterator[int]:
-    """The numbers of public rounds; after a while, the one that runs is reported."""
-    with Progress(label) as progress:
-        for i in range(number):
-            progress.tell(i / number, f", round {i + 1} of {number}")
-            yield i
+    return [task(partial(tell, position)) for position, task in enumerate(tasks)]

@@ -7,7 +7,7 @@ around it, or a ground of its own; marks are seen on light and on dark grounds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from html import escape
 from itertools import cycle
@@ -189,11 +189,13 @@ _HEADED = f"{_CELL}border-bottom:1px solid {EDGE};font-weight:bold"
 
 
 def table(
-    ledger: Snapshot, rows: Sequence[Row], marks: bool = True, listed: bool | None = None
-) -> str:
+    ledger: Snapshot, rows: Sequence[Row], marks: bool = True, listed: bool | None = None,
+    states: Mapping[str, str] = words.AT_REST,
+) -> str:  # fmt: skip
     """Some rows, newest first. Replays stand in the row of the release.
 
     listed : whether the releases of programs are listed. None: their rows open by a click.
+    states : by draw, what is told of the charges that are being answered; in a live ledger only.
     """
     if not rows:
         return note("no releases yet")
@@ -202,7 +204,7 @@ def table(
     most = max(ledger.terms.measure.first(row.loss) for row in rows)
     heads = ("question", "source", words.counted(ledger), "error (95 %)", "cell")
     head = "".join(f'<th scope="col" style="{_HEADED}">{each}</th>' for each in heads)
-    lines = "".join(_row(ledger, row, again, most, listed) for row in reversed(rows))
+    lines = "".join(_row(ledger, row, again, most, listed, states) for row in reversed(rows))
     drawn = (
         '<table title="releases" style="border-collapse:collapse;width:100%;margin:4px 0;border:0;'
         f'font-size:13px;table-layout:auto"><thead style="border:0"><tr>{head}</tr></thead>'
@@ -213,14 +215,18 @@ def table(
 
 
 def _row(
-    ledger: Snapshot, row: Row, again: dict[int, str], most: Fraction, listed: bool | None
-) -> str:
+    ledger: Snapshot, row: Row, again: dict[int, str], most: Fraction, listed: bool | None,
+    states: Mapping[str, str],
+) -> str:  # fmt: skip
     last = row.last
-    question = _exact(last) if len(row.entries) == 1 else _program(ledger, row, listed)
+    single = len(row.entries) == 1
+    question = _exact(last, states) if single else _program(ledger, row, listed, states)
+    if not single or last.status == "charged":
+        question += _scan(next((s for e in row.entries if (s := states.get(e.draw_id))), ""))
     cells = [escape(words.cell(ledger, last))]
     told = {again[e.number] for e in row.entries if e.number in again}
     cells += [f'<span style="{_SOFT};font-size:12px">{escape(t)}</span>' for t in sorted(told)]
-    error = escape(last.known_error) if len(row.entries) == 1 else ""
+    error = escape(last.known_error) if single else ""
     columns = (
         question,
         _source(last),
@@ -252,23 +258,34 @@ def _loss(ledger: Snapshot, row: Row, most: Fraction) -> str:
     )
 
 
-def _exact(entry: Entry) -> str:
+def _scan(state: str) -> str:
+    """How far an answer is, and how to end that."""
+    if not state:
+        return ""
+    return (
+        f'<div class="dp-scan" style="{_SOFT};font-size:12px">{escape(state)}<br>'
+        "interrupt the kernel to cancel: the charge stays</div>"
+    )
+
+
+def _exact(entry: Entry, states: Mapping[str, str]) -> str:
     """A question in words, with all its terms on hover."""
-    return f'<span title="{escape(words.asked(entry))}">{escape(words.title(entry))}</span>'
+    asked, title = words.asked(entry, states), words.title(entry, states)
+    return f'<span title="{escape(asked)}">{escape(title)}</span>'
 
 
-def _program(ledger: Snapshot, row: Row, listed: bool | None) -> str:
+def _program(ledger: Snapshot, row: Row, listed: bool | None, states: Mapping[str, str]) -> str:
     """A program is one row that opens: its releases with what each cost."""
-    name = escape(row.question)
+    name = escape(row.question(states))
     if listed is not None:
-        return f"{name}{_releases(ledger, row) if listed else ''}"
+        return f"{name}{_releases(ledger, row, states) if listed else ''}"
     opens = f'<summary style="cursor:pointer">{name}</summary>'
-    return f"<details>{opens}{_releases(ledger, row)}</details>"
+    return f"<details>{opens}{_releases(ledger, row, states)}</details>"
 
 
-def _releases(ledger: Snapshot, row: Row) -> str:
+def _releases(ledger: Snapshot, row: Row, states: Mapping[str, str]) -> str:
     listed = "".join(
-        f'<li title="{escape(str(e.loss))}">{_exact(e)} · '
+        f'<li title="{escape(str(e.loss))}">{_exact(e, states)} · '
         f"{escape(words.counted(ledger))} {escape(words.loss_in_words(ledger, e.loss))}"
         f"{escape(' · ' + e.known_error if e.known_error else '')}</li>"
         for e in row.entries[:LISTED]

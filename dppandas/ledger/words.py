@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import groupby
 from typing import NamedTuple
@@ -28,6 +28,10 @@ ELSEWHERE = "† charged by another kernel, or by this one before it was restart
 
 #: What a saved copy says, which is seen where no kernel updates the ledger.
 READ_ONLY = "read only: the kernel has ended"
+
+
+#: By draw, what is told of charges that are being answered: here nothing, as in all that is saved.
+AT_REST: Mapping[str, str] = {}
 
 
 def short(value: Fraction, down: bool = False) -> str:
@@ -111,15 +115,14 @@ class Row(NamedTuple):
         """The newest charge."""
         return self.entries[-1]
 
-    @property
-    def question(self) -> str:
+    def question(self, states: Mapping[str, str] = AT_REST) -> str:
         """What was asked, in words."""
         first, *others = self.entries
         if not others:
-            return title(first)
+            return title(first, states)
         if first.program and first.program.name:
             return f"{first.program.name}: {len(self.entries)} releases"
-        return f"{title(first)}, and {len(others)} more"
+        return f"{title(first, states)}, and {len(others)} more"
 
     @property
     def loss(self) -> Loss:
@@ -136,18 +139,21 @@ def rows(entries: Iterable[Entry]) -> list[Row]:
     return [Row(tuple(group)) for _, group in grouped]
 
 
-def title(entry: Entry) -> str:
+def title(entry: Entry, states: Mapping[str, str] = AT_REST) -> str:
     """A question in words, and whether it has no answer."""
-    return entry.what.title + _unanswered(entry)
+    return entry.what.title + _unanswered(entry, states)
 
 
-def asked(entry: Entry) -> str:
+def asked(entry: Entry, states: Mapping[str, str] = AT_REST) -> str:
     """A question with all its terms, and whether it has no answer."""
-    return entry.what.whole + _unanswered(entry)
+    return entry.what.whole + _unanswered(entry, states)
 
 
-def _unanswered(entry: Entry) -> str:
-    return "" if entry.status == "released" else f" ({entry.status}, no answer)"
+def _unanswered(entry: Entry, states: Mapping[str, str] = AT_REST) -> str:
+    """That there is no answer; not of a charge that is being answered."""
+    if entry.status == "released" or (entry.status == "charged" and entry.draw_id in states):
+        return ""
+    return f" ({entry.status}, no answer)"
 
 
 def mark(entry: Entry) -> str:

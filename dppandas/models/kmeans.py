@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..dataclasses import dataclass, field
-from ..engines import parallel
+from ..engines import progress
 from ..errors import QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
@@ -173,7 +173,7 @@ class KMeans(Model):
     ) -> tuple[Matrix, int]:
         names, centres, passes = list(scaled.columns), spread(number, width), 0
         with self._shared(self._weights(width) * rounds):
-            for _ in parallel.rounds(rounds, "k-means"):
+            for _ in progress.rounds(rounds, "k-means"):
                 table = scaled.assign(cluster=_nearest(scaled, centres))
                 clusters = table.groupby("cluster", keys=range(number))
                 counts = answered(clusters.size())

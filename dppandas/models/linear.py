@@ -9,7 +9,7 @@ import numpy as np
 
 from ..columns.ranges import bounds_of
 from ..dataclasses import dataclass
-from ..engines import parallel
+from ..engines import progress
 from ..errors import MissingArgument, QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
@@ -133,7 +133,7 @@ class LinearRegression(Linear):
             level = Level(mean, variance_of(losses[0]))
             if not answered.is_dummy and number < FEW * np.sqrt(variance_of(losses[4])):
                 return weights, _alone(level, known, split, answered), 0
-            for i in parallel.rounds(rounds, "linear regression"):
+            for i in progress.rounds(rounds, "linear regression"):
                 ahead, along, across, last = losses[4 * i + 1 : 4 * i + 5]
                 left = value - scaled.dot(weights.tolist()) - level.height
                 held = left.clip(-reach, reach)

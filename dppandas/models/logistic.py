@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..dataclasses import dataclass
-from ..engines import parallel
+from ..engines import progress
 from ..errors import hide_internals
 from ..frames.frame import PrivateFrame
 from ..frames.series import PrivateSeries
@@ -113,7 +113,7 @@ class LogisticRegression(TwoClasses):
     ) -> tuple[Point, int]:
         """The weights and constant after steps along gradients, and how many these are."""
         done = 0
-        for i in parallel.rounds(len(losses) // 2, "logistic regression"):
+        for i in progress.rounds(len(losses) // 2, "logistic regression"):
             weights, constant = point
             score = scaled.dot(weights.tolist()) + constant
             # y - p, where p is the chance of the second class

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..dataclasses import dataclass
-from ..engines import parallel
+from ..engines import progress
 from ..frames.frame import PrivateFrame
 from ..rows.facts.units import whole_number
 from .base import MOST_ROUNDS, Box, Learnt, ProgramAnswers
@@ -48,7 +48,7 @@ class Perceptron(TwoClasses):
         labels, sign = self._signs(y)
         weights, passes = np.zeros(len(names) + 1), 0
         with self._shared([1] * rounds):
-            for _ in parallel.rounds(rounds, "perceptron"):
+            for _ in progress.rounds(rounds, "perceptron"):
                 score = scaled.dot(weights[:-1].tolist()) + float(weights[-1])
                 wrong = sign.where(score * sign <= 0)  # missing on the right side
                 sums = {name: scaled[name] * wrong for name in names}

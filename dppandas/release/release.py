@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..dataclasses import dataclass, replace
 from ..engines.base import Engine, Kernel, Need, ReadError
+from ..engines.progress import Scan
 from ..errors import (
     BudgetExceeded,
     InternalError,
@@ -198,24 +199,35 @@ def _bought(ledger: Ledger, due: Mapping[object, Plan]) -> dict[object, StoredRe
         for plan in due.values()
     ]
     _check_engines(due.values())
+    scan = Scan(ledger, [draft.draw_id for draft in drafts], _may_share(due.values()))
     try:
-        with Claim([plan.query.asked.draw for plan in due.values()]) as claim:
+        with Claim([plan.query.asked.draw for plan in due.values()]) as claim, scan:
             try:
                 entries = ledger._charge(*drafts, claim=claim)
-                return {
-                    name: _answered(ledger, plan, entries[i:], process)
-                    for i, (name, plan) in enumerate(due.items())
-                }
+                bought: dict[object, StoredRelease | None] = {}
+                for i, (name, plan) in enumerate(due.items()):
+                    scan.turn_to(i, plan.query.what)
+                    bought[name] = _answered(ledger, plan, entries[i:], process)
+                return bought
             except (KeyboardInterrupt, SystemExit):
                 entries = entries or _charged(ledger, drafts)
                 _note_interrupt(ledger, entries, process)
                 raise
     except (KeyboardInterrupt, SystemExit) as stop:
+        scan.end()  # if another interrupt kept it from ending
         if not entries:
             raise
         stopped = type(stop)
     # a new one: the first one's traceback holds rows or exact integers
     raise stopped(_left_by(ledger, list(due.values()), process))
+
+
+def _may_share(plans: Collection[Plan]) -> bool:
+    """Whether the person who waits may be told which share of the rows is read. Not where a process
+    answers for others; and where rows are read several times, how often may be private."""
+    (*others, plan) = plans
+    reads_once = type(plan.query.statistic).read is Statistic.read
+    return reads_once and not others and not here().asker
 
 
 def _note_interrupt(ledger: Ledger, entries: Sequence[Entry], process: int) -> None:

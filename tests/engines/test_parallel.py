@@ -1,4 +1,4 @@
-"""Long work says how far it is, in shares only, and stops when it is interrupted."""
+"""Work on all cores reports how much of it is done, and stops when it is interrupted."""
 
 import threading
 import time
@@ -11,46 +11,42 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 from refusals import raising, refusal
-from waiting import LIMIT, until
+from waiting import until
 
 import dppandas as dp
 from dppandas.engines import pandas as engine
-from dppandas.engines import parallel
+from dppandas.engines import parallel, progress
 from dppandas.engines.base import Kernel, Need
 from dppandas.rows.accumulators import SumAccumulator
 from dppandas.rows.facts.units import Unit
 
-Told = list[tuple[str, float | None]]
+#: Shares of the rows that are read, and in how many steps.
+Told = list[tuple[float, int]]
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Told]:
+def told(monkeypatch: pytest.MonkeyPatch) -> Told:
     heard: Told = []
-    parallel.report_to(lambda label, share: heard.append((label, share)))
-    monkeypatch.setattr(parallel, "PATIENCE", 0.0)
-    yield heard
-    parallel.report_to(None)
+    monkeypatch.setattr(progress.Pass, "report", lambda _, *report: heard.append(report))
+    return heard
 
 
-def test_long_work_tells_growing_shares_and_then_that_it_is_over(told: Told) -> None:
+def test_work_reports_the_rows_of_all_tasks_while_it_runs(told: Told) -> None:
     def slow(tell: parallel.Tell) -> int:
         for step in range(1, 4):
-            tell(step / 4)
+            tell(10 * step)
             heard = len(told)
             until(lambda: len(told) > heard)  # noqa: B023
         return 7
 
-    assert parallel.run([slow, slow], "mean of x") == [7, 7]
-    shares = [share for _, share in told[:-1]]
-    assert len({*shares}) > 1
-    assert shares == sorted(shares)  # type: ignore[type-var]
-    assert all(0 <= share <= 1 for share in shares)  # type: ignore[operator]
-    assert told[-1] == ("mean of x", None)
+    assert parallel.run([slow, slow], 80) == [7, 7]
+    assert len({*told}) > 1
+    assert told == sorted(told)
+    assert {*told} <= {(rows / 8, rows) for rows in range(1, 7)}
 
 
-def test_short_work_tells_nothing(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "PATIENCE", LIMIT)
-    assert parallel.run([lambda tell: time.sleep(0.6)], "count") == [None]
+def test_of_work_that_is_no_pass_of_its_own_nothing_is_reported(told: Told) -> None:
+    assert parallel.run([lambda tell: tell(5) or time.sleep(0.6)]) == [None]  # type: ignore[func-returns-value]
     assert told == []
 
 
@@ -61,7 +57,7 @@ def stopped() -> Iterator[Callable[[parallel.Tell], None]]:
 
     def endless(tell: parallel.Tell) -> None:
         try:
-            until(lambda: tell(0.5))
+            until(lambda: tell(1))
         except InterruptedError as stop:
             stops.append(stop)
             raise
@@ -72,14 +68,14 @@ def stopped() -> Iterator[Callable[[parallel.Tell], None]]:
 
 def test_one_failing_part_stops_the_others(stopped: Callable[[parallel.Tell], None]) -> None:
     fails = raising(ZeroDivisionError)
-    refusal(lambda: parallel.run([fails, stopped], "count"), error=ZeroDivisionError)
+    refusal(lambda: parallel.run([fails, stopped]), error=ZeroDivisionError)
 
 
 def test_an_interrupt_of_the_one_who_waits_stops_the_work(
     monkeypatch: pytest.MonkeyPatch, stopped: Callable[[parallel.Tell], None]
 ) -> None:
     monkeypatch.setattr(parallel, "_watch", raising(KeyboardInterrupt))
-    refusal(lambda: parallel.run([stopped], "count"), error=KeyboardInterrupt)
+    refusal(lambda: parallel.run([stopped]), error=KeyboardInterrupt)
 
 
 def test_a_large_frame_is_counted_in_parts_and_the_same(told: Told, exact: None) -> None:
@@ -106,7 +102,7 @@ def test_no_task_begins_twice_where_too_few_threads_can_be_started(
     monkeypatch.setattr(threading.Thread, "start", limited)
     for _ in range(50):
         started.clear()
-        parallel.run([partial(task, i) for i in range(3)], "three")
+        parallel.run([partial(task, i) for i in range(3)])
     assert begun == [50] * 3
 
 
@@ -129,10 +125,9 @@ def test_without_threads_rows_are_read_in_turn(
     frame = pd.DataFrame({"x": np.arange(3_000_000) % 10})
     assert frame.dp["x"].mean(bounds=(0, 10), epsilon=1) == 4.5
     assert len(started) == possible
-    shares = [share for _, share in told[:-1]]
-    assert len(shares) == 12  # blocks
-    assert shares == sorted(shares)  # type: ignore[type-var]
-    assert told[-1][1] is None
+    assert [steps for _, steps in told] == [*range(1, 13)]  # blocks
+    assert told == sorted(told)
+    assert told[-1][0] == 1
     spent = dp.ledger().to_frame()
     assert list(spent["epsilon"]) == [1]
 
@@ -146,9 +141,9 @@ def test_each_row_is_read_once_whoever_reads_it(
     started: list[int] = []
     run = parallel.run
 
-    def noted(tasks: Any, label: str) -> Any:
+    def noted(tasks: Any, rows: int) -> Any:
         started.append(len(tasks))
-        return run(tasks, label)
+        return run(tasks, rows)
 
     monkeypatch.setattr(parallel, "run", noted)
     monkeypatch.setattr(parallel, "workers", lambda: 3)

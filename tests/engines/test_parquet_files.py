@@ -297,7 +297,7 @@ def test_the_rows_kept_are_those_that_pandas_keeps(
         engine: Any = p._table.engine
         with np.errstate(all="ignore"):
             wanted = kept_rows(Columns(df), Unit("who", most), engine.key)
-        kept = engine.kept("rows")
+        kept = engine.kept()
         bits = np.unpackbits(kept.bits, bitorder="little")[: len(df)].astype(bool)
         assert bits.tolist() == wanted.tolist()
 
@@ -437,18 +437,27 @@ def test_a_disk_that_is_too_full_for_whole_units_is_known_before_the_charge(
 # --- progress, interrupts, pruning ----------------------------------------------------------------
 
 
-def test_a_scan_says_how_far_it_is(visits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    heard: list[float] = []
+@pytest.mark.parametrize("prune", [False, True])
+def test_a_scan_reports_its_rows(
+    prune: bool, visits: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But not which of them a filter leaves to be read."""
+    heard: list[int] = []
+    wholes: list[int] = []
     monkeypatch.setattr(parquet, "PIECE", 30)
-    p = protected(visits)
+    p = dp.protect(visits, name="visits", prune=prune)
     engine: Any = p._table.engine
-    monkeypatch.setattr(
-        parallel, "run", lambda tasks, label: [task(heard.append) for task in tasks[:1]]
-    )
+
+    def run(tasks: Any, rows: int) -> Any:
+        wholes.append(rows)
+        return [task(heard.append) for task in tasks[:1]]
+
+    monkeypatch.setattr(parallel, "run", run)
     ops.integers(p["x"].mean(bounds=(0, 9)), engine)
-    assert heard == sorted(heard)
-    assert len({*heard}) == len(engine.files.pieces) == 12
-    assert heard[-1] == 1
+    assert heard == sorted({*heard})
+    assert len(heard) == len(engine.files.pieces) == 12
+    assert heard[-1] == engine.files.rows
+    assert wholes == [0 if prune else engine.files.rows]
 
 
 def test_an_interrupt_ends_a_scan_and_stays_charged(

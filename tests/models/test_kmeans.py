@@ -2,7 +2,6 @@
 
 import itertools
 from fractions import Fraction
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from sklearn.datasets import load_iris
 from sklearn.pipeline import Pipeline
 
 import dppandas as dp
-from dppandas.engines import parallel
+from dppandas.engines import progress
 from dppandas.errors import LineageError, MissingArgument, QueryError
 from dppandas.models import PCA, KMeans, kmeans, points
 from dppandas.privacy.accounting.losses import Epsilon, Rho
@@ -355,23 +354,21 @@ def test_weighted_points_are_clustered_about_as_well_as_scikit_learn_does() -> N
 
 
 def test_who_waits_is_told_the_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    heard: list[Any] = []
-    clock = SimpleNamespace(monotonic=itertools.count().__next__)  # a second between two looks
-    monkeypatch.setattr(parallel, "time", clock)
-    monkeypatch.setattr(parallel, "PATIENCE", 1)
-    parallel.report_to(lambda label, share: heard.append((label, share)))
-    try:
-        for _ in parallel.rounds(3, "k-means"):
-            pass
-        for _ in parallel.rounds(9, "stopped"):
-            if len(heard) == 4:
-                break
-    finally:
-        parallel.report_to(None)
-    assert [label for label, _ in heard[:2]] == [f"k-means, round {i} of 3" for i in (2, 3)]
-    assert [share for _, share in heard[:2]] == [1 / 3, 2 / 3]
-    assert heard[2] == ("k-means", None)
-    assert heard[-1] == ("stopped", None)
+    """Rounds are public. A scan in one of them is told as a part of the whole fit."""
+    seconds = itertools.count()
+    monkeypatch.setattr(progress, "clock", seconds.__next__)
+    monkeypatch.setattr(progress, "_wake", lambda: None)
+    heard = []
+    for i in progress.rounds(3, "k-means"):
+        with progress.Scan("ledger", [f"draw {i}"]):
+            progress._look()
+            heard.append(progress.line(*progress._running.values(), 200).partition(" · Ctrl")[0])
+            assert [*progress.states("ledger")] == [f"draw {i}"]
+    assert heard == [f"k-means … round {i} of 3 · {2 * i} s" for i in (1, 2, 3)]
+    assert not progress._running
+    for _ in progress.rounds(9, "stopped"):
+        break
+    assert not progress._running
 
 
 # --- in blocks, and what models say ---------------------------------------------------------------

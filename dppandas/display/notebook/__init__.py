@@ -10,7 +10,7 @@ import atexit
 import threading
 from typing import Any, NamedTuple
 
-from ...engines import parallel
+from ...engines import progress
 from ...ledger.cells import attribute_to, unloaded
 from ...release.session import Session
 from .answers import Cards
@@ -60,7 +60,7 @@ def _register(shell: Any) -> None:
     attribute_to(cells.now, cells.first_run)
     atexit.register(live.stop)
     if live.in_notebook:
-        parallel.report_to(live.progress)
+        progress.tell_to(live.tell)
 
 
 def unload(shell: Any) -> None:
@@ -85,4 +85,4 @@ def _undo(loaded: _Loaded) -> None:
     shell.display_formatter.ipython_display_formatter.pop(Session, None)
     shell.events.unregister("post_run_cell", live.flush)
     attribute_to(None)
-    parallel.report_to(None)
+    progress.tell_to(None)

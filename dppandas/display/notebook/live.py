@@ -11,12 +11,9 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import suppress
-from html import escape
 from typing import Any
 
-from IPython.display import HTML, DisplayHandle
-
-from ...engines.parallel import started
+from ...engines.progress import started
 from ...errors import DPError
 from ...ledger.ledger import Ledger
 from ...release.session import Session
@@ -59,7 +56,6 @@ class Live:
         self._lock = threading.Lock()
         self._pushed = 0.0
         self._timer: threading.Timer | None = None
-        self._bar: DisplayHandle | None = None
 
     def show(self, ledger: Ledger) -> None:
         """Show a ledger here: live in a notebook, as text in a terminal."""
@@ -131,14 +127,7 @@ class Live:
         self._views.clear()
         self._watches.clear()
 
-    def progress(self, label: str, share: float | None) -> None:
-        """Show how large a share of some work is done; None ends it. How many rows there are is
-        private."""
-        html = HTML("" if share is None else f"<small>{escape(label)}: {share:.0%}</small>")
-        if self._bar is None:
-            self._bar = DisplayHandle()
-            self._bar.display(html)
-        else:
-            self._bar.update(html)
-        if share is None:
-            self._bar = None
+    def tell(self) -> None:
+        """Tell how far the scans are, in the rows of their charges."""
+        for view in list(self._views.values()):
+            view.tell()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
@@ -47,6 +48,8 @@ class Pages:
         self._starts: list[int] = []  # below which numbers the pages end that were left behind
         self._next = 1  # below which number the next page ends; 1: there is none
         self._words = Search()
+        self._states = words.AT_REST  # by draw, of charges that are being answered
+        self._drawn: tuple[Snapshot, list[Row]] | None = None
         self._table = ipywidgets.HTML(tabbable=True)
         self._table.add_class("dp-sheet")
         self._search = ipywidgets.Text(
@@ -73,8 +76,11 @@ class Pages:
         )
         self.box = ipywidgets.VBox([self._bar, self._table])
 
-    def update(self, ledger: Snapshot, charges: list[Entry]) -> None:
+    def update(
+        self, ledger: Snapshot, charges: list[Entry], states: Mapping[str, str] = words.AT_REST
+    ) -> None:
         """Show the newest charges, read already, unless the reader is looking at others."""
+        self._states = states
         before = self._starts[-1] if self._starts else None
         found = None
         if self._search.value.strip():
@@ -85,7 +91,8 @@ class Pages:
             rows, rest = rows[-html.PAGE :], len(rows) - html.PAGE
         first = rows[0].entries[0].number if rows else 1
         self._next = first if rest > 0 else 1
-        self._table.value = html.framed(html.table(ledger, rows, listed=self._programs.value))
+        self._drawn = ledger, rows
+        self._draw()
         self._where.value = _status(self._told(ledger, rows, found))
         is_long = bool(self._starts or rest > 0 or found is not None)
         for each in (self._search, self._newer, self._older, self._where):
@@ -93,6 +100,18 @@ class Pages:
         opens = self._programs.value or any(len(row.entries) > 1 for row in rows)
         self._programs.layout.display = None if opens else "none"
         self._bar.layout.display = None if is_long or opens else "none"
+
+    def tell(self, states: Mapping[str, str]) -> None:
+        """Show other states of the same charges, without reading any."""
+        if states != self._states:
+            self._states = states
+            self._draw()
+
+    def _draw(self) -> None:
+        if self._drawn is not None:
+            ledger, rows = self._drawn
+            drawn = html.table(ledger, rows, listed=self._programs.value, states=self._states)
+            self._table.value = html.framed(drawn)
 
     def _page_found(
         self, ledger: Snapshot, found: list[int], before: int | None
@@ -125,7 +144,7 @@ class Pages:
 
     def _redraw(self) -> None:
         ledger = self._ledger._snapshot()
-        self.update(ledger, html.shown(ledger))
+        self.update(ledger, html.shown(ledger), self._states)
 
 
 def _status(said: str) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from threading import RLock
 from typing import Any
 
 from IPython.display import HTML, DisplayHandle, display
 
+from ...engines import progress
 from ...ledger import charts, html, words
 from ...ledger.ledger import Ledger
 from ...ledger.snapshot import Snapshot
@@ -58,6 +60,8 @@ class View:
         parts = [self._head, self._bar, self._legend, self._what_if.box, self._pages.box]
         self._widget = ipywidgets.VBox(parts)
         self._widget.add_class("dppandas-live")
+        #: Charges and scans are told by several threads.
+        self._lock = RLock()
         self._copy = DisplayHandle(display_id=f"dppandas-{identifier()}")
         self._shown = self._drawn()
 
@@ -68,8 +72,13 @@ class View:
         display({WIDGET_VIEW: model, "text/html": "<span></span>", "text/plain": ""}, raw=True)
 
     def update(self) -> None:
-        self._shown = self._drawn()
+        # One line: an interrupt between two would leave the lock behind, as in `store`.
+        with self._lock: self._shown = self._drawn()  # noqa: E701  # fmt: skip
         self._copy.update(self._shown)
+
+    def tell(self) -> None:
+        """Tell how far the scans are: in the widget, and never in what is saved."""
+        with self._lock: self._pages.tell(progress.states(self.ledger))  # noqa: E701  # fmt: skip
 
     def _draw_bar(self, takes: Loss | None) -> None:
         ledger = self.ledger._snapshot()
@@ -83,7 +92,7 @@ class View:
         self._head.value = _CONTROLS + html.framed(html.head(ledger, is_live=True))
         self._legend.value = html.framed(html.legend(ledger, self._steps))
         self._what_if.update()
-        self._pages.update(ledger, charges)
+        self._pages.update(ledger, charges, progress.states(self.ledger))
         return _Both(copy(ledger, self._steps, charges), words.text(ledger, charges=charges))
 
 

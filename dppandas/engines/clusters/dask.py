@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..arrow_types import frame_of_nothing
 from ..base import ReadError
-from ..parallel import Progress
+from ..progress import Pass
 from ..readers import Columns
 from ..sharing import frame_to_deal
 from .cluster import ClusterEngine
@@ -73,10 +73,9 @@ class DaskEngine(ClusterEngine):
         (root,) = parts
         client = getattr(_scheduler(), "__self__", None)
         try:
-            with Progress(label) as progress:
-                if client is None:
-                    return _computed(root, progress)
-                return unlogged(lambda: _computed_there(client, root, leaves, progress))
+            if client is None:
+                return _computed(root)
+            return unlogged(lambda: _computed_there(client, root, leaves))
         except ReadError:
             raise
         except Exception as error:
@@ -127,31 +126,34 @@ def _scheduler() -> Any:
     return get_scheduler() or dask.threaded.get
 
 
-def _computed(root: Any, progress: Progress) -> bytes:
+def _computed(root: Any) -> bytes:
     """On this machine."""
     from dask.callbacks import Callback
 
+    told = Pass()
+
     def finished(key: Any, result: Any, graph: Any, state: Any, worker: Any) -> None:
         sizes = [len(state[each]) for each in ("finished", "running", "ready", "waiting")]
-        progress.tell(sizes[0] / max(1, sum(sizes)))
+        told.report(sizes[0] / max(1, sum(sizes)), sizes[0])
 
     with Callback(posttask=finished):
         return bytes(root.compute())
 
 
-def _computed_there(client: Any, root: Any, leaves: Sequence[Any], progress: Progress) -> bytes:
+def _computed_there(client: Any, root: Any, leaves: Sequence[Any]) -> bytes:
     """On a distributed cluster. Its futures are let go as they finish, so that no partial answer
     stays on a worker."""
     from distributed import wait
 
     last, *futures = client.compute([root, *leaves])
-    pending = list(futures)
+    pending, told = list(futures), Pass()
     try:
         while not last.done():
             with suppress(TimeoutError):
                 wait(last, timeout=0.25)
             pending = [future for future in pending if not future.done()]
-            progress.tell(1 - len(pending) / max(1, len(leaves)))
+            done = len(leaves) - len(pending)
+            told.report(done / max(1, len(leaves)), done)
         return bytes(last.result())
     except BaseException:
         client.cancel([last, *futures])

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlparse
 from ...dataclasses import dataclass
 from ..base import Need, ReadError
 from ..blocks import BLOCK
-from ..parallel import Progress, started
+from ..progress import Pass, started
 from ..readers import ArrowColumns, TableColumns
 from .cluster import ClusterEngine
 from .work import Failed, Work, joined, unlogged, version
@@ -216,20 +216,21 @@ class _Job:
         self._over = threading.Event()
         self._found: list[Any] | None = None
         self._failed = ""
-        self._share = 0.0
+        self._done = 0, 0
 
     def collected(self) -> list[Any]:
-        with Progress(self._label) as progress:
-            try:
-                for task in (self._collect, self._watch):
-                    if not started(threading.Thread(target=task, name="dppandas", daemon=True)):
-                        raise ReadError("Spark needs threads, and none can be started here.")
-                while not self._over.wait(LOOK):
-                    progress.tell(self._share)
-            except BaseException:
-                self._over.set()
-                self._context.cancelJobGroup(self._group)
-                raise
+        told = Pass()
+        try:
+            for task in (self._collect, self._watch):
+                if not started(threading.Thread(target=task, name="dppandas", daemon=True)):
+                    raise ReadError("Spark needs threads, and none can be started here.")
+            while not self._over.wait(LOOK):
+                done, total = self._done
+                told.report(done / max(1, total), done)
+        except BaseException:
+            self._over.set()
+            self._context.cancelJobGroup(self._group)
+            raise
         if self._found is None:
             raise ReadError(f"the job of Spark failed{self._failed}")
         return self._found
@@ -254,4 +255,4 @@ class _Job:
                     about = tracker.getStageInfo(stage)
                     if about is not None:
                         done, total = done + about.numCompletedTasks, total + about.numTasks
-            self._share = done / max(1, total)
+            self._done = done, total

@@ -85,7 +85,7 @@ def _buckets(rows: int) -> int:
 # --- which rows are kept --------------------------------------------------------------------------
 
 
-def kept_rows(engine: Any, label: str) -> KeptRows:
+def kept_rows(engine: Any) -> KeptRows:
     """The max_rows rows of smallest hash of each unit, as `truncation.kept_rows` keeps them. Cells
     of one type that are equal are identical, so one hash orders the rows."""
     words, number = _words(engine), _buckets(4 * engine.files.rows)
@@ -99,26 +99,26 @@ def kept_rows(engine: Any, label: str) -> KeptRows:
             for piece in pieces:
                 at = piece.first
                 for table in engine.tables(piece, engine.columns):
-                    tell(0.8 * pieces.share)  # often, so that an interrupt is heard soon
+                    tell(0)  # often, so that an interrupt is heard soon
                     records = _records(table, engine, at)
                     bucket = _buckets_of(records, number)
                     for b, part in _dealt(bucket, records, number):
                         with locks[b]:
                             files[b].write(part.data)
                     at += len(table)
-                    tell(0.8 * pieces.share)
+                    tell(0)
 
         def settle(tell: parallel.Tell) -> None:
             for file in buckets:
                 rows = _least(file, words, engine.unit.max_rows)
                 with both:
                     np.bitwise_or.at(bits, rows >> 3, (1 << (rows & 7)).astype(np.uint8))
-                tell(0.8 + 0.2 * buckets.share)
+                tell(0)
 
         try:
-            engine.run(deal, len(engine.files.pieces), label)
+            engine.run(deal, len(engine.files.pieces))
             buckets = parallel.Shared(files)
-            engine.run(settle, number, label)
+            engine.run(settle, number)
         finally:
             for file in files:
                 file.close()
@@ -184,7 +184,6 @@ def by_unit(
     names: Collection[Any],
     kept: KeptRows | None,
     function: Callable[[RowTable, parallel.Tell], T],
-    label: str,
 ) -> list[T]:
     """A function of tables, each of which holds all rows of its units that are kept, and some
     columns of them."""
@@ -201,7 +200,7 @@ def by_unit(
                     picked = None if kept is None else kept.among(at, batch.num_rows)
                     picked = np.arange(batch.num_rows) if picked is None else picked
                     at += batch.num_rows
-                    tell(0.5 * pieces.share)
+                    tell(0)
                     unit = ArrowColumns(batch.select([engine.unit.column]).take(_array(picked)))
                     with np.errstate(all="ignore"):
                         name, there = _names(unit[engine.unit.column], engine.key, exact)
@@ -209,20 +208,20 @@ def by_unit(
                     part = _Part(batch)
                     for b, rows in _dealt(bucket, picked[there], number):
                         spill.write(b, part.take(rows))
-                    tell(0.5 * pieces.share)
+                    tell(0)
 
         def settle(tell: parallel.Tell) -> list[T]:
             found = []
             for b in buckets:
                 found.append(function(RowTable(_Bucket(spill.read(b)), engine.key), tell))
-                tell(0.5 + 0.5 * buckets.share)
+                tell(0)
             return found
 
         try:
-            engine.run(deal, len(engine.files.pieces), label)
+            engine.run(deal, len(engine.files.pieces))
             spill.close()
             buckets = parallel.Shared(sorted(spill.writers))
-            parts = engine.run(settle, len(spill.writers), label)
+            parts = engine.run(settle, len(spill.writers))
         finally:
             spill.close()
     return [each for part in parts for each in part]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -27,6 +28,10 @@ _WAY = (
     "Write the files with another type, or leave the column out: "
     "pyarrow.dataset.dataset(path).replace_schema(…) of the other columns."
 )
+
+
+def _tell_after(tell: parallel.Tell, before: int, rows: int) -> None:
+    tell(before + rows)
 
 
 class StreamingEngine:
@@ -73,28 +78,31 @@ class StreamingEngine:
     def accumulate_rows(self, kernel: Kernel, label: str) -> Any:
         reuse_memory()
         if kernel.need.histories:
-            return self._accumulate_histories(kernel, label)
+            return self._accumulate_histories(kernel)
         if kernel.need.whole_units and self.unit.column is not None:
-            return self._accumulate_units(kernel, label)
-        kept = self.kept(label)
+            return self._accumulate_units(kernel)
+        kept = self.kept()
         pieces = self.files.pieces
         if self.prune:
             pieces = pruning.possible(self.files, pieces, kernel.where)
         work = parallel.Shared(pieces)
 
         def one(tell: parallel.Tell) -> Accumulator:
-            total = kernel.empty()
+            total, before = kernel.empty(), 0
             for piece in work:
                 for table in self.tables(piece, kernel.need.columns, kept, kernel.need.whole_units):
                     edges = table.edges(self.block)
-                    add_blocks(total, table, kernel, edges, lambda _: tell(work.share))
+                    add_blocks(total, table, kernel, edges, partial(_tell_after, tell, before))
+                    before += table.columns.rows
             return total
 
-        return parallel.joined(self.run(one, len(pieces), label))
+        # which pieces a filter leaves is private: of these only the time is told
+        rows = 0 if self.prune else self.files.rows
+        return parallel.joined(self.run(one, len(pieces), rows))
 
-    def run(self, task: Callable[[parallel.Tell], T], pieces: int, label: str) -> list[T]:
+    def run(self, task: Callable[[parallel.Tell], T], pieces: int, rows: int = 0) -> list[T]:
         """Run a task in as many threads as there are cores, or pieces."""
-        return parallel.run([task] * max(1, min(parallel.workers(), pieces)), label)
+        return parallel.run([task] * max(1, min(parallel.workers(), pieces)), rows)
 
     def tables(
         self,
@@ -119,30 +127,30 @@ class StreamingEngine:
             for first in range(0, piece.rows, self.block):
                 yield ComputedColumns({}, min(self.block, piece.rows - first))
 
-    def kept(self, label: str) -> spilled.KeptRows | None:
+    def kept(self) -> spilled.KeptRows | None:
         """The rows that count, found once; None for all."""
         if self.unit.column is None:
             return None
         # One line: an interrupt between two would leave the lock behind, as in `store`.
-        with self._lock: return self._kept_once(label)  # noqa: E701  # fmt: skip
+        with self._lock: return self._kept_once()  # noqa: E701  # fmt: skip
 
-    def _kept_once(self, label: str) -> spilled.KeptRows:
+    def _kept_once(self) -> spilled.KeptRows:
         if self._kept is None:
-            self._kept = spilled.kept_rows(self, f"{label}, rows of units")
+            self._kept = spilled.kept_rows(self)
         return self._kept
 
-    def _accumulate_units(self, kernel: Kernel, label: str) -> Any:
-        kept = self.kept(label)
+    def _accumulate_units(self, kernel: Kernel) -> Any:
+        kept = self.kept()
 
         def one(bucket: RowTable, tell: parallel.Tell) -> Accumulator:
             table = by_unit(bucket, self.unit)
             edges = table.edges(self.block)
-            return add_blocks(kernel.empty(), table, kernel, edges, lambda _: tell(0.5))
+            return add_blocks(kernel.empty(), table, kernel, edges, tell)
 
-        totals = spilled.by_unit(self, kernel.need.columns, kept, one, label)
+        totals = spilled.by_unit(self, kernel.need.columns, kept, one)
         return parallel.joined(totals or [kernel.empty()])
 
-    def _accumulate_histories(self, kernel: Kernel, label: str) -> Any:
+    def _accumulate_histories(self, kernel: Kernel) -> Any:
         """All rows of units are brought together; which of them are kept is found there."""
 
         def one(bucket: RowTable, tell: parallel.Tell) -> Accumulator:
@@ -152,9 +160,9 @@ class StreamingEngine:
             table = RowTable(bucket.columns, self.key, np.flatnonzero(kept), histories=histories)
             table = by_unit(table, self.unit) if kernel.need.whole_units else table
             edges = table.edges(self.block)
-            return add_blocks(kernel.empty(), table, kernel, edges, lambda _: tell(0.5))
+            return add_blocks(kernel.empty(), table, kernel, edges, tell)
 
-        totals = spilled.by_unit(self, self.columns, None, one, label)
+        totals = spilled.by_unit(self, self.columns, None, one)
         return parallel.joined(totals or [kernel.empty()])
 
     def per_unit(self, table: UnitTable) -> Engine:
@@ -170,7 +178,7 @@ class StreamingEngine:
             with np.errstate(all="ignore"):
                 return aggregates.per_unit(rows.block(0, len(rows), need), table)
 
-        found = spilled.by_unit(self, need.columns, None, one, "rows of units")
+        found = spilled.by_unit(self, need.columns, None, one)
         if not found:
             empty = RowTable(ArrowColumns(self.files.schema.empty_table()), self.key)
             found = [one(empty, lambda _: None)]

@@ -290,7 +290,10 @@ visits = dp.protect('visits.parquet', name='visits', unit='who', max_rows=1)
 visits['age'].mean(bounds=(0, 100), epsilon=0.5)
 
 parquet._by_name = read
-visits['age'].mean(bounds=(0, 100), epsilon=0.5, fresh=True)"""
+visits['age'].mean(bounds=(0, 100), epsilon=0.5, fresh=True)
+
+parquet._by_name = slow
+visits['age'].mean(bounds=(0, 100), epsilon=0.25, fresh=True)"""
 
 
 def test_a_long_scan_of_files_tells_how_far_it_is_and_can_be_stopped(
@@ -302,18 +305,29 @@ def test_a_long_scan_of_files_tells_how_far_it_is_and_can_be_stopped(
         book = Notebook(watched.page, address, LAB)
         book.run(0)
         book.run(1, wait=False)
-        book.sees("rows of units: ")
-        book.sees("3%")
+        book.sees("computing … 3 s")
+        book.sees("interrupt the kernel to cancel: the charge stays")
         book.sees("1.5 of ε = 2 left")
         book.picture("lab-progress")
         watched.page.locator('[data-command="notebook:interrupt-kernel"]').click()
         book.sees("KeyboardInterrupt")
         book.sees("1.5 of ε = 2 left")
-        assert "rows of units: " not in book.text()
+        book.sees("(interrupted, no answer)")
+        assert "computing" not in book.text()
         book.picture("lab-stopped")
         book.run(2)
         book.sees("1 of ε = 2 left")
         assert book.text().count("(interrupted, no answer)") == 1
+        book.run(3, wait=False)
+        book.sees("5 % · about ")
+        book.picture("lab-share")
+        book.page.keyboard.press("Control+s")
+        book.until(lambda: "(charged, no answer)" in (root / "ledger.ipynb").read_text("utf-8"))
+        saved = (root / "ledger.ipynb").read_text("utf-8")
+        assert "computing" not in saved, "what is told of a scan is never saved"
+        assert " % · about" not in saved
+        watched.page.locator('[data-command="notebook:interrupt-kernel"]').click()
+        book.until(lambda: book.text().count("(interrupted, no answer)") == 2)
 
 
 def _api(address: str, path: str, method: str = "GET") -> Any:

@@ -470,9 +470,9 @@ def test_a_program_is_one_row_that_opens(tmp_path: Path) -> None:
     p.count(epsilon=2)
     rows = words.rows(dp.ledger()._charges())
     assert [len(row.entries) for row in rows] == [2, 2, 1, 4, 1]
-    assert rows[3].question == "split: 4 releases"
+    assert rows[3].question() == "split: 4 releases"
     assert rows[3].loss == Loss(Epsilon("0.9"))
-    assert rows[0].question == "Count, mean and standard deviation of a, and 1 more"
+    assert rows[0].question() == "Count, mean and standard deviation of a, and 1 more"
     drawn = html.table(dp.ledger()._snapshot(), rows)
     assert drawn.count("<details>") == 3
     assert drawn.count("<li") == 8
@@ -512,7 +512,7 @@ def test_a_fit_is_one_row() -> None:
     dp.session(epsilon=10)
     dp.models.KMeans(n_clusters=2, epsilon=1).fit(people(version="1")[["a"]])
     (row,) = words.rows(dp.ledger()._charges())
-    assert row.question.startswith("KMeans: ")
+    assert row.question().startswith("KMeans: ")
 
 
 def test_a_page_shows_programs_whole() -> None:

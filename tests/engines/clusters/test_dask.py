@@ -24,9 +24,9 @@ from sizes import size
 from waiting import until
 
 import dppandas as dp
-from dppandas.engines import parallel
 from dppandas.engines.clusters.dask import DaskEngine
 from dppandas.engines.clusters.work import Work, unlogged
+from dppandas.engines.progress import Pass
 from dppandas.errors import QueryError, ReleaseFailed, SourceError
 
 PARTITIONS = (1, 4, 13)
@@ -327,17 +327,11 @@ def test_progress_is_that_of_dask(
 ) -> None:
     if far:
         request.getfixturevalue("client")
-    heard: list[float | None] = []
-    monkeypatch.setattr(parallel, "PATIENCE", -1)
-    parallel.report_to(lambda label, share: heard.append(share))
-    try:
-        dp.protect(frame(20), name="rows").count(epsilon=1)
-    finally:
-        parallel.report_to(None)
-    shares = [share for share in heard if share is not None]
-    assert shares
-    assert all(0 <= share <= 1 for share in shares)
-    assert heard[-1] is None
+    heard: list[tuple[float, int]] = []
+    monkeypatch.setattr(Pass, "report", lambda _, *report: heard.append(report))
+    dp.protect(frame(20), name="rows").count(epsilon=1)
+    assert heard
+    assert all(0 <= share <= 1 for share, _ in heard)
 
 
 # --- what is given --------------------------------------------------------------------------------

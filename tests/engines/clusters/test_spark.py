@@ -27,11 +27,11 @@ from same_rows import KEY, NAMES, ROWS, asked_with, integers, made
 from waiting import until
 
 import dppandas as dp
-from dppandas.engines import parallel
 from dppandas.engines.base import Kernel
 from dppandas.engines.clusters.spark import SparkEngine, _Job, _Partials
 from dppandas.engines.clusters.work import Failed, Work, joined
 from dppandas.engines.pandas import PandasEngine, PerUnitEngine
+from dppandas.engines.progress import Pass
 from dppandas.errors import QueryError, ReleaseFailed, SourceError
 from dppandas.privacy.mechanisms.ranks import Ranks, RanksByCell
 
@@ -432,18 +432,13 @@ def test_an_interrupt_cancels_the_job_and_stays_charged(
 
 
 def test_progress_is_that_of_spark(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    heard: list[float | None] = []
-    monkeypatch.setattr(parallel, "PATIENCE", -1)
+    heard: list[tuple[float, int]] = []
+    monkeypatch.setattr(Pass, "report", lambda _, *report: heard.append(report))
     monkeypatch.setattr("dppandas.engines.clusters.spark.LOOK", 0.01)
-    parallel.report_to(lambda label, share: heard.append(share))
-    try:
-        dp.protect(rows.repartition(30), name="rows").count(epsilon=1)
-    finally:
-        parallel.report_to(None)
-    shares = [share for share in heard if share is not None]
-    assert len({*shares}) > 1
-    assert all(0 <= share <= 1 for share in shares)
-    assert heard[-1] is None
+    dp.protect(rows.repartition(30), name="rows").count(epsilon=1)
+    assert len({*heard}) > 1
+    assert all(0 <= share <= 1 for share, _ in heard)
+    assert heard[-1][1] > 1
 
 
 def test_names_with_dots_and_ticks_are_columns(spark: Any, exact: None) -> None:
