@@ -39,6 +39,7 @@ from ...statistics.suggested_bounds import BoundsHistogram
 from . import curves, derived_plots, heatmaps, quantile_plots
 from .bars import row_of
 from .base import Panel, PlotTable, placed, said_of, said_of_both, text_of
+from .layout import new_axes, parse_figsize
 from .scales import columns_alike
 from .style import page, pyplot, write_around
 
@@ -51,6 +52,9 @@ def plot(
     result: Any,
     *,
     ax: Any = None,
+    title: str | Sequence[str] | None = None,
+    caption: bool = True,
+    figsize: tuple[float, float] | None = None,
     confidence: float | None = None,
     expected_rows: float | None = None,
     of: str = "rows",
@@ -64,6 +68,9 @@ def plot(
         panel for each column; or the differences of `compare`, with their own options; or a curve
         of `dppandas.stats`: what clipping or truncation costs.
     ax : matplotlib Axes to draw on, as many as there are panels; else a new figure.
+    title : in place of the question in words; a list of as many as there are panels, if several.
+    caption : whether the caption is written. Without it, say yourself what the whiskers are.
+    figsize : (width, height) of a new figure in inches; else as large as its panels and words need.
     confidence : of the intervals, which hold simultaneously for all numbers of one record; for
         labels released under a δ, for each label by itself. 0.95 by default.
     expected_rows : for quantiles, about how many values there are, from public knowledge: then
@@ -98,6 +105,7 @@ def plot(
     """
     level = expected.parse_confidence(CONFIDENCE if confidence is None else confidence)
     rows, how = expected.parse_rows(expected_rows), parse_how(of, size, method)
+    inches = parse_figsize(figsize, ax)
     pyplot()
     if isinstance(result, Comparison | Curve):
         _refuse_options("dp.compare" * isinstance(result, Comparison), confidence, how)
@@ -109,10 +117,11 @@ def plot(
             f"this takes {len(panels)} panels, and a plot has {MOST_PANELS} at most. Draw fewer "
             "columns, as dp.plot(result[['a', 'b']]), or one of dp.record(result).components."
         )
+    panels = _titled(panels, title) if caption else _bare(_titled(panels, title))
     if ax is None:
         with page():
-            axes = _new_axes(panels)
-            _draw(panels, axes, is_new=True)
+            axes = new_axes(panels, inches)
+            _draw(panels, axes, is_new=True, may_grow=inches is None)
     else:
         axes = _given_axes(ax, panels)
         _draw(panels, axes, is_new=False)
@@ -197,13 +206,13 @@ def _panels(
     if isinstance(statistic, Quantiles):
         return quantile_plots.panels(statistic, table, rows)
     if isinstance(statistic, Several) and len(statistic.shown) > 1:
-        return _by_figure(table, said_of_both(table))
+        return _by_figure(table)
     is_one = record._layout.columns is None or table.is_empty or population is not None
     if not is_one and not isinstance(statistic, Sparse) and heatmaps.is_table(record):
         draw, size, more = heatmaps.drawn(table)
         caption = f"{said_of(record, confidence, '± and marks')} {more}"
         return [Panel(record._question.title, draw, caption, size)]
-    return _by_scale(table, said_of_both(table))
+    return _by_scale(table)
 
 
 def _refuse_rows(rows: float | None) -> None:
@@ -211,14 +220,14 @@ def _refuse_rows(rows: float | None) -> None:
         raise QueryError("expected_rows= is for quantiles, which err in ranks. Leave it out.")
 
 
-def _by_scale(table: PlotTable, caption: str) -> list[Panel]:
+def _by_scale(table: PlotTable) -> list[Panel]:
     """A panel for each column of a table, and for the columns of each scale where a Series has an
     entry for each. Panels of one scale have the same limits."""
     record, places = table.record, table.places
     alike, question = columns_alike(record), record._question
     is_series, scales = record._layout.columns is None, list[Any]()
     if table.is_empty or (is_series and len(alike) == 1):
-        return [row_of(table, question.title, caption)]
+        return [row_of(table, question.title, said_of_both(table, [len(places)]))]
     of = [
         alike[place % len(alike)] for place in (places.iloc[:, 0] if is_series else places.iloc[0])
     ]
@@ -235,6 +244,7 @@ def _by_scale(table: PlotTable, caption: str) -> list[Panel]:
     titles = [question.about(columns=list(map(text_of, names))).title for names in named]
     if not is_series and heatmaps.is_table(record):  # whose columns are keys
         titles = [f"{question.title}: {text_of(names[0])}" for names in named]
+    caption = said_of_both(table, [len(part.places) for part in tables])
     said = [""] * (len(tables) - 1) + [caption]
     return list(map(row_of, tables, titles, said, scales))
 
@@ -274,7 +284,7 @@ def _refuse_what_has_no_bars(record: Record) -> None:
         raise RecordError(f"a plot without errors would mislead. {model.no_interval}")
 
 
-def _by_figure(table: PlotTable, caption: str) -> list[Panel]:
+def _by_figure(table: PlotTable) -> list[Panel]:
     """A panel for each figure of each column: counts, means and deviations share no scale."""
     labels = [text_of(row[-1] if isinstance(row, tuple) else row) for row in table.places.index]
     panels, question = [], table.record._question
@@ -287,10 +297,29 @@ def _by_figure(table: PlotTable, caption: str) -> list[Panel]:
             named = None if table.record._layout.columns is None else [text_of(of)]
             title = question.about(figure, named).title
             panels.append(row_of(replace(part, places=places), title, ""))
+    caption = said_of_both(table, [len(table.places) // len({*labels})])
     return [*panels[:-1], replace(panels[-1], caption=caption)]
 
 
-def _draw(panels: Sequence[Panel], axes: list[Any], is_new: bool) -> None:
+def _titled(panels: list[Panel], title: Any) -> list[Panel]:
+    """Panels with other titles."""
+    if title is None:
+        return panels
+    titles = [title] if isinstance(title, str) else title
+    is_list = isinstance(titles, Sequence) and all(isinstance(each, str) for each in titles)
+    if not is_list or len(titles) != len(panels):
+        what = (
+            "a text" if len(panels) == 1 else f"a list of {len(panels)} texts, one for each panel"
+        )
+        raise QueryError(f"title={quoted(title)} must be {what}.")
+    return [replace(panel, title=text) for panel, text in zip(panels, titles, strict=True)]
+
+
+def _bare(panels: list[Panel]) -> list[Panel]:
+    return [replace(panel, caption="") for panel in panels]
+
+
+def _draw(panels: Sequence[Panel], axes: list[Any], is_new: bool, may_grow: bool = True) -> None:
     said = [panel.draw(each) for panel, each in zip(panels, axes, strict=True)]
     for kind in {panel.alike for panel in panels} - {None}:
         same = [i for i, panel in enumerate(panels) if panel.alike == kind]
@@ -302,19 +331,7 @@ def _draw(panels: Sequence[Panel], axes: list[Any], is_new: bool) -> None:
         " ".join(filter(None, [panel.caption, more] if panel.caption else []))
         for panel, more in zip(panels, said, strict=True)
     ]  # fmt: skip
-    write_around(axes, [panel.title for panel in panels], captions, is_new)
-
-
-def _new_axes(panels: Sequence[Panel]) -> list[Any]:
-    """The axes of a new figure, one below the other."""
-    wide, high = max(p.size[0] for p in panels), [p.size[1] for p in panels]
-    if len(panels) > 1:
-        high = [0.8 * each + 0.5 for each in high]
-    _, made = pyplot().subplots(
-        len(panels), 1, figsize=(wide, sum(high)), layout="constrained", squeeze=False,
-        height_ratios=high,
-    )  # fmt: skip
-    return list(made.reshape(-1))
+    write_around(axes, [panel.title for panel in panels], captions, is_new, may_grow)
 
 
 def _given_axes(ax: Any, panels: Sequence[Panel]) -> list[Any]:
