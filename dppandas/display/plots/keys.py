@@ -18,7 +18,7 @@ MOST_BARS = 30
 #: Points of the room for labels along the foot of a plot, of a letter, and between labels.
 ROOM, LETTER, GAP = 400.0, 6.0, 8.0
 #: Inches of the tallest plot, and lines of a label along the foot.
-TALLEST, FOLDED = 10.0, 3
+TALLEST, FOLDED = 14.0, 3
 
 
 @dataclass(frozen=True)

@@ -72,12 +72,12 @@ def stacked(heights: Sequence[float], is_last: Sequence[bool]) -> list[list[floa
         for cuts in combinations(range(1, len(heights)), number)
     ]
 
-    def worth(ends: tuple[int, ...]) -> tuple[bool, int, int, float]:
-        tallest = max(sum(heights[start:end]) for start, end in pairwise(ends))
-        if tallest > SCREEN:
-            return True, 0, 0, tallest
+    def worth(ends: tuple[int, ...]) -> tuple[bool, int, int, list[float]]:
+        high = sorted((sum(heights[a:b]) for a, b in pairwise(ends)), reverse=True)
+        if high[0] > SCREEN:
+            return True, 0, 0, high
         inside = sum(not is_last[end - 1] for end in ends[1:-1])
-        return False, len(ends), inside, tallest
+        return False, len(ends), inside, high
 
     best = min(ways, key=worth)
     return [list(heights[start:end]) for start, end in pairwise(best)]

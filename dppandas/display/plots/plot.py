@@ -64,13 +64,14 @@ def plot(
     """Plot a released answer together with the error that its noise may have caused.
 
     result : a released answer, a part of it (``head``, a column, sorted), or its `Record`. Answers
-        of ``agg`` and ``describe`` have a panel for each record. Or what `derive` computed, with a
+        of ``agg`` and ``describe`` have a panel for each record, side by side where one stack would
+        be taller than a screen. Or what `derive` computed, with a
         panel for each column; or the differences of `compare`, with their own options; or a curve
         of `dppandas.stats`: what clipping or truncation costs.
     ax : matplotlib Axes to draw on, as many as there are panels; else a new figure.
     title : in place of the question in words; a list of as many as there are panels, if several.
-    caption : whether the caption is written. Without it, say yourself what the whiskers are.
-    figsize : (width, height) of a new figure in inches; else as large as its panels and words need.
+    caption : whether it is written. Without it, say yourself what the whiskers are.
+    figsize : (width, height) of a new figure in inches; else as large as panels and words need.
     confidence : of the intervals, which hold simultaneously for all numbers of one record; for
         labels released under a δ, for each label by itself. 0.95 by default.
     expected_rows : for quantiles, about how many values there are, from public knowledge: then
@@ -82,14 +83,15 @@ def plot(
 
     Returns the Axes, or an array of them if there are several panels. Counts and sums are bars, or
     dots if there are more than 30; means and the like are dots; all with whiskers for their
-    intervals, hollow where noise dominates, and with a cross where a group may be empty. Bars of
-    histograms are as wide as the bins; times have an axis of time. Tables and correlations are heat
-    maps, with the noise level on the colour bar, and with cells hatched whose interval includes 0
-    or which noise dominates, and crossed if they may be empty. A quantile errs in ranks, so it has
-    no whiskers along its value; by group, the axis spans the public bounds. The caption says what
-    the whiskers are: their confidence, how many hold simultaneously, that they cover the noise
-    only, the mechanism, its loss, whom it protects, and the query. A new figure is transparent, and
-    can be read on light and on dark pages, unless you have set a style in matplotlib.
+    intervals (of more than 60, a band), hollow where noise dominates, and with a cross where a
+    group may be empty. Bars of histograms are as wide as the bins; times have an axis of time.
+    Tables and correlations are heat maps, with the noise level on the colour bar, and with cells
+    hatched whose interval includes 0 or which noise dominates, and crossed if they may be empty. A
+    quantile errs in ranks, so it has no whiskers along its value; by group, the axis spans the
+    public bounds. The caption says what the whiskers are: their confidence, how many hold
+    simultaneously, that they cover the noise only, the mechanism, its loss, whom it protects, and
+    the query. A new figure is transparent, and can be read on light and on dark pages, unless you
+    have set a style in matplotlib.
 
     Raises `RecordError` for an object without a record, or whose numbers have no error to draw,
     and `QueryError` for other arguments, and for an answer that says nothing of a population if
@@ -105,27 +107,51 @@ def plot(
     """
     level = expected.parse_confidence(CONFIDENCE if confidence is None else confidence)
     rows, how = expected.parse_rows(expected_rows), parse_how(of, size, method)
-    inches = parse_figsize(figsize, ax)
+    inches, is_said = parse_figsize(figsize, ax), _parse_caption(caption)
     pyplot()
     if isinstance(result, Comparison | Curve):
         _refuse_options("dp.compare" * isinstance(result, Comparison), confidence, how)
     if isinstance(result, Comparison | Curve | Derived):
         _refuse_rows(rows)
     panels = _all_panels(result, level, rows, how)
+    _refuse_many(panels)
+    titles = _titles(panels, title)
+    if ax is None:
+        with page():
+            axes = new_axes(panels, inches)
+            captions = _draw(panels, axes)
+            write_around(axes, titles, captions if is_said else [], True, inches is None)
+    else:
+        axes = _given_axes(ax, panels)
+        captions = _draw(panels, axes)
+        write_around(axes, titles, captions if is_said else [], is_new=False)
+    return axes[0] if len(panels) == 1 else np.array(axes, dtype=object)
+
+
+def _refuse_many(panels: list[Panel]) -> None:
     if len(panels) > MOST_PANELS:
         raise RecordError(
             f"this takes {len(panels)} panels, and a plot has {MOST_PANELS} at most. Draw fewer "
             "columns, as dp.plot(result[['a', 'b']]), or one of dp.record(result).components."
         )
-    panels = _titled(panels, title) if caption else _bare(_titled(panels, title))
-    if ax is None:
-        with page():
-            axes = new_axes(panels, inches)
-            _draw(panels, axes, is_new=True, may_grow=inches is None)
-    else:
-        axes = _given_axes(ax, panels)
-        _draw(panels, axes, is_new=False)
-    return axes[0] if len(panels) == 1 else np.array(axes, dtype=object)
+
+
+def _parse_caption(caption: object) -> bool:
+    if not isinstance(caption, bool):
+        raise QueryError(f"caption={quoted(caption)} must be True or False.")
+    return caption
+
+
+def _titles(panels: list[Panel], title: Any) -> list[str]:
+    """The titles of panels, unless they are given."""
+    if title is None:
+        return [panel.title for panel in panels]
+    titles = [title] if isinstance(title, str) else title
+    is_list = isinstance(titles, Sequence) and all(isinstance(each, str) for each in titles)
+    if not is_list or len(titles) != len(panels):
+        one = "a text" if len(panels) == 1 else f"a list of {len(panels)} texts, one for each panel"
+        raise QueryError(f"title={quoted(title)} must be {one}.")
+    return list(titles)
 
 
 def _refuse_options(maker: str, confidence: object, how: How | None) -> None:
@@ -301,25 +327,8 @@ def _by_figure(table: PlotTable) -> list[Panel]:
     return [*panels[:-1], replace(panels[-1], caption=caption)]
 
 
-def _titled(panels: list[Panel], title: Any) -> list[Panel]:
-    """Panels with other titles."""
-    if title is None:
-        return panels
-    titles = [title] if isinstance(title, str) else title
-    is_list = isinstance(titles, Sequence) and all(isinstance(each, str) for each in titles)
-    if not is_list or len(titles) != len(panels):
-        what = (
-            "a text" if len(panels) == 1 else f"a list of {len(panels)} texts, one for each panel"
-        )
-        raise QueryError(f"title={quoted(title)} must be {what}.")
-    return [replace(panel, title=text) for panel, text in zip(panels, titles, strict=True)]
-
-
-def _bare(panels: list[Panel]) -> list[Panel]:
-    return [replace(panel, caption="") for panel in panels]
-
-
-def _draw(panels: Sequence[Panel], axes: list[Any], is_new: bool, may_grow: bool = True) -> None:
+def _draw(panels: Sequence[Panel], axes: list[Any]) -> list[str]:
+    """Draw panels; returns their captions."""
     said = [panel.draw(each) for panel, each in zip(panels, axes, strict=True)]
     for kind in {panel.alike for panel in panels} - {None}:
         same = [i for i, panel in enumerate(panels) if panel.alike == kind]
@@ -327,11 +336,10 @@ def _draw(panels: Sequence[Panel], axes: list[Any], is_new: bool, may_grow: bool
         both = min(low for low, _ in limits), max(high for _, high in limits)
         for i in same:
             getattr(axes[i], f"set_{panels[i].values}lim")(*both)
-    captions = [
+    return [
         " ".join(filter(None, [panel.caption, more] if panel.caption else []))
         for panel, more in zip(panels, said, strict=True)
-    ]  # fmt: skip
-    write_around(axes, [panel.title for panel in panels], captions, is_new, may_grow)
+    ]
 
 
 def _given_axes(ax: Any, panels: Sequence[Panel]) -> list[Any]:

@@ -27,7 +27,9 @@ UNITS = (
 )  # fmt: skip
 MINUS = "\N{MINUS SIGN}"
 #: The most ticks, the breadth of a digit in letters' heights, and words for many zeros.
-MOST_TICKS, DIGIT = 6, 0.58
+MOST_TICKS, DIGIT = 6, 0.62
+#: Fewer would make AutoDateLocator warn, for 31 months as for 61 hours; they are thinned instead.
+MOST_TIMES = 7
 Words = Callable[[Floats, Floats], list[str]]  # of numbers, beside these ticks
 MAGNITUDES = ((1e12, " tn"), (1e9, " bn"), (1e6, " M"))
 #: How times are written, by the days between ticks; "\n" where a day has several.
@@ -201,10 +203,8 @@ def time_axis(axis: Any, zone: str | None) -> None:
         form = next((form for least, form in FORMS if step >= least), "%H:%M:%S\n%Y-%m-%d")
         return [str(dates.num2date(at, tz=zone_info).strftime(form)) for at in numbers]
 
-    def make(most: int) -> Any:
-        return dates.AutoDateLocator(tz=zone_info, minticks=min(3, most), maxticks=most)
-
-    _dress(axis, make, words)
+    locator = dates.AutoDateLocator(tz=zone_info, minticks=3, maxticks=MOST_TIMES)
+    _dress(axis, [locator], words)
 
 
 def _zone(zone: str) -> Any:
@@ -229,7 +229,9 @@ def number_axis(axis: Any, is_share: bool = False) -> None:
         ]
 
     ticker = importlib.import_module("matplotlib.ticker")
-    _dress(axis, lambda most: ticker.MaxNLocator(nbins=most, steps=[1, 2, 2.5, 5, 10]), words)
+    steps = [1, 2, 2.5, 5, 10]
+    numbers = range(MOST_TICKS, 0, -1)
+    _dress(axis, [ticker.MaxNLocator(nbins=most, steps=steps) for most in numbers], words)
 
 
 def _magnitude(ticks: Floats) -> tuple[float, str]:
@@ -239,9 +241,9 @@ def _magnitude(ticks: Floats) -> tuple[float, str]:
     return next(found, (1.0, ""))
 
 
-def _dress(axis: Any, make: Callable[[int], Any], words: Words) -> None:
+def _dress(axis: Any, locators: list[Any], words: Words) -> None:
     """Have as many ticks as there is room for, in these words."""
-    axis.set_major_locator(_locator_class()(make, words))
+    axis.set_major_locator(_locator_class()(locators, words))
 
     def text(at: float, _: int) -> str:
         return words(np.array([at]), np.asarray(axis.get_majorticklocs(), dtype="float64"))[0]
@@ -254,20 +256,26 @@ def _locator_class() -> Any:
     """A class of locators; matplotlib is imported when something is drawn."""
 
     class Roomy(importlib.import_module("matplotlib.ticker").Locator):  # type: ignore[misc]
-        """Of locators for up to so many ticks, the first whose ticks have room."""
+        """Of some locators, the first whose ticks have room; else some ticks of the last one."""
 
-        def __init__(self, make: Callable[[int], Any], words: Words) -> None:
-            self._make, self._words = make, words
+        def __init__(self, locators: list[Any], words: Words) -> None:
+            self._locators, self._words = locators, words
+
+        def set_axis(self, axis: Any) -> None:
+            super().set_axis(axis)
+            for locator in self._locators:
+                locator.set_axis(axis)
 
         def _of(self, find: Callable[[Any], Floats]) -> Floats:
-            at = np.empty(0)
-            for most in range(MOST_TICKS, 0, -1):
-                locator = self._make(most)
-                locator.set_axis(self.axis)
+            for locator in self._locators:
                 at = np.asarray(find(locator), dtype="float64")
-                if _have_room(self.axis, at, self._words(at, at)):
-                    break
-            return at
+                if self._have_room(at):
+                    return at
+            fewer = (at[::every] for every in range(2, len(at)))
+            return next((some for some in fewer if self._have_room(some)), at[:1])
+
+        def _have_room(self, ticks: Floats) -> bool:
+            return _have_room(self.axis, ticks, self._words(ticks, ticks))
 
         def __call__(self) -> Floats:
             return self._of(lambda locator: locator())
@@ -276,7 +284,7 @@ def _locator_class() -> Any:
             return self._of(lambda locator: locator.tick_values(low, high))
 
         def nonsingular(self, low: Any, high: Any) -> Any:
-            return self._make(MOST_TICKS).nonsingular(low, high)
+            return self._locators[0].nonsingular(low, high)
 
     return Roomy
 
@@ -298,8 +306,12 @@ def _have_room(axis: Any, ticks: Floats, texts: Sequence[str]) -> bool:
 
 
 def _step(ticks: Floats) -> float:
-    at = np.diff(np.unique(ticks))
-    return float(at.min()) if len(at) else 1.0
+    """How far apart ticks are; of one alone, the place of its fourth digit."""
+    apart = np.diff(np.unique(ticks))
+    if len(apart):
+        return float(apart.min())
+    most = float(np.abs(ticks).max(initial=0))
+    return float(10.0 ** (math.floor(math.log10(most)) - 3)) if most else 1.0
 
 
 def _is_whole(value: float) -> bool:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
-from collections import Counter
 from collections.abc import Sequence
-from itertools import takewhile
+from itertools import count, takewhile
 
 #: Letters of the part of a label by which it differs from others.
 AROUND = 8
@@ -52,13 +51,28 @@ def short(texts: Sequence[str], longest: int) -> list[str]:
     """Labels of limited breadth, all different: cut in the middle; or where they differ, if they
     are alike at both ends; numbered, if even this doesn't tell them apart."""
     made = [cut(text, longest) for text in texts]
-    for shorten in (_where_they_differ, _numbered):
-        often = Counter(made)
-        for same in [each for each, number in often.items() if number > 1]:
-            rows = [row for row, each in enumerate(made) if each == same]
-            for row, text in zip(rows, shorten([texts[row] for row in rows], longest), strict=True):
-                made[row] = text
+    for rows in _alike(made):
+        for row, text in zip(
+            rows, _where_they_differ([texts[i] for i in rows], longest), strict=True
+        ):
+            made[row] = text
+    taken = {*made}
+    for rows in _alike(made):
+        numbers = count(1)
+        for row in rows:
+            while made[row] in taken:
+                end = f" ({next(numbers)})"
+                made[row] = f"{cut(texts[row], longest - len(end))}{end}"
+            taken.add(made[row])
     return made
+
+
+def _alike(labels: Sequence[str]) -> list[list[int]]:
+    """The positions of equal labels, for each that there are several of."""
+    found = dict[str, list[int]]()
+    for row, label in enumerate(labels):
+        found.setdefault(label, []).append(row)
+    return [rows for rows in found.values() if len(rows) > 1]
 
 
 def _where_they_differ(texts: Sequence[str], longest: int) -> list[str]:
@@ -68,11 +82,6 @@ def _where_they_differ(texts: Sequence[str], longest: int) -> list[str]:
     begin = _start(texts[0], longest // 3)
     rest = longest - breadth(begin) - 1
     return [f"{begin}…{cut(text[max(first, len(begin)) :], rest)}" for text in texts]
-
-
-def _numbered(texts: Sequence[str], longest: int) -> list[str]:
-    wide = len(f" ({len(texts)})")
-    return [f"{cut(text, longest - wide)} ({i})" for i, text in enumerate(texts, 1)]
 
 
 def folded(text: str, letters: int, most: int, *, inside_words: bool = False) -> str:

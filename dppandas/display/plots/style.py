@@ -105,7 +105,8 @@ def write_around(
     axes: Any, titles: list[str], captions: list[str], is_new: bool, may_grow: bool = True
 ) -> None:
     """Write titles above axes, and captions below them and their labels, in lines as long as there
-    is room. A new figure grows by the room that they take, if it may."""
+    is room; or no captions. A new figure grows by the room that they take, if it may."""
+    captions = captions or [""] * len(axes)
     figure, text = axes[0].figure, importlib.import_module("matplotlib.text").Text
     seen = [each for ax in axes for each in ax.findobj(text)]
     fonts.fit(seen)
