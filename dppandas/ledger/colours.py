@@ -13,3 +13,5 @@ TEAL, ORANGE, PURPLE, GREEN, BLUE, MAUVE, OLIVE, SKY = COLOURS = (
 #: The grey with the largest contrast on both grounds: 4.3 : 1. No colour has more on both, because
 #: these two are 18.9 : 1 apart.
 INK = "#797979"
+#: Where the ground is known: 7 : 1 on white, and on #111111.
+INKS = {"light": "#595959", "dark": "#a2a2a2"}

@@ -7,6 +7,7 @@ none: quantiles err in ranks, so the caption gives their error in words.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -41,7 +42,7 @@ from .bars import row_of
 from .base import Panel, PlotTable, placed, said_of, said_of_both, text_of
 from .layout import new_axes, parse_figsize
 from .scales import columns_alike
-from .style import page, pyplot, write_around
+from .style import INKS, page, pyplot, write_around
 
 #: The most panels of one plot.
 MOST_PANELS = 12
@@ -55,6 +56,7 @@ def plot(
     title: str | Sequence[str] | None = None,
     caption: bool = True,
     figsize: tuple[float, float] | None = None,
+    ground: str | None = None,
     confidence: float | None = None,
     expected_rows: float | None = None,
     of: str = "rows",
@@ -63,39 +65,33 @@ def plot(
 ) -> Any:
     """Plot a released answer together with the error that its noise may have caused.
 
-    result : a released answer, a part of it (``head``, a column, sorted), or its `Record`. Answers
-        of ``agg`` and ``describe`` have a panel for each record, side by side where one stack would
-        be taller than a screen. Or what `derive` computed, with a
-        panel for each column; or the differences of `compare`, with their own options; or a curve
-        of `dppandas.stats`: what clipping or truncation costs.
+    result : a released answer, a part of it (``head``, a column, sorted), or its `Record`; what
+        `derive` computed; the differences of `compare`; or a curve of `dppandas.stats`.
     ax : matplotlib Axes to draw on, as many as there are panels; else a new figure.
     title : in place of the question in words; a list of as many as there are panels, if several.
     caption : whether it is written. Without it, say yourself what the whiskers are.
     figsize : (width, height) of a new figure in inches; else as large as panels and words need.
+    ground : "light" or "dark" for a new figure on a page whose ground you know: its text has a
+        contrast of 7 : 1, in place of 4.3 : 1 on both.
     confidence : of the intervals, which hold simultaneously for all numbers of one record; for
         labels released under a δ, for each label by itself. 0.95 by default.
     expected_rows : for quantiles, about how many values there are, from public knowledge: then
         errors in ranks become shares, and the distribution function has bounds.
     of : "population" draws a second interval for each number that says something of the population
-        which the rows are a sample of: thick bars are of the noise, thin ones with caps for the
-        population. Tables of two keys are then dots, with a panel for each column.
+        which the rows are a sample of. Tables of two keys are then dots.
     size, method : as for `intervals`, about a population.
 
-    Returns the Axes, or an array of them if there are several panels. Counts and sums are bars, or
-    dots if there are more than 30; means and the like are dots; all with whiskers for their
-    intervals (of more than 60, a band), hollow where noise dominates, and with a cross where a
-    group may be empty. Bars of histograms are as wide as the bins; times have an axis of time.
-    Tables and correlations are heat maps, with the noise level on the colour bar, and with cells
-    hatched whose interval includes 0 or which noise dominates, and crossed if they may be empty. A
-    quantile errs in ranks, so it has no whiskers along its value; by group, the axis spans the
-    public bounds. The caption says what the whiskers are: their confidence, how many hold
-    simultaneously, that they cover the noise only, the mechanism, its loss, whom it protects, and
-    the query. A new figure is transparent, and can be read on light and on dark pages, unless you
-    have set a style in matplotlib.
+    Returns the Axes, or an array of them if there are several panels: one for each column or
+    record, side by side where one stack would be taller than a screen. Counts and sums are bars,
+    or dots if there are more than 30; means and the like are dots; tables and correlations are heat
+    maps. All have whiskers for their intervals (more than 60 a band), but quantiles, which err in
+    ranks. Hollow or hatched is what noise dominates, and crossed what may have no rows. The caption
+    says what the whiskers are, by which mechanism, loss and query. A new figure is transparent, and
+    can be read on light and on dark pages, unless you have set a style in matplotlib.
 
-    Raises `RecordError` for an object without a record, or whose numbers have no error to draw,
-    and `QueryError` for other arguments, and for an answer that says nothing of a population if
-    that is asked about. Needs matplotlib: ``pip install dppandas[plots]``.
+    Raises `RecordError` for an object without a record, or whose numbers have no error to draw, and
+    `QueryError` for other arguments, and for an answer that says nothing of a population if that is
+    asked about. Needs matplotlib: ``pip install dppandas[plots]``.
 
     *Guarantee*: post-processing. Only the record is used: no row is read, and nothing is charged.
 
@@ -105,27 +101,30 @@ def plot(
     >>> len(axes.patches), [text.get_text() for text in axes.get_xticklabels()]
     (2, ['a', 'b'])
     """
-    level = expected.parse_confidence(CONFIDENCE if confidence is None else confidence)
-    rows, how = expected.parse_rows(expected_rows), parse_how(of, size, method)
+    how = parse_how(of, size, method)
     inches, is_said = parse_figsize(figsize, ax), _parse_caption(caption)
+    _refuse_ground(ground, ax)
+    panels = _parsed_panels(result, confidence, expected_rows, how)
+    titles = _titles(panels, title)
+    with page(ground) if ax is None else nullcontext():
+        axes = new_axes(panels, inches) if ax is None else _given_axes(ax, panels)
+        captions = _draw(panels, axes)
+        write_around(axes, titles, captions if is_said else [], ax is None, inches is None)
+    return axes[0] if len(panels) == 1 else np.array(axes, dtype=object)
+
+
+def _parsed_panels(result: Any, confidence: Any, rows: Any, how: How | None) -> list[Panel]:
+    """The panels, of arguments that are checked first."""
+    level = expected.parse_confidence(CONFIDENCE if confidence is None else confidence)
+    expected_rows = expected.parse_rows(rows)
     pyplot()
     if isinstance(result, Comparison | Curve):
         _refuse_options("dp.compare" * isinstance(result, Comparison), confidence, how)
     if isinstance(result, Comparison | Curve | Derived):
-        _refuse_rows(rows)
-    panels = _all_panels(result, level, rows, how)
+        _refuse_rows(expected_rows)
+    panels = _all_panels(result, level, expected_rows, how)
     _refuse_many(panels)
-    titles = _titles(panels, title)
-    if ax is None:
-        with page():
-            axes = new_axes(panels, inches)
-            captions = _draw(panels, axes)
-            write_around(axes, titles, captions if is_said else [], True, inches is None)
-    else:
-        axes = _given_axes(ax, panels)
-        captions = _draw(panels, axes)
-        write_around(axes, titles, captions if is_said else [], is_new=False)
-    return axes[0] if len(panels) == 1 else np.array(axes, dtype=object)
+    return panels
 
 
 def _refuse_many(panels: list[Panel]) -> None:
@@ -134,6 +133,13 @@ def _refuse_many(panels: list[Panel]) -> None:
             f"this takes {len(panels)} panels, and a plot has {MOST_PANELS} at most. Draw fewer "
             "columns, as dp.plot(result[['a', 'b']]), or one of dp.record(result).components."
         )
+
+
+def _refuse_ground(ground: object, ax: Any) -> None:
+    if ground is not None and ax is not None:
+        raise QueryError("ground= is for a new figure, and ax= is part of one. Leave one out.")
+    if ground is not None and ground not in (*INKS,):
+        raise QueryError(f"ground={quoted(ground)} must be 'light' or 'dark'.")
 
 
 def _parse_caption(caption: object) -> bool:

@@ -15,23 +15,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...errors import QueryError, quoted
-from ...ledger.colours import (
-    COLOURS as COLOURS,
-)
-from ...ledger.colours import (
-    INK as INK,
-)
-from ...ledger.colours import (
-    ORANGE as ORANGE,
-)
-from ...ledger.colours import (
-    PURPLE as PURPLE,
-)
-from ...ledger.colours import (
-    TEAL as TEAL,
-)
+from ...ledger import colours
 from . import fonts
 
+#: The palette of ledgers and cards, too.
+COLOURS, INK, INKS = colours.COLOURS, colours.INK, colours.INKS
+TEAL, ORANGE, PURPLE = colours.TEAL, colours.ORANGE, colours.PURPLE
 #: Marks, so that colour is never the only difference.
 MARKS = "osD^vP*X"
 #: How much of its colour a bar is filled with; its edge has all.
@@ -59,15 +48,17 @@ def setting(name: str) -> Any:
 
 
 @contextmanager
-def page() -> Iterator[None]:
-    """The style of a new figure: transparent and in one ink, unless the caller has a style of his
-    own. These settings are as before afterwards; others are not touched, as `rc_context` would: a
-    backend that is loaded by the first figure changes some for good."""
+def page(ground: str | None = None) -> Iterator[None]:
+    """The style of a new figure: transparent and in one ink, for one ground or for both, unless the
+    caller has a style of his own. These settings are as before afterwards; others are not touched,
+    as `rc_context` would: a backend that is loaded by the first figure changes some for good."""
     matplotlib = importlib.import_module("matplotlib")
     now, default = matplotlib.rcParams, matplotlib.rcParamsDefault
     before = {name: now[name] for name in _PLAIN}
     is_plain = all(before[name] == default[name] for name in _PLAIN)
-    now.update(_PLAIN if is_plain else {})
+    ink = INKS.get(ground or "", INK)
+    plain = {name: ink if value == INK else value for name, value in _PLAIN.items()}
+    now.update(plain if is_plain else {})
     try:
         yield
     finally:

@@ -19,6 +19,7 @@ from test_plot import captions, texts, whole
 import dppandas as dp
 from dppandas.display.plots import scales
 from dppandas.display.plots.layout import SCREEN, stacked
+from dppandas.ledger.colours import INKS
 
 
 @pytest.fixture(autouse=True)
@@ -74,6 +75,27 @@ def test_a_figure_has_the_size_that_is_asked_for(kind: str, town: Any) -> None:
 def test_sizes_are_checked(size: Any, town: Any) -> None:
     counts = town["g"].value_counts(epsilon=1)
     refusal(lambda: dp.plot(counts, figsize=size), r"must be \(width, height\), in inches")
+
+
+@pytest.mark.parametrize("ground", ["light", "dark"])
+def test_a_ground_has_its_ink(ground: str, town: Any) -> None:
+    counts = town["g"].value_counts(epsilon=1)
+    figure = dp.plot(counts, ground=ground).figure
+    figure.canvas.draw()
+    inks = {mpl.colors.to_hex(text.get_color()) for text in texts(figure)}
+    assert inks == {INKS[ground]}
+    assert figure.get_facecolor()[3] == 0
+    assert mpl.rcParams["text.color"] == "black"
+    with plt.style.context("dark_background"):  # a style of the caller is kept
+        assert mpl.colors.to_hex(dp.plot(counts, ground=ground).title.get_color()) == "#ffffff"
+
+
+def test_grounds_are_checked(town: Any) -> None:
+    counts = town["g"].value_counts(epsilon=1)
+    refusal(lambda: dp.plot(counts, ground="grey"), "ground='grey' must be 'light' or 'dark'")
+    refusal(lambda: dp.plot(counts, ground=["light"]), "must be 'light' or 'dark'")
+    axes = plt.figure().add_subplot()
+    refusal(lambda: dp.plot(counts, ax=axes, ground="dark"), "ground= is for a new figure")
 
 
 def test_axes_have_a_size(town: Any) -> None:
