@@ -62,7 +62,7 @@ def test_no_ink_is_easier_to_read_on_both_pages() -> None:
     assert contrast(WHITE, DARK) ** 0.5 < 4.35  # so no colour has 4.5 on both
 
 
-@pytest.mark.parametrize(("name", "ground"), zip(("light", "dark"), GROUNDS, strict=True))
+@pytest.mark.parametrize(("name", "ground"), [("light", WHITE), ("dark", DARK)])
 def test_an_ink_for_one_ground_is_easy_to_read(name: str, ground: str) -> None:
     assert contrast(colours.INKS[name], ground) >= 7
 
