@@ -243,19 +243,30 @@ def _magnitude(ticks: Floats) -> tuple[float, str]:
 
 def _dress(axis: Any, locators: list[Any], words: Words) -> None:
     """Have as many ticks as there is room for, in these words."""
-    axis.set_major_locator(_locator_class()(locators, words))
-
-    def text(at: float, _: int) -> str:
-        return words(np.array([at]), np.asarray(axis.get_majorticklocs(), dtype="float64"))[0]
-
-    axis.set_major_formatter(text)
+    locator, formatter = _classes()
+    axis.set_major_locator(locator(locators, words))
+    axis.set_major_formatter(formatter(words))
 
 
 @functools.cache
-def _locator_class() -> Any:
-    """A class of locators; matplotlib is imported when something is drawn."""
+def _classes() -> tuple[Any, Any]:
+    """Classes of locators and of formatters; matplotlib is imported when something is drawn."""
+    ticker = importlib.import_module("matplotlib.ticker")
 
-    class Roomy(importlib.import_module("matplotlib.ticker").Locator):  # type: ignore[misc]
+    class Worded(ticker.Formatter):  # type: ignore[misc]
+        """Ticks in words, all at once."""
+
+        def __init__(self, words: Words) -> None:
+            self._words = words
+
+        def __call__(self, at: float, _: object = None) -> str:
+            ticks = np.asarray(self.axis.get_majorticklocs(), dtype="float64")
+            return self._words(np.array([at]), ticks)[0]
+
+        def format_ticks(self, values: Any) -> list[str]:
+            return self._words(np.asarray(values), np.asarray(values, dtype="float64"))
+
+    class Roomy(ticker.Locator):  # type: ignore[misc]
         """Of some locators, the first whose ticks have room; else some ticks of the last one."""
 
         def __init__(self, locators: list[Any], words: Words) -> None:
@@ -286,7 +297,7 @@ def _locator_class() -> Any:
         def nonsingular(self, low: Any, high: Any) -> Any:
             return self._locators[0].nonsingular(low, high)
 
-    return Roomy
+    return Roomy, Worded
 
 
 def _have_room(axis: Any, ticks: Floats, texts: Sequence[str]) -> bool:
