@@ -251,7 +251,7 @@ def _dress(axis: Any, locators: list[Any], words: Words) -> None:
 @functools.cache
 def _classes() -> tuple[Any, Any]:
     """Classes of locators and of formatters; matplotlib is imported when something is drawn."""
-    ticker = importlib.import_module("matplotlib.ticker")
+    ticker: Any = importlib.import_module("matplotlib.ticker")
 
     class Worded(ticker.Formatter):  # type: ignore[misc]
         """Ticks in words, all at once."""
