@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..dataclasses import dataclass, field
-from ..display.plots.style import BLUE, INK, VERMILLION, on_axes, tidy, write_around
+from ..display.plots.style import INK, ORANGE, TEAL, on_axes, tidy, write_around
 from ..errors import hide_internals
 from .events import ClopperPearson, Floats
 
@@ -171,7 +171,7 @@ class MembershipResult:
 
 
 def _draw(ax: Any, found: MembershipResult, is_new: bool) -> None:
-    looks = ((BLUE, "-", "o", str(found.loss)), (VERMILLION, "--", "s", "no noise"))
+    looks = ((TEAL, "-", "o", str(found.loss)), (ORANGE, "--", "s", "no noise"))
     for (_, each), (colour, line, mark, title) in zip(found._attacks, looks, strict=True):
         curve = each.curve
         ax.plot(curve["fpr"], curve["tpr"], line, color=colour, linewidth=1.8, label=title,
@@ -179,7 +179,7 @@ def _draw(ax: Any, found: MembershipResult, is_new: bool) -> None:
         ax.plot([each.fpr], [each.tpr], mark, color=colour, zorder=4)
     if found.bound < 1:
         ends = np.array([0.0, 1 - found.bound])
-        ax.plot(ends, ends + found.bound, ":", color=BLUE, label="bound", zorder=2)
+        ax.plot(ends, ends + found.bound, ":", color=TEAL, label="bound", zorder=2)
     ax.plot([0, 1], [0, 1], color=INK, linewidth=0.8, zorder=1)
     ax.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="others taken for members", ylabel="members found")
     tidy(ax, grid="both")

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from ..dataclasses import dataclass, field
-from ..display.plots.style import BLUE, VERMILLION, on_axes, tidy, write_around
+from ..display.plots.style import ORANGE, TEAL, on_axes, tidy, write_around
 from ..errors import MissingArgument, QueryError, RecordError, hide_internals, quoted
 from .dominating_pairs import ATOMS, ConcentratedLaw, Law, ResponseLaw
 
@@ -255,9 +255,9 @@ def _draw(ax: Any, loss: PrivacyLoss, is_new: bool) -> None:
     is_bounded = loss._law.epsilon is not None
     low = 0.0 if is_bounded else 1e-12
     top = 1.0 if not is_bounded else min(1.0, 1.25 * float(np.nanmax([*curve["beyond"], *delta])))
-    ax.fill_between(at, np.maximum(delta, low), top, color=BLUE, alpha=0.16, linewidth=0,
+    ax.fill_between(at, np.maximum(delta, low), top, color=TEAL, alpha=0.16, linewidth=0,
                     label="(ε, δ) that hold")  # fmt: skip
-    ax.plot(at, np.where(delta > 0, delta, low), color=BLUE, linewidth=2, label="δ(ε)", zorder=3)
+    ax.plot(at, np.where(delta > 0, delta, low), color=TEAL, linewidth=2, label="δ(ε)", zorder=3)
     kind = "Exact for these neighbours" if loss.exact else "A bound for all neighbours"
     said = (
         f"{loss.neighbours[0].upper()}{loss.neighbours[1:]}. {kind}, rounded up. Shaded: "
@@ -270,7 +270,7 @@ def _draw(ax: Any, loss: PrivacyLoss, is_new: bool) -> None:
         )
         beyond = curve["beyond"].to_numpy()
         style = "default" if loss._law.atoms() is None else "steps-post"  # it jumps at atoms alone
-        ax.plot(at, np.where(beyond > 0, beyond, low), color=VERMILLION, linestyle="--",
+        ax.plot(at, np.where(beyond > 0, beyond, low), color=ORANGE, linestyle="--",
                 linewidth=1.5, drawstyle=style, label="P[loss > ε]")  # fmt: skip
     if not is_bounded:
         ax.set_yscale("log")

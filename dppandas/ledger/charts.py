@@ -15,6 +15,7 @@ from urllib.parse import quote
 from ..privacy.accounting.composition import ParallelComposition
 from ..privacy.accounting.losses import Epsilon, Loss
 from . import words
+from .colours import COLOURS
 from .snapshot import Snapshot
 
 #: The newest cells that are drawn; the line begins at what was spent before them.
@@ -75,7 +76,7 @@ def _start(ledger: Snapshot) -> tuple[int, ParallelComposition, tuple[Step, ...]
 
 _WIDTH, _HEIGHT = 160, 28
 #: Seen on light and on dark grounds: an image can't know the theme of the page around it.
-LINE, LIMIT = "#1b7f79", "#808080"
+LINE, LIMIT = COLOURS[0], "#808080"
 
 
 def line(ledger: Snapshot, steps: Sequence[Step]) -> str:

@@ -15,6 +15,7 @@ from itertools import cycle
 from ..privacy.accounting.losses import Epsilon
 from . import charts, words
 from .charts import Steps
+from .colours import COLOURS
 from .snapshot import Snapshot
 from .storage.store import Entry
 from .words import Row
@@ -26,7 +27,6 @@ SHOWN, MOST = 50, 1000
 #: How many releases of a program are listed.
 LISTED = 20
 
-COLOURS = ("#1b7f79", "#c2571a", "#5b5fc7", "#8a6d1d", "#ad3f75", "#3f7d2e", "#5f7182", "#c04040")
 #: White text on these is read easily, and these are seen on light and on dark pages.
 NOTICE, ALARM, PLAIN = "#8f5f00", "#b83a3a", "#5f7182"
 #: Behind what is filled, and around it.

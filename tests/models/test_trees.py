@@ -206,6 +206,16 @@ def test_no_two_boxes_of_a_drawing_overlap(size: tuple[float, float]) -> None:
     assert not both
 
 
+def test_a_drawing_has_the_colours_of_its_style() -> None:
+    plt = pytest.importorskip("matplotlib.pyplot")
+    with plt.style.context("dark_background"):
+        boxes = plot_tree(fitted(flowers(20), depth=1), ax=plt.figure().add_subplot())
+    plt.close()
+    for box in boxes:
+        assert box.get_color() == "white"
+        assert box.get_bbox_patch().get_facecolor()[:3] == (0, 0, 0)
+
+
 @pytest.mark.parametrize(
     ("how", "told"),
     [

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from html import escape
 
+from ...ledger.colours import TEAL
 from . import provenance
 from .card import POPULATION, Card, Cell, Row
 
 #: Told from white and from the dark ground by 3 : 1 at least (docs/adr/0038-cards.md).
-MARK, QUIET = "#1b7f79", "#767676"
+MARK, QUIET = TEAL, "#767676"
 _CELL = "border:none;padding:2px 8px;vertical-align:middle;white-space:nowrap;"
 _HATCHED = (
     "background-image:linear-gradient(135deg,rgba(128,128,128,.25) 25%,transparent 25%,"

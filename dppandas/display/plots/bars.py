@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from ...statistics import Count, Sum
-from .base import Floats, Panel, PlotTable, named
+from .base import Floats, Panel, PlotTable, is_band, named
 from .keys import MOST_BARS, KeyAxis, key_axis
 from .marks import Marks, draw_crosses, draw_points
 from .scales import Scale, by_noise, scale_of
-from .style import BLUE, FILLED, setting, tidy
+from .style import FILLED, INK, TEAL, setting, tidy
 
 #: Points of bars of the noise, where those of the population are thin.
 THICK = 5.0
@@ -60,14 +60,33 @@ def whiskers(
     """Draw intervals, which may not contain the value: those of counts are cut at 0.
 
     With ``outer`` ones, for the population, these are thin and have caps, and the others are thick.
+    Of many numbers they are bands.
     """
     few = len(at) <= MOST_BARS
+    if is_band(len(at)):
+        if outer is not None:
+            _band(ax, at, *outer, is_down, INK, "_population")
+        _band(ax, at, low, high, is_down, TEAL, "_interval")
+        return
     if outer is None:
         how = {"elinewidth": 1.6 if few else 1.1, "capsize": 3 if few else 0, "capthick": 1.6}
         _whiskers(ax, at, low, high, is_down, "_interval", **how)
         return
     _whiskers(ax, at, low, high, is_down, "_interval", elinewidth=THICK if few else 2.5, capsize=0)
     draw_thin(ax, at, *outer, is_down=is_down)
+
+
+def _band(
+    ax: Any, at: Floats, low: Floats, high: Floats, is_down: bool, color: str, label: str
+) -> None:
+    """A band with a step for each interval: nothing is said of what is between numbers."""
+    middles = (at[1:] + at[:-1]) / 2
+    edges = np.concatenate([[2 * at[0] - middles[0]], middles, [2 * at[-1] - middles[-1]]])
+    fill = ax.fill_betweenx if is_down else ax.fill_between
+    fill(
+        edges, np.append(low, low[-1]), np.append(high, high[-1]), step="post", color=color,
+        alpha=FILLED, linewidth=0, label=label, zorder=1.5,
+    )  # fmt: skip
 
 
 def draw_thin(ax: Any, at: Floats, low: Floats, high: Floats, *, is_down: bool) -> None:
@@ -135,8 +154,8 @@ def _label(table: PlotTable, scale: Scale) -> str:
 
 
 def _bars(ax: Any, keys: KeyAxis, values: Floats, marks: Marks) -> None:
-    inside = [(BLUE, 0.0 if hollow else FILLED) for hollow in marks.hollow]
-    line = {"edgecolor": BLUE, "linewidth": 1.2 if len(values) <= 60 else 0.6, "zorder": 2}
+    inside = [(TEAL, 0.0 if hollow else FILLED) for hollow in marks.hollow]
+    line = {"edgecolor": TEAL, "linewidth": 1.2 if len(values) <= 60 else 0.6, "zorder": 2}
     if keys.is_down:
         ax.barh(keys.at, values, height=keys.width, color=inside, **line)
     else:
@@ -150,8 +169,8 @@ def _along(keys: KeyAxis, values: Floats) -> tuple[Floats, Floats]:
 
 def _size(values: Floats) -> dict[str, Any]:
     few = len(values) <= MOST_BARS
-    size = 6 if few else 4.5 if len(values) <= 100 else 3
-    return {"markersize": size, "markeredgewidth": 1.3, "zorder": 4}
+    size = 6 if few else 3 if is_band(len(values)) else 4.5
+    return {"markersize": size, "markeredgewidth": 1.3 if size > 3 else 0.9, "zorder": 4}
 
 
 def draw_dots(ax: Any, keys: KeyAxis, values: Floats, marks: Marks) -> None:
@@ -165,8 +184,8 @@ def _alone(ax: Any, table: PlotTable, scale: Scale) -> str:
     hollow = table.marks.reshape(-1).hollow
     marks = Marks(hollow, np.zeros(1, dtype=bool))  # a single number is of no group
     if is_bars(table):
-        inside = (BLUE, 0.0 if hollow.any() else FILLED)
-        ax.barh([0], at, height=0.6, color=[inside], edgecolor=BLUE, linewidth=1.2, zorder=2)
+        inside = (TEAL, 0.0 if hollow.any() else FILLED)
+        ax.barh([0], at, height=0.6, color=[inside], edgecolor=TEAL, linewidth=1.2, zorder=2)
         ax.axvline(0, ymax=0.7, color=setting("text.color"), linewidth=0.8)
     else:
         draw_points(ax, at, [0], marks, zorder=4)

@@ -16,13 +16,21 @@ from ...release.answers.populations import samples_of
 from ...release.answers.records import Record
 from ...statistics.samples import SampleCount
 from .. import labels, ways
+from .fonts import written
 from .marks import Marks, marks_of
+from .short_labels import cut, folded, short
 from .style import plain
 
 Floats = npt.NDArray[np.float64]
 
-#: A longer label is cut, and one of several levels.
-LONGEST, OF_LEVELS = 36, 48
+#: The most keys with a row each: with more, rows are lower, only some labels are written, and
+#: intervals make a band.
+MOST_ROWS = 60
+#: What a caption calls bands.
+BAND, INNER, OUTER = "Band", "Inner band", "Outer band"
+#: A broader label is cut in the middle, and one of several levels; and of labels that are folded,
+#: how many lines' worth is kept.
+LONGEST, OF_LEVELS, KEPT = 36, 48, 1.8
 
 
 @dataclass(frozen=True)
@@ -128,8 +136,19 @@ class Panel:
 
 def text_of(label: Any) -> str:
     """A short label, in one line and without mathematics."""
-    longest = OF_LEVELS if isinstance(label, tuple) else LONGEST
-    return plain(labels.cut(labels.text_of(label), longest))
+    return plain(cut(written(labels.text_of(label)), _longest(label)))
+
+
+def texts_of(index: Any, lines: int = 1) -> list[str]:
+    """Short labels, all different, in so many lines at most and without mathematics."""
+    longest = max(map(_longest, index), default=LONGEST)
+    texts = [written(labels.text_of(label)) for label in index]
+    made = short(texts, longest if lines == 1 else int(KEPT * longest))
+    return [plain(folded(text, longest, lines, inside_words=True)) for text in made]
+
+
+def _longest(label: Any) -> int:
+    return OF_LEVELS if isinstance(label, tuple) else LONGEST
 
 
 def named(index: pd.Index) -> str:
@@ -161,25 +180,31 @@ def _said_of_noise(record: Record, confidence: float, what: str) -> str:
     )
 
 
-def said_of_both(table: PlotTable) -> str:
-    """What thick and thin bars are, in words."""
-    record, found = table.record, table.population
+def is_band(number: int) -> bool:
+    """Whether there are so many numbers that their intervals make a band."""
+    return number > MOST_ROWS
+
+
+def said_of_both(table: PlotTable, sizes: Sequence[int]) -> str:
+    """What whiskers or bands are, in words, of panels with so many numbers."""
+    record, found, bands = table.record, table.population, {*map(is_band, sizes)}
     if found is None:
-        return said_of(record, table.confidence)
-    thin = said_of_population(found.ways, table.confidence)
+        what = "Whiskers" if True not in bands else "Whiskers and bands" if bands - {True} else BAND
+        return said_of(record, table.confidence, what)
+    thin = said_of_population(found.ways, table.confidence, bands == {True})
     if table.is_of_population:  # shares of rows, times its size
         return f"{thin} {made_by(record)}"
-    thick = _said_of_noise(record, table.confidence, "Thick bars")
+    thick = _said_of_noise(record, table.confidence, INNER if bands == {True} else "Thick bars")
     return f"{thick} {thin} {made_by(record)}"
 
 
-def said_of_population(found: Sequence[str], confidence: float) -> str:
+def said_of_population(found: Sequence[str], confidence: float, bands: bool = False) -> str:
     """What thin bars are, by the ways to their intervals, "" for numbers without one."""
-    known = list(filter(None, found))
+    known, thin = list(filter(None, found)), OUTER if bands else "Thin bars with caps"
     if not known:
         return "No thin bars: this says nothing of a population."
     said = [
-        f"Thin bars with caps: {percent(confidence)} intervals for the population, "
+        f"{thin}: {percent(confidence)} intervals for the population, "
         f"{together(len(known))}, {ways.in_words(known)}; of clipped values, if the units are a "
         "random sample."
     ]
@@ -187,7 +212,8 @@ def said_of_population(found: Sequence[str], confidence: float) -> str:
         those = "This one rests" if len(known) == 1 else f"Of these, {few} rest"
         said.append(f"{those} on {ways.FEW_ROWS} for t, and may hold less often.")
     if len(known) < len(found):
-        said.append("Numbers without a thin bar say nothing of a population.")
+        bar = "outer band" if bands else "thin bar"
+        said.append(f"Numbers without a {bar} say nothing of a population.")
     return " ".join(said)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ...findings.curves import Curve
 from .base import Panel
 from .scales import number_axis
-from .style import BLUE, FILLED, GREEN, VERMILLION, plain, tidy
+from .style import FILLED, ORANGE, PURPLE, TEAL, plain, tidy
 
 
 def panel(curve: Curve) -> Panel:
@@ -25,10 +25,10 @@ def _draw(ax: Any, curve: Curve) -> str:
     least = np.where((low < 0) & (high > 0), 0.0, np.minimum(abs(low), abs(high)))
     most = np.maximum(abs(low), abs(high))
     style: dict[str, Any] = {"markersize": 4, "linewidth": 1.6}
-    ax.fill_between(at, least, most, color=VERMILLION, alpha=FILLED, linewidth=0, zorder=1)
-    ax.plot(at, most, "s--", color=VERMILLION, label="bias, its size", zorder=2, **style)
-    ax.plot(at, curve["noise"], "o-", color=BLUE, label="noise", zorder=3, **style)
-    ax.plot(at, curve["total"], "D-.", color=GREEN, label="total", zorder=4, **style)
+    ax.fill_between(at, least, most, color=ORANGE, alpha=FILLED, linewidth=0, zorder=1)
+    ax.plot(at, most, "s--", color=ORANGE, label="bias, its size", zorder=2, **style)
+    ax.plot(at, curve["noise"], "o-", color=TEAL, label="noise", zorder=3, **style)
+    ax.plot(at, curve["total"], "D-.", color=PURPLE, label="total", zorder=4, **style)
     ax.set_ylim(0, None)
     number_axis(ax.xaxis)
     number_axis(ax.yaxis)

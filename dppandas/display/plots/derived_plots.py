@@ -14,7 +14,19 @@ from ...findings.comparisons import ALIKE, Comparison
 from ...rows.figures import within
 from ...statistics.samples import How
 from .bars import draw_dots, whiskers
-from .base import Floats, Panel, named, percent, said_of_population, text_of, together
+from .base import (
+    BAND,
+    INNER,
+    Floats,
+    Panel,
+    is_band,
+    named,
+    percent,
+    said_of_population,
+    text_of,
+    texts_of,
+    together,
+)
 from .keys import KeyAxis, key_axis
 from .marks import Marks, draw_points, marks_of
 from .scales import by_noise, in_ink, number_axis
@@ -24,7 +36,7 @@ from .style import plain, setting, tidy
 BEYOND = 0.15
 #: How many labels a caption names.
 NAMED = 6
-OPEN = "Whiskers that end at the edge have no end."
+OPEN = "Intervals that end at the edge have no end."
 
 
 @dataclass(frozen=True)
@@ -49,13 +61,14 @@ def panels(answer: Derived, confidence: float, how: How | None = None) -> list[P
         titles = ["" if answer.name is None else text_of(answer.name)]
         index = answer.index
     elif isinstance(answer, pd.DataFrame):
-        titles, index = list(map(text_of, answer.columns)), answer.index
+        titles, index = texts_of(answer.columns), answer.index
     keys, source = key_axis(index), f"{plain(answer._findings.source.capitalize())}."
     said = f"{percent(confidence)} intervals, {together(len(found))}; of the noise only."
-    caption = f"Whiskers: {said} {source}"
+    bands = is_band(len(index))
+    caption = f"{BAND if bands else 'Whiskers'}: {said} {source}"
     if beyond is not None:
-        thin = said_of_population(beyond["method"].tolist(), confidence)
-        caption = f"Thick bars: {said} {thin} {source}"
+        thin = said_of_population(beyond["method"].tolist(), confidence, bands)
+        caption = f"{INNER if bands else 'Thick bars'}: {said} {thin} {source}"
     size = (6.4, 1.7) if index.tolist() == [""] else keys.size
     made = []
     for i, title in enumerate(titles):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,10 +12,12 @@ from ...release.answers.records import Record
 from ...statistics import Contingency
 from ...statistics.moments.covariance_tables import CovarianceTable
 from .bars import is_bars
-from .base import Floats, PlotTable, named, percent, text_of
+from .base import Floats, PlotTable, named, percent, texts_of
+from .fonts import families_for
 from .keys import GAP, LETTER
 from .marks import CROSSHATCH, HATCH
 from .scales import Scale, scale_of
+from .short_labels import breadth, folded
 from .style import pyplot, setting
 
 #: Tables of up to this many rows and columns show their numbers.
@@ -25,6 +26,9 @@ WRITTEN = 20, 12
 HATCHED = 400
 #: Colour maps for people who see few colours: light to dark, and two hues away from white.
 LIGHT_TO_DARK, BOTH_SIGNS = "cividis", "PuOr"
+
+#: Lines of a label of a column.
+FOLDS = 4
 
 Bools = Any
 
@@ -40,7 +44,7 @@ def is_table(record: Record) -> bool:
 def drawn(table: PlotTable) -> tuple[Callable[[Any], str], tuple[float, float], str]:
     """How to draw a table, its size, and its caption."""
     rows, columns = table.places.shape
-    labels = [len(text_of(label)) for label in table.places.index]
+    labels = list(map(breadth, texts_of(table.places.index)))
     wide = min(16.0, max(6.4, 2.4 + 0.062 * max(labels) + 0.9 * columns))
     high = min(10.0, max(3.0, 1.8 + 0.42 * rows)) + _foot(table, wide - 0.062 * max(labels) - 2.0)
     said = _marks_said(table)
@@ -105,9 +109,9 @@ def _draw(ax: Any, table: PlotTable) -> str:
 
 def _foot(table: PlotTable, inches: float) -> float:
     """The inches that labels of columns take beyond their first line."""
-    labels = list(map(text_of, table.places.columns))
+    labels = texts_of(table.places.columns)
     lines = max(each.count("\n") for each in _folded(labels, inches * 72 / len(labels)))
-    longest = max(map(len, labels))
+    longest = max(map(breadth, labels))
     fits = lines or longest * LETTER + GAP <= inches * 72 / len(labels)
     return 0.16 * lines if fits else 0.06 * longest
 
@@ -115,23 +119,25 @@ def _foot(table: PlotTable, inches: float) -> float:
 def _folded(labels: Sequence[str], room: float) -> list[str]:
     """Labels in several lines, if each of their words fits in some points; else as they are."""
     letters = max(1, int((room - GAP) / LETTER))
-    folded = [textwrap.wrap(each, letters, break_long_words=False) or [""] for each in labels]
-    fits = all(len(each) <= 4 and max(map(len, each)) <= letters for each in folded)
-    return ["\n".join(each) for each in folded] if fits else list(labels)
+    made = [folded(each, letters, FOLDS) for each in labels]
+    fits = all(breadth(line) <= letters for each in made for line in each.split("\n"))
+    return made if fits else list(labels)
 
 
 def _label(axis: Any, index: Any, pixels: float) -> None:
     """Label rows or columns: long labels of columns are folded, or else turned, and of many only
     some are written."""
-    labels, points = list(map(text_of, index)), pixels / axis.figure.dpi * 72
+    labels, points = texts_of(index), pixels / axis.figure.dpi * 72
     room, is_foot = points / max(1, len(labels)), axis.axis_name == "x"
     labels = _folded(labels, room) if is_foot else labels
     lines = (line for label in labels for line in label.split("\n"))
-    along = max(map(len, lines), default=1) * LETTER + GAP
+    along = max(map(breadth, lines), default=1) * LETTER + GAP
     turned = is_foot and along > room
     every = max(1, int(np.ceil((11.0 if turned or not is_foot else along) / room)))
     slanted: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
-    how = {} if not turned else {"rotation": 90} if room < 20 else slanted
+    how: dict[str, Any] = {} if not turned else {"rotation": 90} if room < 20 else slanted
+    families = families_for("".join(labels))
+    how |= {} if families is None else {"fontfamily": families}
     axis.set_ticks(range(0, len(labels), every), labels[::every], fontsize=9, **how)
 
 

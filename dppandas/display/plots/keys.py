@@ -8,15 +8,17 @@ import numpy as np
 import pandas as pd
 
 from ...dataclasses import dataclass
-from .base import Floats, text_of
+from .base import Floats, texts_of
+from .fonts import families_for
 from .scales import days_of, number_axis, time_axis
+from .short_labels import breadth, folded
 
 #: With more keys than this, numbers are dots with whiskers.
 MOST_BARS = 30
-#: Keys with a row each: with more, rows are lower, and only some labels are written.
-MOST_ROWS = 60
 #: Points of the room for labels along the foot of a plot, of a letter, and between labels.
 ROOM, LETTER, GAP = 400.0, 6.0, 8.0
+#: Inches of the tallest plot, and lines of a label along the foot.
+TALLEST, FOLDED = 14.0, 3
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,14 @@ class KeyAxis:
         number = len(self.index)
         if not self.is_down:
             return 6.4, 4.0 if number else 1.0
-        longest = max(len(text_of(label)) for label in self.index)
-        return 6.4 + 0.06 * max(0, longest - 20), min(
-            14.0, 1.2 + (0.3 if number <= MOST_BARS else 0.2) * number
-        )
+        longest = max(map(_breadth, self.labels))
+        each = 0.2 if number > MOST_BARS else 0.38 if "\n" in "".join(self.labels) else 0.3
+        return 6.4 + 0.06 * max(0, longest - 20), min(TALLEST, 1.2 + each * number)
+
+    @property
+    def labels(self) -> list[str]:
+        """The keys as they are written: in two lines where there is room."""
+        return texts_of(self.index, 2 if self.is_down and len(self.index) <= MOST_BARS else 1)
 
     @property
     def values(self) -> str:
@@ -52,12 +58,18 @@ class KeyAxis:
         if self.is_binned or self.zone is not False:
             number_axis(axis) if self.zone is False else time_axis(axis, self.zone)
             return ""
-        box, labels = ax.get_window_extent(), list(map(text_of, self.index))
+        box, labels = ax.get_window_extent(), self.labels
         points = (box.height if self.is_down else box.width) / ax.figure.dpi * 72
-        longest = max(map(len, labels), default=1)
-        needed = 11.0 if self.is_down else longest * LETTER + GAP
+        if self.is_down:
+            needed = 11.0 * (1 + max(label.count("\n") for label in labels))
+        else:
+            letters = max(1, int((points / max(1, number) - GAP) / LETTER))
+            labels = [folded(label, letters, FOLDED) for label in labels]
+            needed = max(map(_breadth, labels), default=1) * LETTER + GAP
         every = max(1, int(np.ceil(needed * number / points)))
-        axis.set_ticks(self.at[::every], labels[::every], fontsize=9)
+        families = families_for("".join(labels))
+        more = {} if families is None else {"fontfamily": families}
+        axis.set_ticks(self.at[::every], labels[::every], fontsize=9, **more)
         axis.set_tick_params(length=0)
         if self.is_down:
             ax.set_ylim(number - 0.4, -0.6)
@@ -77,10 +89,14 @@ def key_axis(index: pd.Index) -> KeyAxis:
         at = days_of(times)
         width = 0.8 * float(np.diff(at).min())
         return KeyAxis(index, at, width, zone=_zone(times))
-    at, labels = np.arange(len(index), dtype="float64"), list(map(text_of, index))
-    longest = max(map(len, labels), default=1)
+    at = np.arange(len(index), dtype="float64")
+    longest = max(map(_breadth, texts_of(index)), default=1)
     is_down = len(index) * (longest * LETTER + GAP) > ROOM and not _is_ordered(index)
     return KeyAxis(index, at, 0.72, is_down)
+
+
+def _breadth(label: str) -> int:
+    return max(map(breadth, label.split("\n")))
 
 
 def _are_times(index: pd.Index) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...dataclasses import dataclass
-from .style import BLUE
+from .style import TEAL
 
 Bools = npt.NDArray[np.bool_]
 
@@ -48,7 +48,7 @@ def marks_of(is_dominated: Sequence[Any], is_maybe_empty: Sequence[Any]) -> Mark
 
 
 def draw_points(
-    ax: Any, x: Any, y: Any, marks: Marks, shape: str = "o", *, color: str = BLUE,
+    ax: Any, x: Any, y: Any, marks: Marks, shape: str = "o", *, color: str = TEAL,
     label: str = "", **how: Any,
 ) -> None:  # fmt: skip
     """Draw numbers as points, hollow where noise dominates, and crossed where there may be no rows.
@@ -66,7 +66,7 @@ def draw_points(
     draw_crosses(ax, x, y, marks, **how)
 
 
-def draw_crosses(ax: Any, x: Any, y: Any, marks: Marks, *, color: str = BLUE, **how: Any) -> None:
+def draw_crosses(ax: Any, x: Any, y: Any, marks: Marks, *, color: str = TEAL, **how: Any) -> None:
     """Draw a cross at each number whose group may be empty."""
     if not marks.empty.any():
         return

@@ -7,6 +7,7 @@ none: quantiles err in ranks, so the caption gives their error in words.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -39,8 +40,9 @@ from ...statistics.suggested_bounds import BoundsHistogram
 from . import curves, derived_plots, heatmaps, quantile_plots
 from .bars import row_of
 from .base import Panel, PlotTable, placed, said_of, said_of_both, text_of
+from .layout import new_axes, parse_figsize
 from .scales import columns_alike
-from .style import page, pyplot, write_around
+from .style import INKS, page, pyplot, write_around
 
 #: The most panels of one plot.
 MOST_PANELS = 12
@@ -51,6 +53,10 @@ def plot(
     result: Any,
     *,
     ax: Any = None,
+    title: str | Sequence[str] | None = None,
+    caption: bool = True,
+    figsize: tuple[float, float] | None = None,
+    ground: str | None = None,
     confidence: float | None = None,
     expected_rows: float | None = None,
     of: str = "rows",
@@ -59,34 +65,33 @@ def plot(
 ) -> Any:
     """Plot a released answer together with the error that its noise may have caused.
 
-    result : a released answer, a part of it (``head``, a column, sorted), or its `Record`. Answers
-        of ``agg`` and ``describe`` have a panel for each record. Or what `derive` computed, with a
-        panel for each column; or the differences of `compare`, with their own options; or a curve
-        of `dppandas.stats`: what clipping or truncation costs.
+    result : a released answer, a part of it (``head``, a column, sorted), or its `Record`; what
+        `derive` computed; the differences of `compare`; or a curve of `dppandas.stats`.
     ax : matplotlib Axes to draw on, as many as there are panels; else a new figure.
+    title : in place of the question in words; a list of as many as there are panels, if several.
+    caption : whether it is written. Without it, say yourself what the whiskers are.
+    figsize : (width, height) of a new figure in inches; else as large as panels and words need.
+    ground : "light" or "dark" for a new figure on a page whose ground you know: its text has a
+        contrast of 7 : 1, in place of 4.3 : 1 on both.
     confidence : of the intervals, which hold simultaneously for all numbers of one record; for
         labels released under a δ, for each label by itself. 0.95 by default.
     expected_rows : for quantiles, about how many values there are, from public knowledge: then
         errors in ranks become shares, and the distribution function has bounds.
     of : "population" draws a second interval for each number that says something of the population
-        which the rows are a sample of: thick bars are of the noise, thin ones with caps for the
-        population. Tables of two keys are then dots, with a panel for each column.
+        which the rows are a sample of. Tables of two keys are then dots.
     size, method : as for `intervals`, about a population.
 
-    Returns the Axes, or an array of them if there are several panels. Counts and sums are bars, or
-    dots if there are more than 30; means and the like are dots; all with whiskers for their
-    intervals, hollow where noise dominates, and with a cross where a group may be empty. Bars of
-    histograms are as wide as the bins; times have an axis of time. Tables and correlations are heat
-    maps, with the noise level on the colour bar, and with cells hatched whose interval includes 0
-    or which noise dominates, and crossed if they may be empty. A quantile errs in ranks, so it has
-    no whiskers along its value; by group, the axis spans the public bounds. The caption says what
-    the whiskers are: their confidence, how many hold simultaneously, that they cover the noise
-    only, the mechanism, its loss, whom it protects, and the query. A new figure is transparent, and
+    Returns the Axes, or an array of them if there are several panels: one for each column or
+    record, side by side where one stack would be taller than a screen. Counts and sums are bars,
+    or dots if there are more than 30; means and the like are dots; tables and correlations are heat
+    maps. All have whiskers for their intervals (more than 60 a band), but quantiles, which err in
+    ranks. Hollow or hatched is what noise dominates, and crossed what may have no rows. The caption
+    says what the whiskers are, by which mechanism, loss and query. A new figure is transparent, and
     can be read on light and on dark pages, unless you have set a style in matplotlib.
 
-    Raises `RecordError` for an object without a record, or whose numbers have no error to draw,
-    and `QueryError` for other arguments, and for an answer that says nothing of a population if
-    that is asked about. Needs matplotlib: ``pip install dppandas[plots]``.
+    Raises `RecordError` for an object without a record, or whose numbers have no error to draw, and
+    `QueryError` for other arguments, and for an answer that says nothing of a population if that is
+    asked about. Needs matplotlib: ``pip install dppandas[plots]``.
 
     *Guarantee*: post-processing. Only the record is used: no row is read, and nothing is charged.
 
@@ -96,27 +101,63 @@ def plot(
     >>> len(axes.patches), [text.get_text() for text in axes.get_xticklabels()]
     (2, ['a', 'b'])
     """
+    how = parse_how(of, size, method)
+    inches, is_said = parse_figsize(figsize, ax), _parse_caption(caption)
+    _refuse_ground(ground, ax)
+    panels = _parsed_panels(result, confidence, expected_rows, how)
+    titles = _titles(panels, title)
+    with page(ground) if ax is None else nullcontext():
+        axes = new_axes(panels, inches) if ax is None else _given_axes(ax, panels)
+        captions = _draw(panels, axes)
+        write_around(axes, titles, captions if is_said else [], ax is None, inches is None)
+    return axes[0] if len(panels) == 1 else np.array(axes, dtype=object)
+
+
+def _parsed_panels(result: Any, confidence: Any, rows: Any, how: How | None) -> list[Panel]:
+    """The panels, of arguments that are checked first."""
     level = expected.parse_confidence(CONFIDENCE if confidence is None else confidence)
-    rows, how = expected.parse_rows(expected_rows), parse_how(of, size, method)
+    expected_rows = expected.parse_rows(rows)
     pyplot()
     if isinstance(result, Comparison | Curve):
         _refuse_options("dp.compare" * isinstance(result, Comparison), confidence, how)
     if isinstance(result, Comparison | Curve | Derived):
-        _refuse_rows(rows)
-    panels = _all_panels(result, level, rows, how)
+        _refuse_rows(expected_rows)
+    panels = _all_panels(result, level, expected_rows, how)
+    _refuse_many(panels)
+    return panels
+
+
+def _refuse_many(panels: list[Panel]) -> None:
     if len(panels) > MOST_PANELS:
         raise RecordError(
             f"this takes {len(panels)} panels, and a plot has {MOST_PANELS} at most. Draw fewer "
             "columns, as dp.plot(result[['a', 'b']]), or one of dp.record(result).components."
         )
-    if ax is None:
-        with page():
-            axes = _new_axes(panels)
-            _draw(panels, axes, is_new=True)
-    else:
-        axes = _given_axes(ax, panels)
-        _draw(panels, axes, is_new=False)
-    return axes[0] if len(panels) == 1 else np.array(axes, dtype=object)
+
+
+def _refuse_ground(ground: object, ax: Any) -> None:
+    if ground is not None and ax is not None:
+        raise QueryError("ground= is for a new figure, and ax= is part of one. Leave one out.")
+    if ground is not None and ground not in (*INKS,):
+        raise QueryError(f"ground={quoted(ground)} must be 'light' or 'dark'.")
+
+
+def _parse_caption(caption: object) -> bool:
+    if not isinstance(caption, bool):
+        raise QueryError(f"caption={quoted(caption)} must be True or False.")
+    return caption
+
+
+def _titles(panels: list[Panel], title: Any) -> list[str]:
+    """The titles of panels, unless they are given."""
+    if title is None:
+        return [panel.title for panel in panels]
+    titles = [title] if isinstance(title, str) else title
+    is_list = isinstance(titles, Sequence) and all(isinstance(each, str) for each in titles)
+    if not is_list or len(titles) != len(panels):
+        one = "a text" if len(panels) == 1 else f"a list of {len(panels)} texts, one for each panel"
+        raise QueryError(f"title={quoted(title)} must be {one}.")
+    return list(titles)
 
 
 def _refuse_options(maker: str, confidence: object, how: How | None) -> None:
@@ -197,13 +238,13 @@ def _panels(
     if isinstance(statistic, Quantiles):
         return quantile_plots.panels(statistic, table, rows)
     if isinstance(statistic, Several) and len(statistic.shown) > 1:
-        return _by_figure(table, said_of_both(table))
+        return _by_figure(table)
     is_one = record._layout.columns is None or table.is_empty or population is not None
     if not is_one and not isinstance(statistic, Sparse) and heatmaps.is_table(record):
         draw, size, more = heatmaps.drawn(table)
         caption = f"{said_of(record, confidence, '± and marks')} {more}"
         return [Panel(record._question.title, draw, caption, size)]
-    return _by_scale(table, said_of_both(table))
+    return _by_scale(table)
 
 
 def _refuse_rows(rows: float | None) -> None:
@@ -211,14 +252,14 @@ def _refuse_rows(rows: float | None) -> None:
         raise QueryError("expected_rows= is for quantiles, which err in ranks. Leave it out.")
 
 
-def _by_scale(table: PlotTable, caption: str) -> list[Panel]:
+def _by_scale(table: PlotTable) -> list[Panel]:
     """A panel for each column of a table, and for the columns of each scale where a Series has an
     entry for each. Panels of one scale have the same limits."""
     record, places = table.record, table.places
     alike, question = columns_alike(record), record._question
     is_series, scales = record._layout.columns is None, list[Any]()
     if table.is_empty or (is_series and len(alike) == 1):
-        return [row_of(table, question.title, caption)]
+        return [row_of(table, question.title, said_of_both(table, [len(places)]))]
     of = [
         alike[place % len(alike)] for place in (places.iloc[:, 0] if is_series else places.iloc[0])
     ]
@@ -235,6 +276,7 @@ def _by_scale(table: PlotTable, caption: str) -> list[Panel]:
     titles = [question.about(columns=list(map(text_of, names))).title for names in named]
     if not is_series and heatmaps.is_table(record):  # whose columns are keys
         titles = [f"{question.title}: {text_of(names[0])}" for names in named]
+    caption = said_of_both(table, [len(part.places) for part in tables])
     said = [""] * (len(tables) - 1) + [caption]
     return list(map(row_of, tables, titles, said, scales))
 
@@ -274,7 +316,7 @@ def _refuse_what_has_no_bars(record: Record) -> None:
         raise RecordError(f"a plot without errors would mislead. {model.no_interval}")
 
 
-def _by_figure(table: PlotTable, caption: str) -> list[Panel]:
+def _by_figure(table: PlotTable) -> list[Panel]:
     """A panel for each figure of each column: counts, means and deviations share no scale."""
     labels = [text_of(row[-1] if isinstance(row, tuple) else row) for row in table.places.index]
     panels, question = [], table.record._question
@@ -287,10 +329,12 @@ def _by_figure(table: PlotTable, caption: str) -> list[Panel]:
             named = None if table.record._layout.columns is None else [text_of(of)]
             title = question.about(figure, named).title
             panels.append(row_of(replace(part, places=places), title, ""))
+    caption = said_of_both(table, [len(table.places) // len({*labels})])
     return [*panels[:-1], replace(panels[-1], caption=caption)]
 
 
-def _draw(panels: Sequence[Panel], axes: list[Any], is_new: bool) -> None:
+def _draw(panels: Sequence[Panel], axes: list[Any]) -> list[str]:
+    """Draw panels; returns their captions."""
     said = [panel.draw(each) for panel, each in zip(panels, axes, strict=True)]
     for kind in {panel.alike for panel in panels} - {None}:
         same = [i for i, panel in enumerate(panels) if panel.alike == kind]
@@ -298,23 +342,10 @@ def _draw(panels: Sequence[Panel], axes: list[Any], is_new: bool) -> None:
         both = min(low for low, _ in limits), max(high for _, high in limits)
         for i in same:
             getattr(axes[i], f"set_{panels[i].values}lim")(*both)
-    captions = [
+    return [
         " ".join(filter(None, [panel.caption, more] if panel.caption else []))
         for panel, more in zip(panels, said, strict=True)
-    ]  # fmt: skip
-    write_around(axes, [panel.title for panel in panels], captions, is_new)
-
-
-def _new_axes(panels: Sequence[Panel]) -> list[Any]:
-    """The axes of a new figure, one below the other."""
-    wide, high = max(p.size[0] for p in panels), [p.size[1] for p in panels]
-    if len(panels) > 1:
-        high = [0.8 * each + 0.5 for each in high]
-    _, made = pyplot().subplots(
-        len(panels), 1, figsize=(wide, sum(high)), layout="constrained", squeeze=False,
-        height_ratios=high,
-    )  # fmt: skip
-    return list(made.reshape(-1))
+    ]
 
 
 def _given_axes(ax: Any, panels: Sequence[Panel]) -> list[Any]:

@@ -20,19 +20,22 @@ from ...statistics import Quantiles
 from ...statistics.layout import format_error, format_number
 from .bars import THICK, draw_thin, whiskers
 from .base import (
+    BAND,
     Floats,
     Panel,
     PlotTable,
+    is_band,
     made_by,
     named,
     percent,
     said_of_population,
     text_of,
+    texts_of,
 )
 from .keys import MOST_BARS, KeyAxis, key_axis
 from .marks import Marks, draw_points, marks_of
 from .scales import Scale, number_axis, scale_of
-from .style import BLUE, COLOURS, MARKS, setting, tidy
+from .style import COLOURS, MARKS, TEAL, setting, tidy
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,7 @@ def _columns(table: PlotTable) -> list[str]:
     if number == 1:
         return ["" if layout.name is None else text_of(layout.name)]
     named = layout.index if layout.columns is None else layout.columns
-    return [text_of(label) for label in named] if named is not None else [""] * number
+    return texts_of(named) if named is not None else [""] * number
 
 
 def _panel(table: PlotTable, curve: Curve, title: str, is_last: bool) -> Panel:
@@ -155,6 +158,7 @@ def _caption(table: PlotTable, curve: Curve) -> str:
         )
     elif curve.ends is not None:
         lines = "Lines:" if curve.outer is None else "Thick lines:"
+        lines = f"{BAND}:" if curve.groups is not None and is_band(len(curve.groups)) else lines
         what = lines if _draws_intervals(curve) else "dp.intervals has"
         said = f"{what} intervals of values ({sure}{together}), by ranks off by {most} at most."
     else:
@@ -180,17 +184,17 @@ def _draw_curve(ax: Any, curve: Curve) -> str:
     if curve.rows:
         off = ranks / curve.rows
         at, least, most = band(values, shares - off, shares + off, low, high)
-        ax.fill_between(at, least, most, color=BLUE, alpha=0.2, linewidth=0, gid="band")
+        ax.fill_between(at, least, most, color=TEAL, alpha=0.2, linewidth=0, gid="band")
         below, above = np.clip(shares - off, 0, 1), np.clip(shares + off, 0, 1)
         whiskers(ax, values, below, above)
     else:
-        ax.plot(values, shares, linestyle=":", color=BLUE, linewidth=1, zorder=2)
+        ax.plot(values, shares, linestyle=":", color=TEAL, linewidth=1, zorder=2)
     marks = Marks(curve.marks.hollow[0], np.zeros(len(shares), dtype=bool))  # of no group
     draw_points(ax, values, shares, marks, zorder=4, clip_on=False)
     if curve.ends is not None:
         least, most = (scale.positions(each[0]) for each in curve.ends)
         thick = 2.0 if curve.outer is None else THICK
-        ax.hlines(shares, least, most, color=BLUE, linewidth=thick, zorder=3, gid="intervals")
+        ax.hlines(shares, least, most, color=TEAL, linewidth=thick, zorder=3, gid="intervals")
     if curve.outer is not None:
         ends_of_all = (scale.positions(each[0]) for each in curve.outer)
         draw_thin(ax, shares, *ends_of_all, is_down=True)
@@ -238,7 +242,7 @@ def _draw_groups(ax: Any, curve: Curve, keys: KeyAxis) -> str:
         x, y = (values[:, i], keys.at) if keys.is_down else (keys.at, values[:, i])
         draw_points(
             ax, x, y, curve.marks.at((slice(None), i)), MARKS[i % len(MARKS)],
-            color=COLOURS[i % len(COLOURS)], label=f"{share:g}", linestyle="none", zorder=3,
+            color=COLOURS[i % len(COLOURS)], label=f"{share:.12g}", linestyle="none", zorder=3,
             markersize=6 if few else 4, clip_on=False,
         )  # fmt: skip
     said = keys.dress(ax)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -16,14 +18,21 @@ from ...rows.figures import UNBOUNDED, Written, format_error, within, written
 from ...rows.values.forms import tzinfo
 from ...statistics import Statistic, UndeclaredKeys
 from .base import Floats, text_of
+from .style import setting
 
 #: Units of durations, in nanoseconds: the largest one is taken of which there are at least two.
 UNITS = (
     ("days", 86_400 * 10**9), ("hours", 3600 * 10**9), ("minutes", 60 * 10**9),
     ("seconds", 10**9), ("milliseconds", 10**6), ("microseconds", 10**3), ("nanoseconds", 1),
 )  # fmt: skip
-#: How times are written, by the days between ticks; "\n" where a day has several.
 MINUS = "\N{MINUS SIGN}"
+#: The most ticks, the breadth of a digit in letters' heights, and words for many zeros.
+MOST_TICKS, DIGIT = 6, 0.62
+#: Fewer would make AutoDateLocator warn, for 31 months as for 61 hours; they are thinned instead.
+MOST_TIMES = 7
+Words = Callable[[Floats, Floats], list[str]]  # of numbers, beside these ticks
+MAGNITUDES = ((1e12, " tn"), (1e9, " bn"), (1e6, " M"))
+#: How times are written, by the days between ticks; "\n" where a day has several.
 FORMS = ((360, "%Y"), (27, "%Y-%m"), (1, "%Y-%m-%d"), (1 / 1440, "%H:%M\n%Y-%m-%d"))
 
 
@@ -184,18 +193,18 @@ def days_of(index: pd.Index) -> Floats:
 
 
 def time_axis(axis: Any, zone: str | None) -> None:
-    """Ticks at round times, each written in full."""
+    """Ticks at round times, each written in full, as many as there is room for."""
     dates = importlib.import_module("matplotlib.dates")
     zone_info = None if zone is None else _zone(zone)
     axis.axes.xaxis_date(zone_info) if axis.axis_name == "x" else axis.axes.yaxis_date(zone_info)
-    axis.set_major_locator(dates.AutoDateLocator(tz=zone_info, minticks=3, maxticks=6))
 
-    def text(at: float, _: int) -> str:
-        step = _step(axis)
+    def words(numbers: Floats, ticks: Floats) -> list[str]:
+        step = _step(ticks)
         form = next((form for least, form in FORMS if step >= least), "%H:%M:%S\n%Y-%m-%d")
-        return str(dates.num2date(at, tz=zone_info).strftime(form))
+        return [str(dates.num2date(at, tz=zone_info).strftime(form)) for at in numbers]
 
-    axis.set_major_formatter(text)
+    locator = dates.AutoDateLocator(tz=zone_info, minticks=3, maxticks=MOST_TIMES)
+    _dress(axis, [locator], words)
 
 
 def _zone(zone: str) -> Any:
@@ -203,23 +212,117 @@ def _zone(zone: str) -> Any:
 
 
 def number_axis(axis: Any, is_share: bool = False) -> None:
-    """Ticks with thousands separators, and as many decimals as their distance has."""
+    """Ticks with thousands separators, and as many decimals as their distance has, as many as there
+    is room for; millions and more have a word instead of their zeros."""
 
-    def text(at: float, _: int) -> str:
-        factor = 100 if is_share else 1
-        step = _step(axis) * factor
+    def words(numbers: Floats, ticks: Floats) -> list[str]:
+        factor = 100.0 if is_share else 1.0
+        size, word = (1.0, " %") if is_share else _magnitude(ticks)
+        step = _step(ticks * factor / size)
         places = next((p for p in range(13) if _is_whole(step * 10**p)), 13)
-        written = f"{at * factor + 0.0:,.{places}f}".replace("-", MINUS)
-        return f"{written} %" if is_share else written
+        written = [
+            f"{at * factor / size + 0.0:,.{places}f}".replace("-", MINUS) for at in numbers
+        ]  # fmt: skip
+        return [
+            "0" if size > 1 and not at else f"{text}{word}"
+            for text, at in zip(written, numbers, strict=True)
+        ]
 
-    locator = importlib.import_module("matplotlib.ticker").MaxNLocator
-    axis.set_major_locator(locator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
-    axis.set_major_formatter(text)
+    ticker = importlib.import_module("matplotlib.ticker")
+    steps = [1, 2, 2.5, 5, 10]
+    numbers = range(MOST_TICKS, 0, -1)
+    _dress(axis, [ticker.MaxNLocator(nbins=most, steps=steps) for most in numbers], words)
 
 
-def _step(axis: Any) -> float:
-    at = np.diff(np.asarray(axis.get_majorticklocs(), dtype="float64"))
-    return float(np.abs(at).min()) if len(at) else 1.0
+def _magnitude(ticks: Floats) -> tuple[float, str]:
+    """What the ticks are multiples of, and its word: only where three decimals are enough."""
+    most, step = float(np.abs(ticks).max(initial=0)), _step(ticks)
+    found = (each for each in MAGNITUDES if most >= each[0] and step >= 0.000999 * each[0])
+    return next(found, (1.0, ""))
+
+
+def _dress(axis: Any, locators: list[Any], words: Words) -> None:
+    """Have as many ticks as there is room for, in these words."""
+    locator, formatter = _classes()
+    axis.set_major_locator(locator(locators, words))
+    axis.set_major_formatter(formatter(words))
+
+
+@functools.cache
+def _classes() -> tuple[Any, Any]:
+    """Classes of locators and of formatters; matplotlib is imported when something is drawn."""
+    ticker: Any = importlib.import_module("matplotlib.ticker")
+
+    class Worded(ticker.Formatter):  # type: ignore[misc]
+        """Ticks in words, all at once."""
+
+        def __init__(self, words: Words) -> None:
+            self._words = words
+
+        def __call__(self, at: float, _: object = None) -> str:
+            ticks = np.asarray(self.axis.get_majorticklocs(), dtype="float64")
+            return self._words(np.array([at]), ticks)[0]
+
+        def format_ticks(self, values: Any) -> list[str]:
+            return self._words(np.asarray(values), np.asarray(values, dtype="float64"))
+
+    class Roomy(ticker.Locator):  # type: ignore[misc]
+        """Of some locators, the first whose ticks have room; else some ticks of the last one."""
+
+        def __init__(self, locators: list[Any], words: Words) -> None:
+            self._locators, self._words = locators, words
+
+        def set_axis(self, axis: Any) -> None:
+            super().set_axis(axis)
+            for locator in self._locators:
+                locator.set_axis(axis)
+
+        def _of(self, find: Callable[[Any], Floats]) -> Floats:
+            for locator in self._locators:
+                at = np.asarray(find(locator), dtype="float64")
+                if self._have_room(at):
+                    return at
+            fewer = (at[::every] for every in range(2, len(at)))
+            return next((some for some in fewer if self._have_room(some)), at[:1])
+
+        def _have_room(self, ticks: Floats) -> bool:
+            return _have_room(self.axis, ticks, self._words(ticks, ticks))
+
+        def __call__(self) -> Floats:
+            return self._of(lambda locator: locator())
+
+        def tick_values(self, low: Any, high: Any) -> Floats:
+            return self._of(lambda locator: locator.tick_values(low, high))
+
+        def nonsingular(self, low: Any, high: Any) -> Any:
+            return self._locators[0].nonsingular(low, high)
+
+    return Roomy, Worded
+
+
+def _have_room(axis: Any, ticks: Floats, texts: Sequence[str]) -> bool:
+    """Whether ticks stand so far apart that none touches its neighbour."""
+    size, box = float(setting("font.size")), axis.axes.get_window_extent()
+    low, high = sorted(axis.get_view_interval())
+    seen = [i for i, at in enumerate(ticks) if low <= at <= high]
+    if len(seen) < 2 or not high > low:
+        return True
+    is_foot = axis.axis_name == "x"
+    points = (box.width if is_foot else box.height) / axis.axes.figure.dpi * 72
+    apart = np.diff(ticks[seen]).min() * points / (high - low)
+    if not is_foot:
+        return bool(apart >= 1.4 * size * (1 + max(texts[i].count("\n") for i in seen)))
+    widest = max(len(line) for i in seen for line in texts[i].split("\n"))
+    return bool(apart >= DIGIT * size * widest + 0.8 * size)
+
+
+def _step(ticks: Floats) -> float:
+    """How far apart ticks are; of one alone, the place of its fourth digit."""
+    apart = np.diff(np.unique(ticks))
+    if len(apart):
+        return float(apart.min())
+    most = float(np.abs(ticks).max(initial=0))
+    return float(10.0 ** (math.floor(math.log10(most)) - 3)) if most else 1.0
 
 
 def _is_whole(value: float) -> bool:

@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...errors import QueryError, quoted
+from ...ledger import colours
+from . import fonts
 
-#: The grey with the largest contrast on both grounds: 4.3 : 1 on white and on JupyterLab's dark
-#: #111111. No colour has more on both, because these two are 18.9 : 1 apart.
-INK = "#797979"
-#: Four of the colours of Okabe and Ito. The others have less than 3 : 1 on white or on #111111.
-BLUE, VERMILLION, GREEN, PURPLE = COLOURS = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+#: The palette of ledgers and cards, too.
+COLOURS, INK, INKS = colours.COLOURS, colours.INK, colours.INKS
+TEAL, ORANGE, PURPLE = colours.TEAL, colours.ORANGE, colours.PURPLE
 #: Marks, so that colour is never the only difference.
 MARKS = "osD^vP*X"
 #: How much of its colour a bar is filled with; its edge has all.
@@ -48,15 +48,17 @@ def setting(name: str) -> Any:
 
 
 @contextmanager
-def page() -> Iterator[None]:
-    """The style of a new figure: transparent and in one ink, unless the caller has a style of his
-    own. These settings are as before afterwards; others are not touched, as `rc_context` would: a
-    backend that is loaded by the first figure changes some for good."""
+def page(ground: str | None = None) -> Iterator[None]:
+    """The style of a new figure: transparent and in one ink, for one ground or for both, unless the
+    caller has a style of his own. These settings are as before afterwards; others are not touched,
+    as `rc_context` would: a backend that is loaded by the first figure changes some for good."""
     matplotlib = importlib.import_module("matplotlib")
     now, default = matplotlib.rcParams, matplotlib.rcParamsDefault
     before = {name: now[name] for name in _PLAIN}
     is_plain = all(before[name] == default[name] for name in _PLAIN)
-    now.update(_PLAIN if is_plain else {})
+    ink = INKS.get(ground or "", INK)
+    plain = {name: ink if value == INK else value for name, value in _PLAIN.items()}
+    now.update(plain if is_plain else {})
     try:
         yield
     finally:
@@ -86,33 +88,63 @@ def tidy(ax: Any, grid: str = "y") -> None:
 
 
 def plain(text: str) -> str:
-    """A text that matplotlib doesn't typeset as mathematics."""
-    return text.replace("\\$", "$").replace("$", r"\$")
+    """A text that matplotlib doesn't typeset as mathematics, of letters that some font has."""
+    return fonts.written(text).replace("\\$", "$").replace("$", r"\$")
 
 
-def write_around(axes: Any, titles: list[str], captions: list[str], is_new: bool) -> None:
+def write_around(
+    axes: Any, titles: list[str], captions: list[str], is_new: bool, may_grow: bool = True
+) -> None:
     """Write titles above axes, and captions below them and their labels, in lines as long as there
-    is room. A new figure grows by the room that they take."""
-    figure = axes[0].figure
+    is room; or no captions. A new figure grows by the room that they take, if it may."""
+    captions = captions or [""] * len(axes)
+    figure, text = axes[0].figure, importlib.import_module("matplotlib.text").Text
+    seen = [each for ax in axes for each in ax.findobj(text)]
+    fonts.fit(seen)
+    is_blank = any(fonts.BLANK in each for each in (*(e.get_text() for e in seen), *titles))
+    if any(captions) and (is_blank or fonts.BLANK in plain("".join(captions))):
+        last = max(i for i, caption in enumerate(captions) if caption)
+        captions = [*captions[:last], f"{captions[last]} {fonts.NO_FONT}", *captions[last + 1 :]]
     if is_new:
         figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
         figure.draw_without_rendering()  # so that the axes are where they will be
-    more = 0.0
+    side_by_side = is_new and len({*map(_stack, axes)}) > 1
+    more = dict.fromkeys(map(_stack, axes), 0.0)
     for ax, title, caption in zip(axes, titles, captions, strict=True):
-        more += _write_title(ax, title, is_new) + _write_below(
-            ax, caption, axes if is_new else [ax]
-        )
+        more[_stack(ax)] += _write_title(ax, title, is_new, is_new and not side_by_side)
+        if not side_by_side:
+            more[_stack(ax)] += _write_below(ax, caption, axes if is_new else [ax])
+    added = max(more.values()) if side_by_side else sum(more.values())
+    if side_by_side:
+        added += _write_below_all(figure, " ".join(filter(None, captions)))
     if is_new:
-        wide, high = figure.get_size_inches()
-        figure.set_size_inches(wide, math.ceil(5 * (high + more)) / 5)  # alike on all machines
+        if may_grow:
+            wide, high = figure.get_size_inches()
+            figure.set_size_inches(wide, math.ceil(5 * (high + added)) / 5)  # on all machines alike
         _say_both_grounds(figure)
 
 
-def _write_title(ax: Any, text: str, is_new: bool) -> float:
+def _write_below_all(figure: Any, text: str) -> float:
+    """A caption below all axes of a figure; the inches that it takes."""
+    if not text:
+        return 0.0
+    note = figure.supxlabel("", x=0.01, ha="left", fontsize=SMALL, linespacing=1.3)
+    note.set_gid("dppandas caption")
+    _wrap(note, text, 0.98 * float(figure.get_window_extent().width))
+    return float(note.get_window_extent().height / figure.dpi) + 0.1
+
+
+def _stack(ax: Any) -> int:
+    """In which stack of axes these are: one of several, side by side."""
+    spec = ax.get_subplotspec()
+    return 0 if spec is None else int(spec.get_topmost_subplotspec().colspan.start)
+
+
+def _write_title(ax: Any, text: str, is_new: bool, is_alone: bool) -> float:
     """A title, centred on the axes; the inches that further lines take."""
     box, page = ax.get_window_extent(), ax.figure.get_window_extent()
     middle = (box.x0 + box.x1) / 2
-    room = 2 * min(middle - page.x0, page.x1 - middle) if is_new else box.width
+    room = 2 * min(middle - page.x0, page.x1 - middle) if is_alone else box.width
     weight = {"fontsize": LARGE, "fontweight": "bold"} if is_new else {}
     title = ax.set_title("", pad=8, **weight)
     text = " ".join(text.split())
@@ -154,6 +186,7 @@ def _wrap(artist: Any, text: str, pixels: float, most: int | None = None) -> flo
         )
         lines = list(itertools.chain(*parts))
         artist.set_text(plain("\n".join(lines)))
+        fonts.fit([artist])
         if letters <= 20 or artist.get_window_extent().width <= pixels:
             return max(0, len(lines) - 1) * float(artist.get_fontsize()) * 1.3 / 72
         letters -= 2

@@ -113,11 +113,12 @@ def plot_tree(
         else:
             said.append(f"value = {[round(x) for x in tree.value[node].tolist()]}")
             said.append(f"class = {_class_at(decision_tree, node, classes)}")
-        style: dict[str, Any] = {"bbox": {"boxstyle": "round", "fc": "white"}, "ha": "center"}
+        colours = {"fc": plt.rcParams["axes.facecolor"], "ec": plt.rcParams["text.color"]}
+        style: dict[str, Any] = {"bbox": {"boxstyle": "round", **colours}, "ha": "center"}
         style |= {"va": "center", "fontsize": fontsize, "xycoords": "axes fraction"}
         style["zorder"] = 100 - level  # arrows end below their parents' boxes
         if parent is not None:
-            style["arrowprops"] = {"arrowstyle": "<-"}
+            style["arrowprops"] = {"arrowstyle": "<-", "color": colours["ec"]}
         xy = at if parent is None else parent
         boxes.append(axes.annotate("\n".join(said), xy, at, textcoords="axes fraction", **style))
         if tree.children_left[node] != NO_NODE:

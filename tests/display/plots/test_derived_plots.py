@@ -68,7 +68,7 @@ def test_whiskers_without_an_end_reach_the_edge(p: Any, exact: None) -> None:
     none = p[p["age"] > 55].groupby("town").size(epsilon=0.1)
     shares = dp.ratio(p.groupby("town").size(epsilon=1), none)
     assert any(map(math.isinf, shares.interval()["upper"]))
-    assert "Whiskers that end at the edge have no end." in caption(dp.plot(shares))
+    assert "Intervals that end at the edge have no end." in caption(dp.plot(shares))
 
 
 def test_one_number_is_written_beside_its_interval(p: Any) -> None:

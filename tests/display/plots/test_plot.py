@@ -96,7 +96,9 @@ def in_full(figure: Any) -> None:
 
 
 def captions(axes: Any) -> list[str]:
-    return [" ".join(t.get_text().split()) for t in axes.texts if t.get_gid() == "dppandas caption"]
+    """Those of some axes, and that of their figure."""
+    found = [*axes.texts, *axes.figure.texts]
+    return [" ".join(t.get_text().split()) for t in found if t.get_gid() == "dppandas caption"]
 
 
 def test_bars_are_the_answers_and_their_errors_the_intervals(people: Any) -> None:

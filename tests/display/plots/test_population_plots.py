@@ -47,7 +47,7 @@ def bars(ax: Any, label: str) -> Any:
 
 
 def caption(ax: Any) -> str:
-    said = (text for text in ax.texts if text.get_gid() == "dppandas caption")
+    said = (text for text in [*ax.texts, *ax.figure.texts] if text.get_gid() == "dppandas caption")
     return " ".join(" ".join(text.get_text().split()) for text in said)
 
 

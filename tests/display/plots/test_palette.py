@@ -1,0 +1,83 @@
+"""One palette: told apart by anyone, in grey, and on light and dark grounds."""
+
+import itertools
+from collections.abc import Iterator
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from palettes import DARK, GROUNDS, SIMULATED, WHITE, contrast, distance, lab, lightness
+
+from dppandas.display.cards import markup
+from dppandas.display.plots import style
+from dppandas.display.plots.heatmaps import BOTH_SIGNS, LIGHT_TO_DARK, _ink
+from dppandas.ledger import charts, colours, html
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def test_the_measures_are_those_of_their_standards() -> None:
+    assert lab(np.ones(3)) == pytest.approx([100, 0, 0], abs=0.01)
+    assert lab(np.array([1.0, 0, 0])) == pytest.approx([53.24, 80.09, 67.20], abs=0.02)
+    assert contrast("#000000", WHITE) == pytest.approx(21)
+    assert distance("#a05a2c", "#6b7a28") > 30 > 15 > distance("#a05a2c", "#6b7a28", "deuteranopia")
+
+
+@pytest.mark.parametrize("seen", SIMULATED)
+def test_colours_are_told_apart(seen: str) -> None:
+    """ΔE*ab of at least 20 between any two: about 2.3 is just noticeable."""
+    for pair in itertools.combinations(colours.COLOURS, 2):
+        assert distance(*pair, seen) >= 20, pair
+
+
+def test_neighbours_differ_in_grey() -> None:
+    """Dark ones and light ones take turns, also where the palette begins again."""
+    light = [lightness(colour) for colour in colours.COLOURS]
+    dark, bright = light[::2], light[1::2]
+    assert min(bright) - max(dark) >= 12
+    for one, other in itertools.pairwise([*colours.COLOURS, colours.COLOURS[0]]):
+        assert abs(lightness(one) - lightness(other)) >= 12
+
+
+@pytest.mark.parametrize("ground", GROUNDS)
+def test_marks_can_be_seen_on_light_and_on_dark_pages(ground: str) -> None:
+    assert all(contrast(colour, ground) >= 3 for colour in colours.COLOURS)
+
+
+def test_no_ink_is_easier_to_read_on_both_pages() -> None:
+    def least(colour: str) -> float:
+        return min(contrast(colour, ground) for ground in GROUNDS)
+
+    assert least(colours.INK) > 4.3
+    greys = [f"#{level:02x}{level:02x}{level:02x}" for level in range(256)]
+    assert max(greys, key=least) == colours.INK
+    assert contrast(WHITE, DARK) ** 0.5 < 4.35  # so no colour has 4.5 on both
+
+
+@pytest.mark.parametrize(("name", "ground"), [("light", WHITE), ("dark", DARK)])
+def test_an_ink_for_one_ground_is_easy_to_read(name: str, ground: str) -> None:
+    assert contrast(colours.INKS[name], ground) >= 7
+
+
+def test_ledgers_cards_and_plots_share_it() -> None:
+    assert style.COLOURS is html.COLOURS is colours.COLOURS
+    assert charts.LINE == markup.MARK == style.TEAL == colours.COLOURS[0]
+    assert style.INK == colours.INK
+
+
+@pytest.mark.parametrize("name", [LIGHT_TO_DARK, BOTH_SIGNS])
+def test_numbers_can_be_read_on_every_cell(name: str) -> None:
+    _, ax = plt.subplots()
+    values = np.ma.MaskedArray(np.linspace(0, 1, 256).reshape(1, -1))
+    image = ax.imshow(values, cmap=name)
+    for at in range(256):
+        cell = image.cmap(image.norm(values[0, at]))
+        assert contrast(_ink(image, values, (0, at)), cell) >= 4.5
