@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, cast
@@ -34,6 +35,8 @@ from ..labels import cut, names_of, text_of
 from . import populations
 from .strips import Axis, Strips
 
+#: A number, and its decimals.
+NUMBER = re.compile(r"-?[\d,]+(\.\d+)?")
 #: Longer labels are cut.
 LONGEST = 60
 #: The head of errors for the population that the rows are a sample of.
@@ -52,6 +55,12 @@ class Cell:
     mark: str = ""
     includes_zero: bool = False
     population: str = ""  # the error of its interval for the population
+
+    @property
+    def decimals(self) -> str | None:
+        """The point and the decimals of its number; None for what isn't one."""
+        found = NUMBER.fullmatch(self.value)
+        return found and (found[1] or "")
 
     @property
     def text(self) -> str:
@@ -85,6 +94,15 @@ class Card:
     foot: str
     is_under: bool  # whether errors are written below the numbers
     record: Record | RecordBundle | None = None  # of the releases; None for what was derived
+
+    @property
+    def decimals(self) -> list[str]:
+        """Of each column the longest decimals."""
+        cells = [row.cells for row in self.rows if row is not None]
+        return [
+            max((of[i].decimals or "" for of in cells), key=len, default="")
+            for i in range(len(self.columns))
+        ]
 
     @property
     def has_population(self) -> list[bool]:
