@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from ...ledger.colours import TEAL
 from . import provenance
@@ -15,6 +15,8 @@ MARK, QUIET = TEAL, "#767676"
 #: Hosts set these for each cell, so that none is inherited from the table. Of what they leave alone
 #: nothing is said: 60 rows are 20 kB.
 _LABEL = "padding:2px 8px;text-align:left"
+_INNER = "padding:2px 8px 2px 24px;text-align:left;font-weight:normal"
+_SPANNER = "padding:2px 8px;text-align:center;border-bottom:1px solid #8888"
 _VALUE = "padding:2px 8px"
 _NOTE = "padding:2px 8px 2px 0;text-align:left"
 _HATCHED = (
@@ -36,12 +38,10 @@ _NOISE, _OUTER = "99", "59"
 def html(card: Card, code: str = "") -> str:
     """The card: a table, and a foot that says how the errors hold. It opens what is known of the
     release, with the code that asks for it."""
-    decimals = card.decimals
-    rows = "".join(_row(row, card, decimals) for row in card.rows)
     return (
         '<div class="dppandas-card"><table style="border-collapse:collapse;border:none;margin:0;'
         'text-align:right">'
-        f"<thead><tr>{_head(card)}</tr></thead><tbody>{rows}</tbody></table>"
+        f"<thead>{_spanners(card)}<tr>{_head(card)}</tr></thead><tbody>{_rows(card)}</tbody></table>"
         f"{_with_provenance(escape(_foot(card)), card, code)}</div>"
     )
 
@@ -65,8 +65,25 @@ def _foot(card: Card) -> str:
     return f"{card.foot} · hatched: the interval includes 0" if hatched else card.foot
 
 
+def _spanners(card: Card) -> str:
+    """Above the names of columns, what some of them have in common."""
+    if not card.spanned:
+        return ""
+    widths, said = iter(_widths(card)), ["<td></td>"]
+    for outer, columns in groupby(card.spanned, lambda each: each.outer):
+        wide = sum(next(widths) for _ in columns)
+        said.append(_named(outer, _SPANNER, wide, "colgroup"))
+    return f"<tr>{''.join(said)}</tr>"
+
+
+def _widths(card: Card) -> list[int]:
+    """How many cells each column has."""
+    return [(1 if card.is_under else 2) + has for has in card.has_population]
+
+
 def _head(card: Card) -> str:
-    wide, columns = 1 if card.is_under else 2, zip(card.columns, card.has_population, strict=True)
+    heads = [each.inner for each in card.spanned] or card.columns
+    wide, columns = 1 if card.is_under else 2, zip(heads, card.has_population, strict=True)
     names = _named(card.names, _LABEL, 1) + "".join(
         _named(name, _VALUE, wide) + (_cell(POPULATION, _MUTED + _NOTE) if has else "")
         for name, has in columns
@@ -83,18 +100,33 @@ def _ends(low: str, high: str) -> str:
     )
 
 
-def _named(name: str, style: str, wide: int) -> str:
+def _named(name: str, style: str, wide: int, scope: str = "col") -> str:
     """The head of a column; no heading where it has no name."""
     across = f' colspan="{wide}"' if wide > 1 else ""
     if not name:
         return f"<td{across}></td>"
-    return f'<th scope="col" style="{style}"{across}>{escape(name)}</th>'
+    return f'<th scope="{scope}" style="{style}"{across}>{escape(name)}</th>'
+
+
+def _rows(card: Card) -> str:
+    """All rows, below what some of them have in common."""
+    if not card.is_grouped:
+        return "".join(_row(row, card, card.decimals) for row in card.rows)
+    said, wide = [], 1 + sum(_widths(card)) + (card.axis is not None)
+    for outer, rows in groupby(card.rows, _outer):
+        if outer:
+            said.append(f"<tr>{_named(outer, _LABEL, wide, 'rowgroup')}</tr>")
+        said += [_row(row, card, card.decimals) for row in rows]
+    return "".join(said)
+
+
+def _outer(row: Row | None) -> str:
+    return row.parts.outer if row is not None and row.parts is not None else ""
 
 
 def _row(row: Row | None, card: Card, decimals: Sequence[str]) -> str:
     if row is None:
-        each = len(card.columns) * (1 if card.is_under else 2) + sum(card.has_population)
-        wide = 1 + each + (card.axis is not None)
+        wide = 1 + sum(_widths(card)) + (card.axis is not None)
         return f'<tr><td style="{_LABEL}" colspan="{wide}">…</td></tr>'
     write = _under if card.is_under else _beside
     cells = "".join(
@@ -103,6 +135,8 @@ def _row(row: Row | None, card: Card, decimals: Sequence[str]) -> str:
     )
     scope = "" if card.names else ' scope="row"'  # under a heading nothing else is meant
     label = f'<th{scope} style="{_LABEL}">{escape(row.label)}</th>'
+    if card.is_grouped and row.parts is not None:
+        label = f'<th scope="row" style="{_INNER}">{escape(row.parts.inner)}</th>'
     return f"<tr>{label}{cells}{_strip(row, card)}</tr>"
 
 

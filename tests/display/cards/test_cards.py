@@ -163,6 +163,23 @@ def test_a_column_has_its_points_below_each_other(exact: None) -> None:
     assert "30,000<span" in html(described)
 
 
+def test_what_labels_of_several_levels_have_in_common_is_said_once(exact: None) -> None:
+    by = survey().groupby(["city", "away"], keys={"away": [True, False]})
+    table = by[["income", "age"]].agg(["count", "mean"], epsilon=1)
+    shown = html(table)
+    assert re.findall(r'"colgroup"[^>]*colspan="(\d)">(\w+)<', shown) == [
+        ("5", "income"), ("5", "age"),
+    ]  # fmt: skip
+    assert re.findall(r'"rowgroup"[^>]*colspan="11">([^<]+)<', shown) == CITIES
+    assert re.findall(r'"row"[^>]*>(\w+)<', shown) == ["True", "False"] * 3
+    assert "Aachen, True" in text(table)
+    once = table.iloc[[0, 2]][[("age", "mean")]]
+    assert "colgroup" not in html(once), "nothing is in common"
+    assert "rowgroup" not in html(once)
+    change = dp.derive(lambda t: t - t.iloc[0], by["age"].mean(epsilon=1).to_frame())
+    assert html(change).count('"rowgroup"') == 3
+
+
 def test_a_count_below_its_interval_is_drawn_at_the_end_of_it() -> None:
     values, lows, highs = [-9.0, 12.0, 90.0], [0.0, 20.0, 30.0], [11.0, 100.0, 60.0]
     strips = Strips.of(Figures(values, [20] * 3, lows, highs, ["rows"] * 3, [], []), None)
@@ -491,6 +508,11 @@ def gallery() -> dict[str, str]:
         ),
         "mode": html(p["city"].mode(epsilon=1)),
         "median": html(p.groupby("city")["income"].median(epsilon=1)),
+        "levels": html(
+            p.groupby(["city", "away"], keys={"away": [True, False]})[["income", "age"]].agg(
+                ["mean", "count"], epsilon=3
+            )
+        ),
         "noise": html(p["city"].value_counts(epsilon="0.0001")),
     }
 
