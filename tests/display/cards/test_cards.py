@@ -264,6 +264,24 @@ def test_a_card_is_shown_at_once(exact: None, monkeypatch: pytest.MonkeyPatch) -
     assert "population" not in text(dp.difference(sizes, "A"))
 
 
+def test_intervals_of_many_labels_are_searched_for_once(
+    exact: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Errors, ends and flags follow from the same: three searches of 10,000 shares took 4 s."""
+    from dppandas.privacy.accuracy import ratios
+
+    people, search, searched = survey(), ratios.shares, list[int]()
+    counts = people["age"].value_counts(keys=range(80), normalize=True, epsilon=1)
+
+    def counted(parts: Any, *others: Any) -> Any:
+        searched.append(len(parts))
+        return search(parts, *others)
+
+    monkeypatch.setattr(ratios, "shares", counted)
+    assert card_of(counts) is not None
+    assert searched == [80]
+
+
 def test_too_few_rows_for_t_are_said(exact: None) -> None:
     df, domain = students()
     few = dp.protect(df.head(30), "few", domain=domain)
