@@ -145,8 +145,9 @@ def _cell(said: str, style: str) -> str:
 
 
 def _error(said: str) -> str:
-    """What stands beside a number, which breaks after commas alone."""
-    return ", ".join(map(_unbroken, said.split(", ")))
+    """What stands beside a number: an error doesn't break, words after it may."""
+    first, *others = said.split(", ")
+    return ", ".join([_unbroken(first) if first.startswith("±") else first, *others])
 
 
 def _unbroken(said: str) -> str:
