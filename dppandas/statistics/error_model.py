@@ -159,11 +159,25 @@ class ErrorModel:
 
     def errors_at(self, noisy: Sequence[int], law: Any, confidence: float) -> list[float]:
         """How far each number may be off; with this confidence all hold simultaneously."""
+        return self._errors_at(noisy, law, confidence, None)
+
+    def errors_given(
+        self, noisy: Sequence[int], law: Any, confidence: float, found: Sequence[Interval] | None
+    ) -> list[float]:
+        """`errors_at`, given the intervals at this confidence, if these are known already."""
+        if type(self).errors_at is not ErrorModel.errors_at:  # by other rules than their ends
+            return self.errors_at(noisy, law, confidence)
+        return self._errors_at(noisy, law, confidence, found)
+
+    def _errors_at(
+        self, noisy: Sequence[int], law: Any, confidence: float, found: Sequence[Interval] | None
+    ) -> list[float]:
         known = self.errors_by_column(self.half_width(law, confidence))
         values = self.of.estimate(noisy)
         if known is not None and not self.of.layout.is_mixed:
             return [known[i % len(known)] for i in range(len(values))]
-        pairs = zip(values, self.intervals_at(noisy, law, confidence), strict=True)
+        intervals = self.intervals_at(noisy, law, confidence) if found is None else found
+        pairs = zip(values, intervals, strict=True)
         return [max(high - value, value - low) for value, (low, high) in pairs]
 
     def errors_among(self, law: Any, confidence: float, rows: RowLimit) -> list[float]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, cast
+from itertools import groupby
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -34,6 +36,8 @@ from ..labels import cut, names_of, text_of
 from . import populations
 from .strips import Axis, Strips
 
+#: A number, and its decimals.
+NUMBER = re.compile(r"-?[\d,]+(\.\d+)?")
 #: Longer labels are cut.
 LONGEST = 60
 #: The head of errors for the population that the rows are a sample of.
@@ -54,6 +58,12 @@ class Cell:
     population: str = ""  # the error of its interval for the population
 
     @property
+    def decimals(self) -> str | None:
+        """The point and the decimals of its number; None for what isn't one."""
+        found = NUMBER.fullmatch(self.value)
+        return found and (found[1] or "")
+
+    @property
     def text(self) -> str:
         """The number and its error in a line."""
         return f"{self.value} {self.error}".rstrip()
@@ -64,6 +74,20 @@ class Cell:
         return ", ".join(filter(None, [self.error, self.mark]))
 
 
+class Parts(NamedTuple):
+    """What a label of several levels may have in common with the next one, and what not."""
+
+    outer: str
+    inner: str
+
+    @classmethod
+    def of(cls, label: Any, index: Any) -> Parts | None:
+        """None for labels of one level."""
+        if not isinstance(index, pd.MultiIndex):
+            return None
+        return cls(cut(text_of(label[:-1]), LONGEST), cut(text_of(label[-1]), LONGEST))
+
+
 @dataclass(frozen=True)
 class Row:
     """A label with its numbers, and for a single one its interval (low, value, high)."""
@@ -72,6 +96,7 @@ class Row:
     cells: Sequence[Cell]
     interval: tuple[float, float, float] | None = None
     population: tuple[float, float] | None = None  # the ends of that for the population
+    parts: Parts | None = None  # of a label of several levels
 
 
 @dataclass(frozen=True)
@@ -85,6 +110,23 @@ class Card:
     foot: str
     is_under: bool  # whether errors are written below the numbers
     record: Record | RecordBundle | None = None  # of the releases; None for what was derived
+    spanned: Sequence[Parts] = ()  # of columns of several levels, if some have a level in common
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether the labels of rows have outer levels in common, mostly two rows or more."""
+        parts = [row.parts for row in self.rows if row is not None]
+        outer = [part.outer for part in parts if part is not None]
+        return bool(outer) and 2 * len(list(groupby(outer))) <= len(outer)
+
+    @property
+    def decimals(self) -> list[str]:
+        """Of each column the longest decimals."""
+        cells = [row.cells for row in self.rows if row is not None]
+        return [
+            max((of[i].decimals or "" for of in cells), key=len, default="")
+            for i in range(len(self.columns))
+        ]
 
     @property
     def has_population(self) -> list[bool]:
@@ -127,6 +169,7 @@ def _drawn(answer: Any, shown: ShownFigures) -> Card:
             cut(text_of(index[row]), LONGEST),
             _with_gaps(cells[i * len(wide) : (i + 1) * len(wide)], columns),
             *((None, None) if strips is None else strips.place(i)),
+            Parts.of(index[row], index),
         )
         for i, row in enumerate(high)
     }
@@ -135,6 +178,7 @@ def _drawn(answer: Any, shown: ShownFigures) -> Card:
         [None if row is None else made[row] for row in rows],
         None if strips is None else strips.axis,
         foot_of(shown, figures, type(answer).__name__, of_population), is_under, shown.record,
+        _spanned(shown, columns),
     )  # fmt: skip
 
 
@@ -160,7 +204,14 @@ def _derived(answer: DerivedSeries | DerivedFrame) -> Card:
         outer = None if beyond is None else beyond.at(places)
         cells = _with_gaps(_numbers(every.at(places), False, outer, len(columns)), across)
         strip = (None, None) if strips is None else strips.place(row)
-        rows.append(Row(cut(text_of(answer.index[row]), LONGEST), cells, *strip))
+        rows.append(
+            Row(
+                cut(text_of(answer.index[row]), LONGEST),
+                cells,
+                *strip,
+                Parts.of(answer.index[row], answer.index),
+            )
+        )
     shown = ShownFigures(
         None, np.empty((len(answer), wide)), answer.index,  # type: ignore[arg-type]
         answer.columns if isinstance(answer, pd.DataFrame) else None,
@@ -169,7 +220,9 @@ def _derived(answer: DerivedSeries | DerivedFrame) -> Card:
     held = HELD if number == 1 else f"{HELD}: all {number:,} hold simultaneously"
     foot = f"{held}{of_population} · {answer._findings.source}"
     axis = None if strips is None else strips.axis
-    return Card(_names(shown), _heads(answer, shown, across), rows, axis, foot, False)
+    spanned = _spanned(shown, across)
+    heads = _heads(answer, shown, across)
+    return Card(_names(shown), heads, rows, axis, foot, False, None, spanned)
 
 
 def card_of_number(answer: Any) -> Card:
@@ -240,6 +293,16 @@ def _heads(answer: Any, shown: ShownFigures, columns: Sequence[int | None]) -> l
     if shown.columns is None:
         return ["" if answer.name is None else cut(text_of(answer.name), LONGEST)]
     return ["…" if at is None else cut(text_of(shown.columns[at]), LONGEST) for at in columns]
+
+
+def _spanned(shown: ShownFigures, columns: Sequence[int | None]) -> list[Parts]:
+    """The parts of the names of columns, if neighbours have an outer one in common."""
+    names = cast(pd.Index, shown.columns)
+    if not isinstance(names, pd.MultiIndex):
+        return []
+    found = [Parts("", "…") if at is None else Parts.of(names[at], names) for at in columns]
+    parts = [each for each in found if each is not None]
+    return parts if len(list(groupby(each.outer for each in parts))) < len(parts) else []
 
 
 def _cells(

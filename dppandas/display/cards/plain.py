@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .card import POPULATION, Card, Row
+from .card import POPULATION, Card, Cell, Row
 
 
 def text(card: Card) -> str:
@@ -14,17 +14,25 @@ def text(card: Card) -> str:
         card.names,
         *(part for name, has in names for part in (name, "", POPULATION if has else "")),
     ]
-    rows = [*[head] * any(head), *(_parts(row, len(card.columns)) for row in card.rows)]
+    decimals = card.decimals
+    rows = [*[head] * any(head), *(_parts(row, decimals) for row in card.rows)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join([*(_line(row, widths) for row in rows), card.foot])
 
 
-def _parts(row: Row | None, columns: int) -> list[str]:
+def _parts(row: Row | None, decimals: Sequence[str]) -> list[str]:
     """The label, and each number, its error, and that for the population."""
     if row is None:
-        return ["…", *["…", "…", ""] * columns]
-    each = ((cell.value, cell.note, cell.population) for cell in row.cells)
-    return [row.label, *(part for cell in each for part in cell)]
+        return ["…", *["…", "…", ""] * len(decimals)]
+    each = zip(row.cells, decimals, strict=True)
+    said = ((_aligned(cell, longest), cell.note, cell.population) for cell, longest in each)
+    return [row.label, *(part for cell in said for part in cell)]
+
+
+def _aligned(cell: Cell, longest: str) -> str:
+    """A number with room for the decimals that others of its column have."""
+    missing = 0 if cell.decimals is None else len(longest) - len(cell.decimals)
+    return cell.value + " " * missing
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:

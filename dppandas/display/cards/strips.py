@@ -33,10 +33,11 @@ class Axis:
         return 100 * (number - self.low) / (self.high - self.low)
 
     def place(self, figures: Figures, i: int) -> tuple[float, float, float]:
-        """The low end, the value and the high end of an interval, in percent."""
+        """The low end, the value and the high end of an interval, in percent. A value that lies
+        beyond its interval, such as a count below 0, is at the end of it."""
         each = figures.lows[i], figures.values[i], figures.highs[i]
         low, value, high = (min(100.0, max(0.0, self.share(_number(x)))) for x in each)
-        return low, value, high
+        return low, min(high, max(low, value)), high
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,9 @@ def axis_of(figures: Figures) -> Axis | None:
     """One axis for all intervals; None if they aren't of one unit, or one has no end."""
     if not figures.values or len({*figures.units}) != 1 or figures.units[0] in _NO_AXIS:
         return None
-    named = [*figures.lows, *figures.values, *figures.highs]
-    if any(map(is_missing, named)):
+    if any(map(is_missing, [*figures.lows, *figures.values, *figures.highs])):
         return None
-    low, high = (pick(map(_number, named)) for pick in (min, max))
+    low, high = min(map(_number, figures.lows)), max(map(_number, figures.highs))
     if figures.units[0] in COUNTED:
         low = min(low, 0.0)
     if not (math.isfinite(low) and math.isfinite(high) and low < high):

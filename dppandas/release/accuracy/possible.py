@@ -44,7 +44,7 @@ def in_order(
     cell by cell. ``columns``: the columns of each release, by its name."""
     numbers = {name: record._values() for name, record in records.items()}
     rows: dict[Place, float] = {}
-    intervals: dict[Any, list[Interval]] = {}  # of a release, once they are needed
+    intervals: dict[Any, Sequence[Interval]] = {}  # of a release, once they are needed
     for figures in _gathered(records, columns).values():
         _FigureOrder(figures, records, numbers, intervals).order()
         if "count" in figures.places:
@@ -93,7 +93,7 @@ class _FigureOrder:
         figures: Figures,
         records: Mapping[Any, Record],
         numbers: dict[Any, list[float]],
-        known: dict[Any, list[Interval]],
+        known: dict[Any, Sequence[Interval]],
     ) -> None:
         self._figures, self._records, self._numbers = figures, records, numbers
         self._known = known

@@ -155,11 +155,10 @@ def _units(kind: str, statistic: Statistic) -> Iterable[str]:
 
 
 def flags(
-    statistic: Statistic, noisy: Sequence[Any], law: Any, confidence: float
+    statistic: Statistic, noisy: Sequence[Any], found: Sequence[Interval]
 ) -> tuple[list[bool | None], list[bool | None]]:
-    """Which numbers noise dominates, and which groups may be empty: see `dominated` and
-    `may_be_empty`, which share the intervals that take most of the time."""
-    found = intervals_at(statistic, noisy, law, confidence)
+    """Which numbers noise dominates, and which groups may be empty, by the intervals of all: see
+    `dominated` and `may_be_empty`."""
     is_dominated = dominated(statistic, noisy, found)
     return is_dominated, may_be_empty(statistic, noisy, found, is_dominated)
 

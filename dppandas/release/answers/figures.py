@@ -73,13 +73,17 @@ def figures_of(record: Record | RecordBundle, confidence: float = CONFIDENCE) ->
     statistic, values = record._statistic, record._values()
     schema, size = record._query.source.schema, len(values)
     nothing = [UNKNOWN] * size
-    lows, highs = (nothing, nothing) if statistic.errors.no_interval else record._ends(confidence)
+    found = record._intervals_found(confidence)
+    lows, highs = (nothing, nothing)
+    if not statistic.errors.no_interval:
+        lows, highs = record._ends(confidence, found)
     each = units.unit_of_each(statistic, schema, size)
     try:
-        errors = record._typed_errors(confidence)
+        errors = record._typed_errors(confidence, found=found)
     except RecordError:  # the width of this noise is private
         errors, each = nothing, [""] * size
-    return Figures(statistic.typed(values), errors, lows, highs, each, *record._flags())
+    flags = record._flags(found if confidence == CONFIDENCE else None)
+    return Figures(statistic.typed(values), errors, lows, highs, each, *flags)
 
 
 def figures_of_population(record: Record | RecordBundle, confidence: float, how: How) -> Figures:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Unpack, cast
+from typing import Any, TypeAlias, Unpack, cast
 from weakref import WeakValueDictionary
 
 import pandas as pd
@@ -28,6 +28,8 @@ from . import populations, shown
 COUNTING = 1 / 20
 #: The status of an entry that was never charged.
 PREVIEW = "preview"
+#: Intervals that are known already.
+Found: TypeAlias = Sequence[tuple[float, float]] | None
 _records: WeakValueDictionary[str, Record] = WeakValueDictionary()
 
 
@@ -93,22 +95,27 @@ class Record(ABC):
         is_one = self._layout.is_scalar or isinstance(self._law, Selection)
         return errors[0] if is_one else self._table(errors)
 
-    def _typed_errors(self, confidence: float, expected_rows: float | None = None) -> list[Any]:
+    def _typed_errors(
+        self, confidence: float, expected_rows: float | None = None, found: Found = None
+    ) -> list[Any]:
         """The errors in declared order; one for a selection."""
         confidence, rows = parse_confidence(confidence), parse_rows(expected_rows)
         if not isinstance(self._law, Selection):
-            return self._statistic.errors.typed_errors(self._errors(confidence, rows))
+            return self._statistic.errors.typed_errors(self._errors(confidence, rows, found))
         gap = self._statistic.errors.error(self._law.utility_gap(confidence, self._statistic.size))
         return [math.nan] if gap is None else self._statistic.errors.typed_errors([gap])
 
-    def _errors(self, confidence: float, rows: float | None = None) -> list[float]:
+    def _errors(
+        self, confidence: float, rows: float | None = None, intervals: Found = None
+    ) -> list[float]:
         """The errors of all numbers. A number that was moved may be further off, except for ranks
         and for counts cut at 0, which only came nearer (docs/proofs/order.md)."""
-        found = self._errors_among(confidence, rows)
+        found = self._errors_among(confidence, rows, intervals)
         is_nearer = self._statistic.errors.in_ranks or self._statistic.errors.error(1) is not None
         if self._shown is None or is_nearer:
             return found
-        intervals = self._statistic.errors.intervals_at(self._noisy, self._law, confidence)
+        if intervals is None:
+            intervals = self._statistic.errors.intervals_at(self._noisy, self._law, confidence)
         numbers = zip(found, self._estimated, self._shown, intervals, strict=True)
         return [
             error if now == was else max(high - now, now - low)
@@ -170,7 +177,9 @@ class Record(ABC):
         values = self._statistic.typed(self._shown or self._estimated)
         return values[0] if self._layout.index is None else self._table(values)
 
-    def _errors_among(self, confidence: float, rows: float | None = None) -> list[float]:
+    def _errors_among(
+        self, confidence: float, rows: float | None = None, found: Found = None
+    ) -> list[float]:
         """The errors in the statistic's own unit, in declared order. For quantiles they may use a
         number of rows: a given one, or the bound of a release beside this one, which takes a share
         of the failure probability."""
@@ -178,7 +187,7 @@ class Record(ABC):
         if rows is not None:
             return self._statistic.errors.errors_among(self._law, confidence, rows)
         if self._counts is None:
-            return self._statistic.errors.errors_at(self._noisy, self._law, confidence)
+            return self._statistic.errors.errors_given(self._noisy, self._law, confidence, found)
         beside, share = self._counts, (1 - confidence) * COUNTING
         most = beside._statistic.errors.rows_at_most(beside._noisy, beside._law, 1 - share)
         return self._statistic.errors.errors_among(self._law, confidence + share, most)
@@ -256,13 +265,18 @@ class Record(ABC):
     def _dominated(self) -> list[bool | None]:
         return self._flags()[0]
 
-    def _flags(self) -> tuple[list[bool | None], list[bool | None]]:
+    def _intervals_found(self, confidence: float) -> Found:
+        """The intervals of what was estimated: errors, ends and flags follow from them, and they
+        take most of the time. None if there are none."""
+        about = self._statistic, self._noisy, self._law, confidence
+        return units.intervals_at(*about) or None
+
+    def _flags(self, found: Found = None) -> tuple[list[bool | None], list[bool | None]]:
         """Of each number whether noise dominates it, and whether its group may have no rows; None
-        if it can't be known."""
-        about = self._statistic, self._noisy, self._law, CONFIDENCE
+        if it can't be known. The intervals may be given, at the confidence of cards."""
+        found = found or self._intervals_found(CONFIDENCE) or []
         if not self._statistic.errors.in_ranks:
-            return units.flags(*about)
-        found = units.intervals_at(*about)
+            return units.flags(self._statistic, self._noisy, found)
         is_dominated = units.mostly_possible(self._statistic, self._noisy, found)
         is_empty = units.may_be_empty(self._statistic, self._noisy, found, is_dominated)
         return self._drowned_ranks(is_dominated), is_empty
@@ -412,8 +426,9 @@ class Record(ABC):
         """What each number is of the noisy integers, found once for all of them."""
         return self._statistic.forms(len(self._noisy))
 
-    def _intervals(self, confidence: float) -> list[tuple[float, float]]:
-        found = self._statistic.errors.intervals_at(self._noisy, self._law, confidence)
+    def _intervals(self, confidence: float, found: Found = None) -> Sequence[tuple[float, float]]:
+        if found is None:
+            found = self._statistic.errors.intervals_at(self._noisy, self._law, confidence)
         if self._shown is None:
             return found
         pairs = zip(self._shown, found, strict=True)
@@ -429,9 +444,9 @@ class Record(ABC):
             return self._statistic.errors.in_words(self._errors(CONFIDENCE)) or self.expected
         return self._statistic.errors.answered_at(self._noisy, self._law, CONFIDENCE, self.expected)
 
-    def _ends(self, confidence: float) -> tuple[list[Any], list[Any]]:
+    def _ends(self, confidence: float, found: Found = None) -> tuple[list[Any], list[Any]]:
         """The ends of all intervals. Those of times are rounded outwards."""
-        intervals = self._intervals(confidence)
+        intervals = self._intervals(confidence, found)
         lower, upper = ([interval[end] for interval in intervals] for end in (0, 1))
         typed = self._statistic.typed
         return typed(lower, math.floor), typed(upper, math.ceil)

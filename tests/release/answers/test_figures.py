@@ -28,6 +28,18 @@ COLUMNS = [
 # --- intervals ------------------------------------------------------------------------------------
 
 
+def test_flags_are_those_at_95_percent_at_any_confidence(exact: None) -> None:
+    rows = pd.Series(["a"] * 20 + ["b"] * 400, name="k")
+    counts = rows.dp.value_counts(keys=["a", "b"], epsilon="0.1")
+    flags = {
+        confidence: dp.intervals(counts, confidence)["noise_dominated"].to_dict()
+        for confidence in (0.5, 0.95, 0.999)
+    }
+    narrow = dp.intervals(counts, 0.5).loc["a"]
+    assert flags[0.5] == flags[0.95] == flags[0.999] == {"a": True, "b": False}
+    assert narrow["low"] > 0, "the interval that was asked for would say otherwise"
+
+
 @pytest.mark.parametrize(
     "name", [*ops.EVERY, *ops.OF_UNITS, *ops.UNKNOWN, *ops.EXPERIMENTAL, *ops.AT_DELTA]
 )

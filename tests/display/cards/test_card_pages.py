@@ -1,0 +1,68 @@
+"""Cards in a browser: what a copy has, and how they fit a narrow page."""
+
+import browser
+import pandas as pd
+import pytest
+
+from dppandas.display.tables import table
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(browser.chromium() is None, reason="no Chromium to look with"),
+]
+
+#: What JupyterLab sets for the cells of any table.
+LAB = (
+    "<style>td,th,tr{vertical-align:middle;padding:.5em;line-height:normal;white-space:normal;"
+    "max-width:none;border:none;text-align:right}</style>"
+)
+SELECTED = """() => {
+  getSelection().selectAllChildren(document.querySelector('tbody').parentElement);
+  return getSelection().toString() }"""
+
+
+def counts(long: bool = False) -> str:
+    """A card of counts with a strip, and one of means with an error for the population."""
+    kinds = ["of some length with words" * long or "cat", "dog"]
+    pets = pd.DataFrame({"pet": kinds * 300, "age": [2.5, 7.25] * 300})
+    by = pets.dp.groupby("pet", keys=kinds)["age"]
+    answer = by.mean(bounds=(0, 20), epsilon=1) if long else by.size(epsilon=1)
+    return table(answer).to_html()
+
+
+def test_a_copy_has_a_line_for_each_row_and_a_cell_for_each_cell(exact: None) -> None:
+    with browser.offline() as page:
+        page.set_content(LAB + counts())
+        copied = page.evaluate(SELECTED).replace("\N{NO-BREAK SPACE}", " ")
+        page.set_content(LAB + table(_figures()).to_html())
+        aligned = page.evaluate(SELECTED)
+    head, *rows = copied.strip("\n").split("\n")
+    assert head.split("\t") == ["pet", "age", ""]
+    assert [row.split("\t") for row in rows] == [
+        ["cat", "300", "± 4", ""], ["dog", "300", "± 4", ""],
+    ]  # fmt: skip
+    assert "quotes:'0 ' '310'" in counts(), "the axis is drawn, but isn't copied"
+    assert "visibility:hidden" in table(_figures()).to_html()
+    assert "600\t" in aligned, "decimals that keep a place aren't copied"
+
+
+def _figures() -> pd.DataFrame:
+    ages = pd.DataFrame({"age": [2.5, 7.25] * 300})
+    found: pd.DataFrame = ages.dp.describe(bounds=(0, 20), epsilon=1)
+    return found
+
+
+@pytest.mark.parametrize("width", [390, 800, 1400])
+def test_a_strip_gives_way_before_errors_do(width: int, exact: None) -> None:
+    with browser.offline() as page:
+        page.set_viewport_size({"width": width, "height": 600})
+        page.set_content(LAB + counts(long=True))
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        strip, error = (
+            page.locator(f"tbody tr:first-child td:nth-of-type({at})").bounding_box()
+            for at in (4, 2)
+        )
+        assert browser.violations(page, ".dppandas-card") == []
+    assert wide <= width
+    assert error["height"] < 60
+    assert (strip["width"] < 120) == (width == 390)
