@@ -573,7 +573,9 @@ def _asked(column: Any, family: Any, method: Any, prior: Any, ways: tuple[Any, .
 def _check_one_row(column: PrivateSeries) -> None:
     """Refuse several rows of a unit: each row's law is said to be independent of the others."""
     table = column._table
-    check_rows(f"'{of_whom(column).removeprefix(' of ')}'", table.source.unit.max_rows * table.branches)
+    check_rows(
+        f"'{of_whom(column).removeprefix(' of ')}'", table.source.unit.max_rows * table.branches
+    )
 
 
 def _of_truths(column: PrivateSeries, prior: Any) -> Asked:
