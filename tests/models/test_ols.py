@@ -1,6 +1,7 @@
 """Least squares that one can report: those of statsmodels without noise, one release, and what is
 said of rows and of a population."""
 
+import math
 import pickle
 import sys
 import warnings
@@ -263,8 +264,13 @@ def test_what_noise_leaves_open_is_said() -> None:
     the number of rows."""
     dp.session(epsilon=1)
     p = people()
-    results = OLS(p["pay"], p[["age", "educ"]], epsilon="0.0001").fit()
+    model = OLS(p["pay"], p[["age", "educ"]], epsilon="0.0001")
+    with pytest.warns(UserWarning, match="coefficients const, age, educ open") as heard:
+        results = model.fit()
+    assert len(heard) == 1
     assert results.noise_dominated
+    assert math.isnan(results.rsquared)
+    assert "unknown" in str(results.summary()).split("R-squared")[1].splitlines()[0]
     assert np.isinf(results.conf_int()).all(axis=None)
     assert np.isinf(results.bse).all()
     assert np.isfinite(results.params).all()
@@ -272,6 +278,16 @@ def test_what_noise_leaves_open_is_said() -> None:
     new = pd.DataFrame({"age": [20.0], "educ": [12.0]})
     assert np.isinf(results.get_prediction(new).conf_int()).all()
     assert "all of the line" in str(results.summary())
+
+
+def test_coefficients_that_are_known_are_fitted_without_a_warning(exact: None) -> None:
+    dp.session(epsilon=2)
+    p = people()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert 0 < OLS(p["pay"], p[["age", "educ"]], epsilon=1).fit().rsquared < 1
+        with dp.preview():
+            OLS(p["pay"], p[["age"]], epsilon="0.0001").fit()
 
 
 def test_the_summary_reads_as_statsmodels(exact: None) -> None:

@@ -106,8 +106,10 @@ class OLSResults:
     @property
     def rsquared(self) -> float:
         """The share of the target's variance that is explained, with noise; of its mean square,
-        without a constant."""
+        without a constant. NaN where noise hides it."""
         equations = self._equations
+        if equations.is_open:
+            return float("nan")
         total = equations.square
         if self.model.constant is not None and equations.rows > 0:
             total -= equations.right[0] ** 2 / equations.rows
