@@ -7,7 +7,7 @@ import typing
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from html import escape
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +68,9 @@ class Found:
     prior: Any
     releases_: Releases
     _title: str
+
+    #: Where its intervals are, for those who ask elsewhere.
+    _intervals_by: ClassVar[str] = ".interval()"
 
     @property
     def loss(self) -> Loss:

@@ -16,6 +16,7 @@ from ledgers import anew
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import RecordError
 from dppandas.models import OLS
 from dppandas.models.least_squares.formulas import _by_formulaic, _by_patsy
 from dppandas.privacy.accounting.losses import Epsilon, Rho
@@ -366,6 +367,27 @@ def test_refusals_say_what_to_do() -> None:
     asked = lambda f: OLS.from_formula(f, undeclared, epsilon=1, bounds=ends)  # noqa: E731
     assert "levels" in refusal(lambda: asked("age ~ C(sex)"))
     assert dp.ledger().spent == 0
+
+
+def test_results_are_asked_for_what_they_have(exact: None) -> None:
+    dp.session(epsilon=2)
+    p = people()
+    results = OLS(p["pay"], p[["age", "educ"]], epsilon=1).fit()
+    for ask in (dp.intervals, dp.plot, dp.record):
+        refusal(lambda f=ask: f(results), ".conf_int()", RecordError)
+    for cols in ([9], [-4], "age", ["age"], 1.5):
+        assert "from 0 to 2" in refusal(lambda c=cols: results.conf_int(cols=c))
+    assert results.conf_int(cols=[2]).index.tolist() == ["educ"]
+    assert results.conf_int(cols=np.array([-1])).index.tolist() == ["educ"]
+    line = results.predict(pd.DataFrame({"age": [20.0, 30.0], "educ": [9.0, 12.0]})).tolist()
+    assert results.predict({"age": [20.0, 30.0], "educ": [9.0, 12.0]}).tolist() == pytest.approx(
+        line
+    )
+    assert results.predict({"age": 20.0, "educ": 9.0}).tolist() == pytest.approx(line[:1])
+    assert results.predict([[20.0, 9.0], [30.0, 12.0]]).tolist() == pytest.approx(line)
+    assert "2 columns" in refusal(lambda: results.predict([[20.0]]))
+    refusal(lambda: results.predict({"age": [20.0, 30.0], "educ": [9.0]}))
+    assert "both say" in refusal(lambda: OLS(p["pay"], p[["age"]], epsilon=1, rho=1).fit())
 
 
 def test_results_hold_no_rows() -> None:
