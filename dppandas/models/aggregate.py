@@ -204,11 +204,7 @@ def _request(
     shown = [
         Shown(name, each, _FORMS.get(each.kind(schema), OBJECT)) for name, each in columns.items()
     ]
-    try_out(
-        lambda rows: problem_of(f, rows, number_of, "finite number"), source, shown, "f",
-        "one number", "Blocks in which it fails count as the middle of the bounds, and nobody will "
-        "be told how many do.",
-    )  # fmt: skip
+    _try(f, source, shown)
     read = frozenset().union(*(each.columns() for each in columns.values()))
     hashed = tuple(name for name in table.engine.columns if name in read)
     statistic = how.make(
@@ -241,6 +237,14 @@ def _parse_blocks(blocks: object, units: object) -> tuple[int, int]:
 
 
 # --- trying a function ----------------------------------------------------------------------------
+
+
+def _try(f: Callable[..., Any], source: PrivateFrame, shown: Sequence[Shown]) -> None:
+    try_out(
+        lambda rows: problem_of(f, rows, number_of, "finite number"), source, shown, "f",
+        "one number", "Blocks in which it fails count as the middle of the bounds, and nobody will "
+        "be told how many do.",
+    )  # fmt: skip
 
 
 #: Mistakes, which rows that look as they should hardly mend.

@@ -310,6 +310,7 @@ class Asked:
         schema = self.table.source.facts.schema
         shown = [Shown(name, found, _form(found.kind(schema)))
                  for name in self.names for found in [self.frame._found_column(name)]]  # fmt: skip
+        own = CallerTest(function)
         try_out(
             lambda rows: problem_of(function, rows, _number_of, "number from 0 to 1"),
             self.frame, shown, "your function", "a number from 0 to 1 or a result with .pvalue",
@@ -317,7 +318,7 @@ class Asked:
         )  # fmt: skip
         said = asked_by(f"test in {self.blocks} blocks by the caller's function", test)
         what = replace(self._what("", shown), verb=said.verb).beside(*said.options)
-        return self._request(vouched(self.frame), shown, CallerTest(function), what)
+        return self._request(vouched(self.frame), shown, own, what)
 
     # both
 

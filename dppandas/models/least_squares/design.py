@@ -77,6 +77,7 @@ class OLSDesign:
                 exog = pd.DataFrame(exog)
             except ValueError:  # of numbers alone
                 exog = pd.DataFrame([exog])
+        index: pd.Index | None
         if self.formula is not None:
             if not isinstance(exog, pd.DataFrame):
                 raise QueryError("predictions by a formula need a DataFrame with its columns.")
