@@ -30,6 +30,7 @@ from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import some_names
 from ..rows.facts.steps import Step
 from ..rows.facts.units import whole_number
+from ..rows.values import hashing
 from ..statistics import (
     BlockMean,
     BlockMedian,
@@ -40,17 +41,14 @@ from ..statistics import (
 )
 from ..statistics.callers import unheard
 from ..statistics.of_blocks.aggregates import MOST_BLOCKS, BlockFunction, number_of
-from ..statistics.of_blocks.block_tests import NUMBER, OBJECT, TRISTATE, Shown
+from ..statistics.of_blocks.block_tests import NUMBER, OBJECT, TRISTATE, TRUTH, Shown
 from .select import asked_by, check_unverified, error_in_short, private_frame, vouched
 
 METHODS = "mean", "median"
 #: The most units that a caller may tell of.
 MOST_UNITS = 10**12
-#: What fails whatever the rows are; and what rows that look as they should hardly mend.
-_CERTAIN = (NameError, ImportError, SyntaxError)
-_MISTAKES = (*_CERTAIN, AttributeError, TypeError, LookupError)
-#: How many rows are made up.
-_ROWS = 24
+#: How many rows are made up; and how many, if those are too few for the function.
+_ROWS = 24, 2_400
 
 
 class BlockAverage(ReleasedFloat):
@@ -123,8 +121,8 @@ def sample_and_aggregate(
         keeps of its units, in no order. Numbers are float64, truth values pandas' boolean and all
         else objects; each may be missing. **You** state that f remembers no block in another. What
         it prints, warns or logs is discarded, but not what it writes elsewhere, and its time
-        isn't protected. Before the charge it is tried on
-        made-up rows of the declared kinds, bounds and labels: mistakes are refused, free of charge.
+        isn't protected. Before the charge it is tried on made-up rows of the declared kinds, bounds
+        and labels, few and many: if it never returns a number, it is refused, free of charge.
     bounds : (lower, upper): what f says is clipped to these. The middle counts where it raises or
         returns no finite number. Of a block without rows f is asked, too.
     blocks : how many, from 2 to 10,000. Twice as many halve the noise, and the rows that f has.
@@ -241,98 +239,139 @@ def _parse_blocks(blocks: object, units: object) -> tuple[int, int]:
 # --- trying a function ----------------------------------------------------------------------------
 
 
-class _Problem(NamedTuple):
+def _try(f: Callable[..., Any], source: PrivateFrame, shown: Sequence[Shown]) -> None:
+    try_out(
+        lambda rows: problem_of(f, rows, number_of, "finite number"), source, shown, "f",
+        "one number", "Blocks in which it fails count as the middle of the bounds, and nobody will "
+        "be told how many do.",
+    )  # fmt: skip
+
+
+#: Mistakes, which rows that look as they should hardly mend.
+_MISTAKES = (NameError, ImportError, SyntaxError, AttributeError, TypeError, LookupError)
+#: Kinds of which nobody knows what the values are, without declared labels.
+_GUESSED = frozenset({kinds.TEXT, kinds.LIST}) | kinds.UNSURE
+
+
+class Problem(NamedTuple):
     """What went wrong with a function on made-up rows."""
 
     said: str
     is_mistake: bool
 
 
-def _try(f: Callable[..., Any], source: PrivateFrame, shown: Sequence[Shown]) -> None:
-    """Refuse a function that fails by a mistake on rows that look as they should: it would fail on
+def try_out(
+    tried: Callable[[pd.DataFrame], Problem | None],
+    source: PrivateFrame,
+    shown: Sequence[Shown],
+    whose: str,
+    needed: str,
+    otherwise: str,
+) -> None:
+    """Refuse a function that says nothing of any rows that look as they should: it would fail on
     all blocks, and nobody would be told. What isn't known of a column may be anything: then one
-    guess must do. What fails otherwise may be right for the rows, so it is asked, with a warning.
-    """
-    found = [_problem(f, rows) for rows in _made_up(source, shown)]
-    problems = [each for each in found if each is not None]
-    if len(problems) < len(found):
-        return
-    other = next((each for each in problems if not each.is_mistake), None)
-    if other is None:
-        names = some_names([each.name for each in shown])
-        raise QueryError(
-            f"f {problems[0].said}, for made-up rows. It gets a DataFrame with the columns "
-            f"{names}, of float64, boolean and objects, and must return one number. Declare what "
-            "columns hold (frame.declare, kinds=) so that the rows made up look like yours; and "
-            "where a block may lack what f looks up, use .get(…, 0) or return a number."
-        )
-    warn_user(
-        f"f {other.said}, for made-up rows. Blocks in which it fails count as the middle of the "
-        "bounds, and nobody will be told how many do."
+    guess must do. What fails because of a guess may be right for the rows, so it is asked, with a
+    warning."""
+    problems = []
+    for rows in _made_up(source, shown):
+        found = tried(rows)
+        if found is None:
+            return
+        problems.append(found)
+    first = next((each for each in problems if not each.is_mistake), problems[0])
+    known = [i for i, each in enumerate(shown) if not _is_guessed(source._table, each)]
+    if not first.is_mistake and len(known) < len(shown):
+        without = tried(next(_made_up(source, shown)).iloc[:, known])
+        if without is None or without.is_mistake or without.said != first.said:
+            warn_user(f"{whose} {first.said}, for made-up rows. {otherwise}")
+            return
+    names = some_names([each.name for each in shown])
+    raise QueryError(
+        f"{whose} {first.said}, for made-up rows. It gets a DataFrame with the columns {names}, of "
+        f"float64, boolean and objects, and must return {needed}. Declare what columns hold "
+        "(frame.declare, kinds=) so that the rows made up look like yours; and where a block may "
+        "lack what it looks up, use .get(…, 0) or return a number."
     )
 
 
-def _problem(f: Callable[..., Any], rows: pd.DataFrame) -> _Problem | None:
+def problem_of(
+    f: Callable[..., Any], rows: pd.DataFrame, number: Callable[[Any], Any], kind: str
+) -> Problem | None:
+    """What went wrong with a function that must return a number of a kind; None for nothing."""
     try:
         with unheard():
             returned = f(rows)
-            is_fine = number_of(returned) is not None or _is_nan(returned)
+            if number(returned) is not None:
+                return None
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        return _Problem(f"raised {error_in_short(error)}", isinstance(error, _MISTAKES))
-    if is_fine:
-        return None
-    return _Problem(f"returned a {type(returned).__name__}, and no number", True)
+        return Problem(f"raised {error_in_short(error)}", isinstance(error, _MISTAKES))
+    if returned is None:
+        return Problem("returned None, as a function does that lacks a return", True)
+    value = getattr(returned, "pvalue", returned)
+    if value is pd.NA or isinstance(value, float | np.floating):
+        return Problem(f"returned no {kind}", False)
+    return Problem(f"returned a {type(returned).__name__}, and no {kind}", True)
 
 
-def _is_nan(returned: Any) -> bool:
-    """Whether it is a number that isn't finite, or a missing one: too few rows may be why."""
-    return returned is None or returned is pd.NA or isinstance(returned, float | np.floating)
+def _is_guessed(table: Table, shown: Shown) -> bool:
+    kind = shown.expression.kind(table.source.facts.schema)
+    return kind in _GUESSED and keys_known(table, shown.expression) is None
 
 
 def _made_up(source: PrivateFrame, shown: Sequence[Shown]) -> Iterator[pd.DataFrame]:
-    """Rows that follow from public facts alone. What nobody knows of a column is guessed, so that
-    there are several where a kind is unknown."""
+    """Rows that follow from public facts alone: few, and many. What nobody knows of a column is
+    guessed, so that there are several where a kind is unknown."""
     schema = source._table.source.facts.schema
     each_kind = [each.expression.kind(schema) for each in shown]
     guesses = (kinds.NUMBER, kinds.TEXT, kinds.TIME)
     for guess in guesses if kinds.UNSURE & {*each_kind} else guesses[:1]:
-        columns = {
-            place: _column(source._table, each, guess if kind in kinds.UNSURE else kind)
-            for place, (each, kind) in enumerate(zip(shown, each_kind, strict=True))
-        }
-        rows = pd.DataFrame(columns)
-        rows.columns = pd.Index([each.name for each in shown], tupleize_cols=False)
-        yield rows
+        known = [guess if kind in kinds.UNSURE else kind for kind in each_kind]
+        for number in _ROWS:
+            columns = {
+                i: _column(source._table, each, kind, _places(number, i))
+                for i, (each, kind) in enumerate(zip(shown, known, strict=True))
+            }
+            rows = pd.DataFrame(columns)
+            rows.columns = pd.Index([each.name for each in shown], tupleize_cols=False)
+            yield rows
 
 
-def _column(table: Table, shown: Shown, kind: str) -> pd.Series[Any]:
+def _places(rows: int, column: int) -> list[int]:
+    """An order of a column, so that columns don't depend on one another."""
+    numbers = np.arange(rows * column, rows * (column + 1), dtype=np.uint64)
+    found: list[int] = np.argsort(hashing.mixed(numbers)).tolist()
+    return found
+
+
+def _column(table: Table, shown: Shown, kind: str, places: Sequence[int]) -> pd.Series[Any]:
     """Values of a kind: the declared labels, within declared bounds, or any."""
     declared = table.declared(shown.expression)
     if (keys := keys_known(table, shown.expression)) is not None:
-        values = [keys.labels[i % len(keys)] for i in range(_ROWS)]
+        values = [keys.labels[i % len(keys)] for i in places]
     elif kind == kinds.NUMBER and isinstance(declared, Bounds):
-        values = np.linspace(declared.lower, declared.upper, _ROWS).tolist()
+        values = np.linspace(declared.lower, declared.upper, len(places))[places].tolist()
     else:
-        values = [_value(kind, i) for i in range(_ROWS)]
-    dtype = {NUMBER: "float64", TRISTATE: "boolean"}.get(shown.form, "object")
-    return pd.Series(values, dtype=dtype)
+        values = [_value(kind, i) for i in places]
+    dtypes = {NUMBER: "float64", TRUTH: "bool", TRISTATE: "boolean"}
+    return pd.Series(values, dtype=dtypes.get(shown.form, "object"))
 
 
 def _value(kind: str, place: int) -> Any:
     """The value of a kind in a made-up row."""
+    day = pd.Timestamp(2024, 1, 1) + pd.Timedelta(place, "D")
     made: dict[str, Callable[[], Any]] = {
-        kinds.NUMBER: lambda: place * 7 % _ROWS + 1,  # no two are equal, and in no order
+        kinds.NUMBER: lambda: place + 1,
         kinds.TRUTH: lambda: place % 2 == 0,
         kinds.TEXT: lambda: "abc"[place % 3],
-        kinds.TIME: lambda: pd.Timestamp(2024, 1, 1 + place),
-        kinds.ZONED: lambda: pd.Timestamp(2024, 1, 1 + place, tz="UTC"),
+        kinds.TIME: lambda: day,
+        kinds.ZONED: lambda: day.tz_localize("UTC"),
         kinds.DURATION: lambda: pd.Timedelta(place + 1, "h"),
         kinds.LIST: lambda: ["a", "b"][: place % 3],
     }
     if kind.startswith(kinds.PERIOD):
-        return pd.Period(pd.Timestamp(2024, 1, 1 + place), kind[len(kinds.PERIOD) + 1 : -1])
+        return pd.Period(day, kind[len(kinds.PERIOD) + 1 : -1])
     return made[kind]()
 
 

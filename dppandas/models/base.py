@@ -221,6 +221,8 @@ def released(
     name, told : what errors and the ledger call it.
     roads : what `ProgramAnswers.leads` may say in it.
     """
+    if said.epsilon is not None and said.rho is not None:
+        raise QueryError("epsilon= and rho= both say what the release may cost. Give one.")
     with within(told=told), split.program(name, said, lambda: answered.has_begun) as ways:
         loss = ways.epsilon, ways.rho
         if (ways.epsilon is None) == (ways.rho is None):

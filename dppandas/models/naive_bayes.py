@@ -140,7 +140,8 @@ class GaussianNB(Classifier):
     @hide_internals
     def predict_proba(self, X: Any) -> Any:
         """The chances of the classes, by Bayes' rule: an array (rows, classes) for plain rows; for
-        a private frame private columns, one for each class (row by row; nothing is charged)."""
+        a private frame private columns, one for each class, between 0 and 1 (row by row; nothing
+        is charged)."""
         found = self._likelihoods(X)
         if not isinstance(found, PrivateFrame):
             chances = np.exp(found - found.max(axis=1, keepdims=True))
@@ -152,7 +153,8 @@ class GaussianNB(Classifier):
             f"chance of {label!s}": 1 / sum(others[1:], others[0])
             for label, others in zip(labels, odds, strict=True)
         }
-        return found.assign(**made)[list(made)]
+        # each term is bounded by itself, and so their quotient far too widely
+        return found.assign(**made)[list(made)].clip(0, 1)
 
     @hide_internals
     def predict_log_proba(self, X: Any) -> Any:

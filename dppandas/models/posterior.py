@@ -7,7 +7,7 @@ import typing
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from html import escape
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from ..privacy.accounting.losses import Loss
 from ..privacy.accuracy.laws import NoiseLaw, noise_of
 from ..privacy.sampling import entropy
 from ..release.accuracy.expected import CONFIDENCE, parse_confidence
+from ..release.answers.populations import check_rows
 from ..release.blocks import split
 from ..release.request import Request
 from ..release.ways import Ways
@@ -67,6 +68,9 @@ class Found:
     prior: Any
     releases_: Releases
     _title: str
+
+    #: Where its intervals are, for those who ask elsewhere.
+    _intervals_by: ClassVar[str] = ".interval()"
 
     @property
     def loss(self) -> Loss:
@@ -485,7 +489,8 @@ def posterior(
     chance ∝ prior · exp(epsilon · log-likelihood/clip). Its error is how far that may be below the
     best.
 
-    Raises `QueryError` for what the family can't be of, or a strange prior, free of charge.
+    Raises `QueryError` for what the family can't be of, a strange prior, or units with several
+    rows, which aren't independent, free of charge.
 
     *Guarantee*: epsilon-differential privacy of the unit, of the counts; what is computed from them
     costs nothing (Bernstein and Sheldon, "Differentially private Bayesian inference for exponential
@@ -544,6 +549,7 @@ def _asked(column: Any, family: Any, method: Any, prior: Any, ways: tuple[Any, .
             f"posterior takes a private column, not a {type(column).__name__}. Write "
             'people["smokes"] for a frame of dp.protect(…), or df.dp["smokes"].'
         )
+    _check_one_row(column)
     if not is_one_of(family, FAMILIES):
         raise QueryError(
             f'family={quoted(family)} must be "bernoulli", for True and False, or one of '
@@ -565,6 +571,14 @@ def _asked(column: Any, family: Any, method: Any, prior: Any, ways: tuple[Any, .
     cut_up = column.cut(list(cells.edges), labels=False)
     labels = pd.Index(cells.names) if len(cells.names) > 1 else None
     return Asked(cut_up, list(range(len(cells.edges) - 1)), cells.prior, labels, cells)
+
+
+def _check_one_row(column: PrivateSeries) -> None:
+    """Refuse several rows of a unit: each row's law is said to be independent of the others."""
+    table = column._table
+    check_rows(
+        f"'{of_whom(column).removeprefix(' of ')}'", table.source.unit.max_rows * table.branches
+    )
 
 
 def _of_truths(column: PrivateSeries, prior: Any) -> Asked:

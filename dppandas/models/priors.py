@@ -27,8 +27,10 @@ def parse(prior: object, candidates: Sequence[Any]) -> list[Fraction]:
         prior = dict(zip(prior.index.tolist(), prior.tolist(), strict=True))
     if isinstance(prior, Mapping):
         if {*prior} != {*candidates}:
-            odd = next(iter({*prior} ^ {*candidates}))
-            raise QueryError(f"prior= must name each candidate, and no other: {quoted(odd)}.")
+            missing = [quoted(each) for each in candidates if each not in prior]
+            surplus = [quoted(each) for each in prior if each not in {*candidates}]
+            odd = f"{missing[0]} is missing" if missing else f"{surplus[0]} is no candidate"
+            raise QueryError(f"prior= must name each candidate, and no other: {odd}.")
         prior = [prior[each] for each in candidates]
     if not isinstance(prior, list | tuple | np.ndarray) or len(prior) != len(candidates):
         raise QueryError(

@@ -5,17 +5,15 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Real
 from typing import Any, ClassVar, Self
-
-import numpy as np
 
 from ..columns.private_rows import keys_known
 from ..dataclasses import dataclass, field, replace
 from ..errors import LineageError, MissingArgument, QueryError, hide_internals, quoted
 from ..frames.frame import PrivateFrame
 from ..frames.grouping import names_of
-from ..models.select import asked_by, error_in_short, private_frame, vouched
+from ..models.aggregate import problem_of, try_out
+from ..models.select import asked_by, private_frame, vouched
 from ..privacy.accounting.losses import with_options_named
 from ..privacy.accuracy.combined import CombinedNoise
 from ..privacy.accuracy.significance import is_hopeless, pvalue
@@ -29,10 +27,9 @@ from ..release.ways import Ways
 from ..release.wording import Later, Question, labels, operand, operands, told
 from ..rows import expressions
 from ..rows.facts import kinds
-from ..rows.facts.keys import Keys, some_names
+from ..rows.facts.keys import Keys
 from ..rows.facts.units import whole_number
 from ..statistics import Cells, Layout, SignificantBlocks
-from ..statistics.callers import unheard
 from ..statistics.of_blocks import block_tests as tests
 from ..statistics.of_blocks.block_tests import BESIDE, BlockTest, CallerTest, ScipyTest, Shown
 from . import scipy_tests
@@ -40,8 +37,6 @@ from .results import ALTERNATIVES, SignificanceResult, one_of_several
 
 #: The most blocks: each is a call of a function.
 MOST_BLOCKS = 10_000
-#: What no rows mend: a function that raises these for an empty block would do so for all.
-_MISTAKES = (NameError, AttributeError, TypeError, LookupError, ImportError, SyntaxError)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -120,6 +115,9 @@ def blockwise(
     own must not remember one block in another. It sees numbers as float64, truth values as bool and
     all else as objects, with all rows of a unit, in no order. No test of scipy knows which rows are
     of one unit: make one row of each by `PrivateFrame.per_unit` first.
+
+    Before the charge a function of your own is tried on made-up rows, few and many, of the declared
+    kinds, bounds and labels: if it never returns a number from 0 to 1, it is refused.
 
     Returns a `BlockTestResult`. Raises `QueryError` for what can't be asked, and `LineageError` for
     functions of your own on verified frames and in strict sessions, before the charge.
@@ -313,7 +311,11 @@ class Asked:
         shown = [Shown(name, found, _form(found.kind(schema)))
                  for name in self.names for found in [self.frame._found_column(name)]]  # fmt: skip
         own = CallerTest(function)
-        _try_own(own, shown)
+        try_out(
+            lambda rows: problem_of(function, rows, _number_of, "number from 0 to 1"),
+            self.frame, shown, "your function", "a number from 0 to 1 or a result with .pvalue",
+            "Blocks in which it fails aren't significant, and nobody will be told how many do.",
+        )  # fmt: skip
         said = asked_by(f"test in {self.blocks} blocks by the caller's function", test)
         what = replace(self._what("", shown), verb=said.verb).beside(*said.options)
         return self._request(vouched(self.frame), shown, own, what)
@@ -368,29 +370,9 @@ def _check_own(test: Any) -> None:
         )
 
 
-def _try_own(test: CallerTest, shown: Sequence[Shown]) -> None:
-    """Refuse a function that fails on no rows by what looks like a mistake: it would fail on all
-    blocks, and nobody would be told. That a block is too small may be met as it likes."""
-    nothing = [column.shown(np.empty(0), []) for column in shown]
-    names = [column.name for column in shown]
-    problem = ""
-    try:
-        with unheard():
-            found = test.of(nothing, shown)
-    except _MISTAKES as error:
-        problem = f"raised {error_in_short(error)}"
-    except Exception:
-        return
-    else:
-        value = getattr(found, "pvalue", found)
-        if isinstance(value, bool) or not isinstance(value, Real):
-            problem = f"returned a {type(found).__name__}, and no p-value"
-    if problem:
-        raise QueryError(
-            f"your function {problem}, for an empty block. It gets a DataFrame with the columns "
-            f"{some_names(names)}, and must return a number from 0 to 1 or a result with .pvalue. "
-            "Where a block may lack what it looks up, ask first, or return 1.0."
-        )
+def _number_of(returned: Any) -> float | None:
+    found = tests.pvalue_of(returned)
+    return None if math.isnan(found) else found
 
 
 # --- the result -----------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from ..release.unreleased import Unreleased
 from ..statistics.moments.covariance_tables import CovarianceTable
 from ..statistics.moments.fieller import NoisySums
 from .inputs import answer_of, is_private, previewed, refuse, release_of, ways_of
-from .resampling import NIL, parse_resamples, part_beyond, resolution
+from .resampling import NIL, in_percent, parse_resamples, part_beyond, resolution
 from .results import SignificanceResult, one_of_several, parse_alternative, releases
 
 Floats = npt.NDArray[np.float64]
@@ -224,7 +224,7 @@ def _noise(share: float, number: int) -> str:
     if share <= NIL:
         return "Noise is too small to matter"
     return (
-        f"{100 * share:.2g} % of the variance of the covariance is noise, which {number:,} draws "
+        f"{in_percent(share)} % of the variance of the covariance is noise, which {number:,} draws "
         "of its law allow for"
     )
 

@@ -19,6 +19,11 @@ AT_ONCE = 2**20
 NIL = 1e-6
 
 
+def in_percent(share: float) -> str:
+    """A share in percent, with two digits, and never as 1e+02."""
+    return f"{100 * share:.0f}" if share >= 0.1 else f"{100 * share:.2g}"
+
+
 def parse_resamples(number: object) -> int:
     """How many draws a p-value is made of."""
     return whole_number(number, "n_resamples", FEWEST, MOST)

@@ -28,7 +28,7 @@ from ..statistics.samples import SampleMean, SampleShare
 from ..statistics.samples_of_spreads import SampleMeanOfThree
 from .inputs import Foreseen, answer_of, is_private, previewed, release_of, ways_of
 from .means import FEW
-from .resampling import NIL, parse_resamples, part_beyond, resolution
+from .resampling import NIL, in_percent, parse_resamples, part_beyond, resolution
 from .results import SignificanceResult, one_of_several, releases
 
 Floats = npt.NDArray[np.float64]
@@ -236,8 +236,8 @@ def _noise(share: float, number: int) -> str:
     if share <= NIL:
         return "Noise is too small to matter"
     return (
-        f"Up to {100 * share:.2g} % of the variance of a mean is noise, which {number:,} draws of "
-        "its law allow for"
+        f"Up to {in_percent(share)} % of the variance of a mean is noise, which {number:,} draws "
+        "of its law allow for"
     )
 
 

@@ -67,6 +67,18 @@ def test_private_rows_are_classified_as_plain_ones_are() -> None:
     assert np.allclose(told, model.predict_proba(IRIS.data).mean(axis=0), atol=0.05)
 
 
+def test_private_chances_are_bounded_as_chances_are() -> None:
+    """Noise is that of numbers from 0 to 1, however far likelihoods may lie apart."""
+    model, p = fitted(flowers(), epsilon=8), flowers().dp
+    chances, logs = model.predict_proba(p[FEATURES]), model.predict_log_proba(p[FEATURES])
+    for name in chances.columns:
+        chance: Any = chances[name]
+        assert ", 1), from" in repr(chance.mean())
+        one = (p["kind"] == "setosa").mean(epsilon=1)
+        assert chance.mean(epsilon=1).error() < 2 * one.error()
+        assert ", 0), from" in repr(logs[name].mean())
+
+
 def test_rows_without_a_feature_or_of_another_class_do_not_count() -> None:
     rows = flowers(100)
     rows.loc[:4999, FEATURES[0]] = np.nan

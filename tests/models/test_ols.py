@@ -1,6 +1,7 @@
 """Least squares that one can report: those of statsmodels without noise, one release, and what is
 said of rows and of a population."""
 
+import math
 import pickle
 import sys
 import warnings
@@ -15,6 +16,7 @@ from ledgers import anew
 from refusals import refusal
 
 import dppandas as dp
+from dppandas.errors import RecordError
 from dppandas.models import OLS
 from dppandas.models.least_squares.formulas import _by_formulaic, _by_patsy
 from dppandas.privacy.accounting.losses import Epsilon, Rho
@@ -263,8 +265,13 @@ def test_what_noise_leaves_open_is_said() -> None:
     the number of rows."""
     dp.session(epsilon=1)
     p = people()
-    results = OLS(p["pay"], p[["age", "educ"]], epsilon="0.0001").fit()
+    model = OLS(p["pay"], p[["age", "educ"]], epsilon="0.0001")
+    with pytest.warns(UserWarning, match="coefficients const, age, educ open") as heard:
+        results = model.fit()
+    assert len(heard) == 1
     assert results.noise_dominated
+    assert math.isnan(results.rsquared)
+    assert "unknown" in str(results.summary()).split("R-squared")[1].splitlines()[0]
     assert np.isinf(results.conf_int()).all(axis=None)
     assert np.isinf(results.bse).all()
     assert np.isfinite(results.params).all()
@@ -272,6 +279,16 @@ def test_what_noise_leaves_open_is_said() -> None:
     new = pd.DataFrame({"age": [20.0], "educ": [12.0]})
     assert np.isinf(results.get_prediction(new).conf_int()).all()
     assert "all of the line" in str(results.summary())
+
+
+def test_coefficients_that_are_known_are_fitted_without_a_warning(exact: None) -> None:
+    dp.session(epsilon=2)
+    p = people()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert 0 < OLS(p["pay"], p[["age", "educ"]], epsilon=1).fit().rsquared < 1
+        with dp.preview():
+            OLS(p["pay"], p[["age"]], epsilon="0.0001").fit()
 
 
 def test_the_summary_reads_as_statsmodels(exact: None) -> None:
@@ -350,6 +367,27 @@ def test_refusals_say_what_to_do() -> None:
     asked = lambda f: OLS.from_formula(f, undeclared, epsilon=1, bounds=ends)  # noqa: E731
     assert "levels" in refusal(lambda: asked("age ~ C(sex)"))
     assert dp.ledger().spent == 0
+
+
+def test_results_are_asked_for_what_they_have(exact: None) -> None:
+    dp.session(epsilon=2)
+    p = people()
+    results = OLS(p["pay"], p[["age", "educ"]], epsilon=1).fit()
+    for ask in (dp.intervals, dp.plot, dp.record):
+        refusal(lambda f=ask: f(results), ".conf_int()", RecordError)
+    for cols in ([9], [-4], "age", ["age"], 1.5):
+        assert "from 0 to 2" in refusal(lambda c=cols: results.conf_int(cols=c))
+    assert results.conf_int(cols=[2]).index.tolist() == ["educ"]
+    assert results.conf_int(cols=np.array([-1])).index.tolist() == ["educ"]
+    line = results.predict(pd.DataFrame({"age": [20.0, 30.0], "educ": [9.0, 12.0]})).tolist()
+    assert results.predict({"age": [20.0, 30.0], "educ": [9.0, 12.0]}).tolist() == pytest.approx(
+        line
+    )
+    assert results.predict({"age": 20.0, "educ": 9.0}).tolist() == pytest.approx(line[:1])
+    assert results.predict([[20.0, 9.0], [30.0, 12.0]]).tolist() == pytest.approx(line)
+    assert "2 columns" in refusal(lambda: results.predict([[20.0]]))
+    refusal(lambda: results.predict({"age": [20.0, 30.0], "educ": [9.0]}))
+    assert "both say" in refusal(lambda: OLS(p["pay"], p[["age"]], epsilon=1, rho=1).fit())
 
 
 def test_results_hold_no_rows() -> None:

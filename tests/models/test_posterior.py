@@ -13,7 +13,7 @@ from refusals import refusal
 from scipy import integrate, special, stats
 
 import dppandas as dp
-from dppandas.errors import BudgetExceeded
+from dppandas.errors import BudgetExceeded, RecordError
 from dppandas.models import posterior
 from dppandas.models.posterior import of_two
 from dppandas.privacy.accuracy.laws import noise_of
@@ -181,6 +181,14 @@ def test_what_cannot_be_is_refused_free_of_charge(
     assert told in refusal(lambda: posterior(people[column], **{"epsilon": 1} | how))
     assert "private column" in refusal(lambda: posterior([True], epsilon=1))
     assert str(session.remaining) == "1"
+
+
+def test_its_own_intervals_are_pointed_to() -> None:
+    anew(epsilon=1)
+    found = posterior(rows(5, 5).dp["smokes"], epsilon=1)
+    for ask in (dp.intervals, dp.plot, dp.record):
+        refusal(lambda f=ask: f(found), ".interval()", RecordError)
+    assert "both say" in refusal(lambda: posterior(rows(5, 5).dp["smokes"], epsilon=1, rho=1))
 
 
 def test_a_preview_shows_its_question_and_no_answer() -> None:

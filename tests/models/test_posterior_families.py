@@ -187,7 +187,7 @@ def test_chances_of_labels_lie_in_their_intervals_as_often_as_they_say() -> None
 # --- as it is asked -------------------------------------------------------------------------------
 
 
-def people(rows: int = 400) -> Any:
+def people(rows: int = 400, **how: Any) -> Any:
     """Rows whose figures are known: a label, a count, tries and a number."""
     i = np.arange(rows)
     frame = pd.DataFrame(
@@ -199,7 +199,9 @@ def people(rows: int = 400) -> Any:
         }
     )
     domain = {"city": ["a", "b", "c"], "visits": (0, 20), "tries": (1, 30), "size": (130, 210)}
-    return dp.protect(frame, name="people", domain=domain)
+    if how:
+        frame["who"] = i // 2
+    return dp.protect(frame, name="people", domain=domain, **how)
 
 
 def test_without_noise_they_are_the_laws_of_textbooks() -> None:
@@ -294,6 +296,20 @@ def test_what_no_family_has_is_refused_free_of_charge(
     ask: Any = posterior
     assert told in refusal(lambda: ask(people()[column], family, **{"epsilon": 1} | how))
     assert str(session.remaining) == "1"
+
+
+@pytest.mark.parametrize("method", ["noise-aware", "squashed"])
+@pytest.mark.parametrize("family", ["bernoulli", "categorical", "geometric", "normal", "poisson"])
+def test_several_rows_of_a_unit_are_refused_free_of_charge(family: Any, method: Any) -> None:
+    session, p = anew(epsilon=1), people(unit="who", max_rows=2)
+    columns = {"categorical": "city", "geometric": "tries", "normal": "size", "poisson": "visits"}
+    of: Any = p[columns[family]] if family in columns else p["visits"] < 2
+    said = refusal(lambda: posterior(of, family, method=method, epsilon=1))
+    assert "may have 2 rows of a unit" in said
+    assert ".per_unit()" in said
+    assert str(session.remaining) == "1"
+    one: Any = p.per_unit().agg(size=("size", "mean"))
+    assert posterior(one["size"], "normal", epsilon=1).loss.epsilon == 1
 
 
 def test_cells_of_counts_grow_as_squares() -> None:

@@ -104,6 +104,12 @@ def test_a_broken_prior_is_refused_free_of_charge(prior: Any) -> None:
     refusal(lambda: choose(prior=prior, epsilon=1))
 
 
+def test_a_prior_of_other_candidates_says_which() -> None:
+    refusal(lambda: choose(prior={15: 1, 25: 2}, epsilon=1), "35 is missing")
+    more = {15: 1, 25: 2, 35: 3, 45: 4}
+    refusal(lambda: choose(prior=more, epsilon=1), "45 is no candidate")
+
+
 # --- the law --------------------------------------------------------------------------------------
 
 

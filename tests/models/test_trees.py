@@ -244,3 +244,10 @@ def test_what_is_not_fitted_is_refused() -> None:
     found = fitted(flowers())
     assert "missing" in refusal(lambda: found.predict([[1, 2, 3, np.nan]]))
     assert "logarithm" in refusal(lambda: found.predict_log_proba(flowers().dp[FEATURES]))
+
+
+def test_what_is_no_tree_is_not_drawn() -> None:
+    for ask in (export_text, plot_tree):
+        assert "not a LogisticRegression" in refusal(
+            lambda f=ask: f(dp.models.LogisticRegression())
+        )

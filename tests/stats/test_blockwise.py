@@ -288,7 +288,7 @@ def test_it_is_planned_and_shared_as_other_releases() -> None:
 
 
 def own(rows: pd.DataFrame) -> float:
-    assert not len(rows)
+    assert len(rows) == 24, "it sees what is made up alone"
     return 1.0
 
 
@@ -333,7 +333,7 @@ def takes_two(rows: pd.DataFrame, level: float, *, sides: int = 2) -> float:
     return level / sides
 
 
-def test_what_a_function_sees_before_the_charge_is_empty_and_typed() -> None:
+def test_what_a_function_sees_before_the_charge_is_made_up_and_typed() -> None:
     seen: list[Any] = []
 
     def sees(rows: pd.DataFrame) -> float:
@@ -343,12 +343,12 @@ def test_what_a_function_sees_before_the_charge_is_empty_and_typed() -> None:
     waiting = blockwise(sees, visits(), "minutes", "bought", "city", "day", blocks=40)
     types = [np.dtype(each) for each in (float, bool, object, object)]
     names = ["minutes", "bought", "city", "day"]
-    assert seen == [(0, types, names, 0)]
+    assert seen == [(24, types, names, 0)]  # made up
     waiting.release(epsilon=1)
     assert {(*map(repr, each[1:3]), each[3]) for each in seen[1:]} == {
         (repr(types), repr(names), 1)
     }
-    assert sum(size for size, *_ in seen) == 600
+    assert sum(size for size, *_ in seen[1:]) == 600
     found = blockwise(takes_two, visits(), "minutes", blocks=40, level=0.1, epsilon=1)
     assert found.pvalue < 1e-6
     assert "takes_two" in dp.record(found)._query.what.whole
@@ -358,9 +358,17 @@ MISTAKES: dict[str, tuple[Callable[[pd.DataFrame], Any], str]] = {
     "a column": (lambda rows: rows["minuts"].mean(), "raised KeyError: 'minuts'"),
     "a name": (lambda rows: minutes_of(rows), "raised NameError"),  # noqa: F821
     "a method": (lambda rows: rows.meen(), "raised AttributeError"),
-    "no value": (lambda rows: None, "returned a NoneType, and no p-value"),
-    "a tuple": (lambda rows: (1.0, 0.5), "returned a tuple, and no p-value"),
-    "a truth value": (lambda rows: True, "returned a bool, and no p-value"),
+    "no value": (lambda rows: None, "returned None, as a function does that lacks a return"),
+    "no number": (lambda rows: math.nan, "returned no number from 0 to 1"),
+    "a statistic": (lambda rows: 1.5, "returned no number from 0 to 1"),
+    "it always raises": (lambda rows: 1 / 0, "raised ZeroDivisionError"),
+    "an exit": (lambda rows: sys.exit("no"), "raised SystemExit"),
+    "only an empty block works": (
+        lambda rows: 1.0 if rows.empty else float("x"),
+        "raised ValueError",
+    ),
+    "a tuple": (lambda rows: (1.0, 0.5), "returned a tuple, and no number from 0 to 1"),
+    "a truth value": (lambda rows: True, "returned a bool, and no number from 0 to 1"),
     "an argument": (lambda: 0.5, "raised TypeError"),
 }
 
@@ -368,7 +376,9 @@ MISTAKES: dict[str, tuple[Callable[[pd.DataFrame], Any], str]] = {
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistakes_in_a_function_cost_nothing(name: str) -> None:
     function, said = MISTAKES[name]
+    session = anew(epsilon=1)
     refusal(lambda: blockwise(function, visits(), "minutes", blocks=40, epsilon=1), said)
+    assert str(session.remaining) == "1"
 
 
 def test_that_a_block_is_too_small_is_no_mistake() -> None:
@@ -380,7 +390,7 @@ def test_that_a_block_is_too_small_is_no_mistake() -> None:
 
 def test_what_fails_on_rows_shows_nothing(capfd: Any) -> None:
     def quotes(rows: pd.DataFrame) -> float:
-        if len(rows):
+        if len(rows) != 24:  # which aren't made up
             print("SECRET", rows)
             print("SECRET", file=sys.stderr)
             raise ValueError(f"SECRET {rows['minutes'].max()}")

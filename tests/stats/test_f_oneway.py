@@ -16,6 +16,7 @@ from dppandas.errors import QueryError, RecordError
 from dppandas.findings.simulation import Simulation
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from dppandas.stats import f_oneway
+from dppandas.stats.resampling import in_percent
 from dppandas.stats.variance_analysis import Found, OneWay
 
 GROUPS = ["a", "b", "c"]
@@ -337,3 +338,11 @@ def test_groups_that_vary_differently_are_said_to(exact: None) -> None:
     assert "equal_var=False" not in repr(f_oneway(alike))
     assert "equal_var=False" in repr(f_oneway(unlike))
     assert "equal_var=False" not in repr(f_oneway(unlike, equal_var=False))
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [(1, "100"), (0.996, "100"), (0.994, "99"), (0.104, "10"), (0.0123, "1.2"), (1e-5, "0.001")],
+)
+def test_shares_are_written_as_numbers(share: float, said: str) -> None:
+    assert in_percent(share) == said

@@ -72,10 +72,15 @@ class OLSDesign:
             )
         if isinstance(exog, pd.Series):
             exog = exog.to_frame().T
+        if isinstance(exog, Mapping):
+            try:
+                exog = pd.DataFrame(exog)
+            except ValueError:  # of numbers alone
+                exog = pd.DataFrame([exog])
+        index: pd.Index | None
         if self.formula is not None:
-            if not isinstance(exog, pd.DataFrame | Mapping):
+            if not isinstance(exog, pd.DataFrame):
                 raise QueryError("predictions by a formula need a DataFrame with its columns.")
-            exog = pd.DataFrame(exog)
             look = frame_lookup(exog)
             columns = [np.asarray(term.of(look), dtype=float) for term in self.formula.terms]
             found, index = np.column_stack(columns), exog.index
@@ -83,7 +88,7 @@ class OLSDesign:
             if isinstance(exog, pd.DataFrame):
                 look = frame_lookup(exog)
                 exog = pd.concat([look(name) for name in self.labels], axis=1)
-            index = getattr(exog, "index", None)
+            index = exog.index if isinstance(exog, pd.DataFrame) else None
             found = matrix_of(exog, len(self.names), f": {some_names(self.names)}")
         if self.constant is not None:
             found = np.column_stack([np.ones(len(found)), found])

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...columns.private_rows import same_rows
 from ...dataclasses import dataclass
-from ...errors import QueryError, hide_internals, quoted
+from ...errors import QueryError, hide_internals, quoted, warn_user
 from ...frames.frame import PrivateFrame
 from ...frames.series import PrivateSeries
 from ...release.answers import populations
@@ -215,13 +215,15 @@ class OLS:
             return equations, meat
 
         equations, meat = released("OLS", told, self._said, answered, program)
-        return OLSResults(
-            model=design,
-            cov_type=cov_type,
-            releases_=Releases(answered.records),
-            _equations=equations,
-            _meat=meat,
-        )
+        records = Releases(answered.records)
+        results = OLSResults(design, cov_type, records, equations, meat)
+        if results.noise_dominated and not results._is_preview:
+            warn_user(
+                f"Noise leaves the coefficients {some_names(design.exog_names, MOST_NAMED)} open, "
+                "so that even their signs mean nothing: a larger epsilon, more rows, fewer "
+                "regressors or narrower bounds help."
+            )
+        return results
 
 
 _NOT_PRIVATE = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -48,6 +48,9 @@ class OLSResults:
     releases_: Releases
     _equations: NormalEquations
     _meat: Matrix | None = None
+
+    #: Where its intervals are, for those who ask elsewhere.
+    _intervals_by: ClassVar[str] = ".conf_int()"
 
     @property
     def params(self) -> pd.Series:
@@ -106,8 +109,10 @@ class OLSResults:
     @property
     def rsquared(self) -> float:
         """The share of the target's variance that is explained, with noise; of its mean square,
-        without a constant."""
+        without a constant. NaN where noise hides it."""
         equations = self._equations
+        if equations.is_open:
+            return float("nan")
         total = equations.square
         if self.model.constant is not None and equations.rows > 0:
             total -= equations.right[0] ** 2 / equations.rows
@@ -138,7 +143,7 @@ class OLSResults:
         lines, constants = self.model._in_units()
         low, high = self._ends(lines, constants, _alpha(alpha), _of(of))
         found = self._named(low).to_frame(0).assign(**{"1": high}).set_axis([0, 1], axis=1)
-        return found if cols is None else found.iloc[list(cols)]
+        return found if cols is None else found.iloc[_positions(cols, len(found))]
 
     def _ends(
         self, lines: Matrix, constants: Matrix, alpha: float, of: str
@@ -348,6 +353,19 @@ class PredictionResults:
 
     def _repr_html_(self) -> str:
         return str(self.summary_frame().to_html())
+
+
+def _positions(cols: Any, coefficients: int) -> list[int]:
+    """Positions of coefficients."""
+    found = [cols] if isinstance(cols, int) else cols
+    known = range(-coefficients, coefficients)
+    if not isinstance(found, list | tuple | range | np.ndarray) or any(
+        x not in known for x in found
+    ):
+        raise QueryError(
+            f"cols={quoted(cols)} must be positions of coefficients, from 0 to {coefficients - 1}."
+        )
+    return [int(each) for each in found]
 
 
 def _alpha(alpha: object) -> float:

@@ -101,7 +101,7 @@ def summary_of(results: Any, alpha: float) -> Summary:
     )  # fmt: skip
     facts = (
         ("Dep. Variable", model.endog_names),
-        ("R-squared", _number(results.rsquared)),
+        ("R-squared", "unknown" if math.isnan(results.rsquared) else _number(results.rsquared)),
         ("Privacy loss", results.loss.in_short),
         ("No. Observations", f"{results.nobs:.0f}, noisy"),
         ("Unit", first.unit),

@@ -42,7 +42,7 @@ def export_text(
     |--- x >  5.00
     |   |--- class: True
     """
-    tree, names = decision_tree._tree(), _names(decision_tree, feature_names)
+    tree, names = _grown(decision_tree), _names(decision_tree, feature_names)
     places = whole_number(decimals, "decimals", 0, 20)
     is_class = isinstance(decision_tree, DecisionTreeClassifier)
 
@@ -96,7 +96,7 @@ def plot_tree(
         from matplotlib import pyplot as plt
     except ImportError:
         raise QueryError('a plot needs matplotlib: pip install "dppandas[plots]".') from None
-    tree, names = decision_tree._tree(), _names(decision_tree, feature_names)
+    tree, names = _grown(decision_tree), _names(decision_tree, feature_names)
     classes = _classes(decision_tree, class_names)
     axes: Any = plt.gca() if ax is None else ax
     axes.set_axis_off()
@@ -146,6 +146,16 @@ def _fit(axes: Any, boxes: list[Any], depth: int) -> None:
             least = min(least, 0.75 * whole.height / (depth + 1) / taken.height)
         for box in boxes:
             box.set_fontsize(box.get_fontsize() * least)
+
+
+def _grown(model: Any) -> Any:
+    """The nodes of a fitted tree; nothing else has any."""
+    if not isinstance(model, DecisionTreeClassifier | DecisionTreeRegressor):
+        raise QueryError(
+            "decision_tree must be a fitted DecisionTreeClassifier or DecisionTreeRegressor, not a "
+            f"{type(model).__name__}."
+        )
+    return model._tree()
 
 
 def _names(model: Any, given: Sequence[str] | None) -> list[Any]:

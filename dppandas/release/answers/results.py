@@ -352,6 +352,11 @@ def shown_in(result: Any) -> ShownFigures:
     if getattr(result, "_is_answer", False):
         raise RecordError("this isn't released yet, so it has no record: .release(epsilon=…).")
     if hasattr(result, "releases_"):
+        if by := getattr(result, "_intervals_by", ""):
+            raise RecordError(
+                f"this result is computed from what was released, and tells its own intervals: {by}"
+                ". .releases_ has the record of each release, as in dp.record(found.releases_[0])."
+            )
         raise RecordError(
             "a model is made of several releases, and what it learnt has no proven error. "
             ".releases_ has the record of each release, as in dp.intervals(model.releases_[0])."
