@@ -6,7 +6,7 @@ Text has the colour of the page around it, so that it is read on light and on da
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from html import escape
 
 #: What stands back: heads and feet.
@@ -34,6 +34,15 @@ def foot(said: str) -> str:
     return f'<div style="{QUIET};margin:4px 8px">{escape(said)}</div>' if said else ""
 
 
+def folded(said: str, lines: Iterable[str]) -> str:
+    """A remark under a table that opens more lines."""
+    more = "".join(f"<div>{escape(line)}</div>" for line in lines)
+    return (
+        f'<details style="{QUIET};margin:4px 8px"><summary style="cursor:pointer">{escape(said)}'
+        f'</summary><div style="margin:4px 0 0 14px">{more}</div></details>'
+    )
+
+
 def table(
     heads: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Collection[int] = (),
     wrapped: Collection[int] = (), noisy: Collection[int] = (),
@@ -58,6 +67,11 @@ def table(
     )
 
 
+def whole(text: str) -> str:
+    """A text whose lines don't break after "±" and "≈"."""
+    return text.replace("± ", "±\N{NO-BREAK SPACE}").replace("≈ ", "≈\N{NO-BREAK SPACE}")
+
+
 def _row(row: Sequence[str], styles: Sequence[str], noisy: Collection[int]) -> str:
     return "".join(
         _cell(text, style if i else f"{style};font-weight:600", "" if i else "row", i in noisy)
@@ -68,6 +82,7 @@ def _row(row: Sequence[str], styles: Sequence[str], noisy: Collection[int]) -> s
 def _cell(text: str, style: str, scope: str, is_noisy: bool = False) -> str:
     """A cell, or a heading of a column or row if it has a text."""
     mark = ' class="dp-noisy"' if is_noisy else ""
+    text = whole(text)
     if scope and text:
         return f'<th scope="{scope}"{mark} style="{style}">{escape(text)}</th>'
     return f'<td{mark} style="{style}">{escape(text)}</td>'

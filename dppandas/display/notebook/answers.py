@@ -11,8 +11,8 @@ from typing import Any
 
 from ...release.answers.record_bundle import RecordBundle
 from ...release.answers.records import Record
-from ..cards import markup, plain
 from ...rows import html_tables
+from ..cards import markup, plain
 from ..cards.card import PLAIN, Card, caption_of, card_of
 from ..cards.provenance import argument
 from .code import code_of, variables
