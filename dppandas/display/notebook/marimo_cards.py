@@ -24,7 +24,7 @@ def register() -> None:
     """Show answers as cards in the marimo that runs here; a second call changes nothing."""
     formatting: Any = sys.modules.get(_FORMATTING)
     for name in _REGISTRIES:
-        registry = getattr(formatting, name, None)
+        registry: Any = getattr(formatting, name, None)
         for kind in PLAIN:
             before = getattr(registry, "formatters", {}).get(kind)
             if before is not None and not isinstance(before, _Cards):
