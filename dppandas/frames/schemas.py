@@ -63,7 +63,7 @@ def _asks(kind: str, is_bounded: bool, has_keys: bool) -> list[str]:
         return [".str.len()", "explode"] if kind == kinds.LIST else []
     if kind == kinds.TRUTH:
         asks += ["mean"]
-    elif kind in _MEASURED:
+    elif kind in _MEASURED and not (has_keys and kind == kinds.UNKNOWN):
         asks += ["mean", "quantile", "std"] if is_bounded else ["mean(bounds=…)"]
     if not asks or (kind == kinds.UNKNOWN and not has_keys):
         asks.append("value_counts(keys=…)")
