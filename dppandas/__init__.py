@@ -163,6 +163,13 @@ def load_ipython_extension(ipython: Any) -> None:
     load(ipython)
 
 
+def _show_in_marimo() -> None:
+    """Show answers as cards in the marimo that runs here."""
+    from .display.notebook.marimo_cards import register
+
+    register()
+
+
 def unload_ipython_extension(ipython: Any) -> None:
     """``%unload_ext dppandas``: take back what loading did."""
     from .display.notebook import unload

@@ -34,6 +34,7 @@ import numbers
 import os
 import re
 import sys
+import textwrap
 import traceback
 import warnings
 from collections.abc import Callable, Collection, Iterable
@@ -117,8 +118,9 @@ class DPError(Exception):
         return f"{self.reason} {self._ending}".strip()
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows in place of a traceback, in each of its modes: the message in three
-        lines, and the line of the caller. One text, because some modes join texts by nothing."""
+        """What IPython shows in place of a traceback, in each of its modes: the message, in three
+        lines if they hold it, and the line of the caller. One text, because some modes join texts
+        by nothing."""
         lines = [*_in_lines(f"{type(self).__name__}: {self}", 3), _place(self)]
         return ["\n".join(filter(None, lines))]
 
@@ -227,22 +229,29 @@ class InternalError(DPError, RuntimeError):
 
 # --- how notebooks show them ----------------------------------------------------------------------
 
-_WIDTH = 100
+#: Columns that a window of 800 pixels has: front ends break longer lines anywhere.
+_WIDTH = 72
 #: What runs a notebook's code, or calls back what a user gave it.
 _OTHERS = ("IPython", "ipykernel", "numpy", "pandas")
 
 
 def _in_lines(text: str, most: int) -> list[str]:
-    """A text wrapped after sentences, to at most so many lines of about equal length."""
+    """A text wrapped after sentences, to at most so many lines of about equal length; where those
+    are too long, at words. The last sentence, of what became of the budget, stays whole."""
     sentences = re.split(r"(?<=[.?]) (?=[A-Z.])", text)
-    best = [text]
     for number in range(1, min(most, len(sentences)) + 1):
         cuts = combinations(range(1, len(sentences)), number - 1)
         ways = [[" ".join(sentences[a:b]) for a, b in pairwise((0, *c, None))] for c in cuts]
         best = min(ways, key=lambda way: max(map(len, way)))
         if max(map(len, best)) <= _WIDTH:
-            break
-    return best
+            return best
+    wrapped, but_last = _wrapped(text), [*_wrapped(" ".join(sentences[:-1])), sentences[-1]]
+    fits = len(but_last) <= len(wrapped) and len(sentences[-1]) <= _WIDTH
+    return but_last if fits else wrapped
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _place(error: BaseException) -> str:

@@ -290,6 +290,7 @@ def test_public_names_come_from_where_type_checkers_find_them() -> None:
     }
     assert stated.pop("DPError") == stated.pop("BudgetExceeded") == "errors"
     assert stated.pop("load") == stated.pop("unload") == "display.notebook"
+    assert stated.pop("register") == "display.notebook.marimo_cards"
     assert stated == dp._HOMES
 
 

@@ -553,7 +553,8 @@ def test_no_canary_gets_out_of_a_notebook(tmp_path: Path, monkeypatch: pytest.Mo
         assert [error.ename for error in errors] == ([] if name is None else [name]), source
         for error in errors:  # what, why, and what to write
             (text,) = error.traceback
-            assert text.count("\n") < 4, source
+            assert text.count("\n") < 8, source
+            assert max(map(len, text.split("\n"))) <= 72, source
             assert str(HOUSE) not in text, source
 
 

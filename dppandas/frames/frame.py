@@ -7,7 +7,6 @@ charged and noised is decided behind `release`.
 from __future__ import annotations
 
 import typing
-from html import escape
 from typing import Any, Literal, Self, Unpack
 
 import pandas as pd
@@ -34,6 +33,7 @@ from ..rows.facts.spans import Span
 from ..rows.facts.units import MOST_ROWS, whole_number
 from ..statistics import Cells, KeyLimit, Layout
 from ..statistics.methods import FRAME
+from . import schemas
 from .answers.several import answers_of
 from .frame_answers import FrameAggregations
 from .groupby import PrivateGroupBy, grouped_by
@@ -180,12 +180,14 @@ ask .release(epsilon=…)>
     @hide_internals
     def __repr__(self) -> str:
         rows_kept = "" if self._where is None else f"\nrows where {self._where}"
-        return f"<{self._headline()}>{rows_kept}\n{self.describe().to_string()}"
+        facts, more = schemas.facts(self._table, self._columns)
+        left_out = f"\n… and {more:,} more columns" if more else ""
+        return f"<{self._headline()}>{rows_kept}\n{schemas.text(facts)}{left_out}"
 
     def _repr_html_(self) -> str:
-        rows_kept = "" if self._where is None else f" · rows where {self._where}"
-        head = escape(self._headline() + rows_kept)
-        return f"<div><p>{head}</p>{self.describe().to_html()}</div>"
+        rows_kept = "" if self._where is None else f"rows where {self._where}"
+        shown = schemas.facts(self._table, self._columns)
+        return schemas.frame_html(self._headline(), rows_kept, *shown)
 
     @hide_internals
     def __contains__(self, name: object) -> bool:

@@ -30,7 +30,8 @@ from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import Keys
 from ..statistics import Cells, Count, KeyLimit, Layout, Statistic
 from ..statistics.layout import GroupLabels
-from ..statistics.methods import FOUND_GROUPS, GROUPS
+from ..statistics.methods import FOUND_GROUPS, GROUPS, Offered
+from . import schemas
 from .answers.arguments import index
 from .answers.frequencies import all_distinct
 from .answers.queryable import no_limit_of_found_keys
@@ -48,6 +49,8 @@ class PrivateGroupBy(
 ):
     """Private rows grouped by declared keys. Answers have an entry for each key, in that order."""
 
+    _offered: ClassVar[Offered] = GROUPS
+
     def __init__(self, table: PrivateTable, by: Grouping, selected: Any = None) -> None:
         super().__init__(table._table, table._columns, table._where)
         self._by = by
@@ -63,8 +66,27 @@ class PrivateGroupBy(
 
     @hide_internals
     def __repr__(self) -> str:
+        return f"<{self._headline}>"
+
+    @property
+    def _headline(self) -> str:
         limit = f", {self._groups.limited}" if self._groups.limited else ""
-        return f"<private groups of {listed(self._names)}, {self._groups.described}{limit}>"
+        return f"private groups of {listed(self._names)}, {self._groups.described}{limit}"
+
+    def _facts(self) -> list[schemas.Fact]:
+        """What is public of the columns of labels, and of those that are answered for."""
+        by = dict(zip(self._names, self._groups.by, strict=True))
+        operands = {n: e for n, e in self._columns.items() if n not in self._by.used}
+        operands = operands if self._selected is None else self._operands()
+        asked = self._table, by, self._groups.keys, operands, statistics.methods(self._offered)
+        return schemas.facts_of_groups(*asked)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(f"{self!r}\n{schemas.text(self._facts())}")
+
+    def _repr_html_(self) -> str:
+        rows_kept = "" if self._where is None else f"rows where {self._where}"
+        return schemas.groups_html(self._headline, rows_kept, self._facts())
 
     @typing.overload
     def __getitem__(
@@ -353,6 +375,8 @@ class UnknownGroups(PrivateGroupBy[Measured, OfRows]):
     for all of ε. Keys are sorted, as objects. Errors and intervals hold for each key by itself,
     given that it is shown.
     """
+
+    _offered: ClassVar[Offered] = FOUND_GROUPS
 
     def _question(
         self, statistic: Statistic, what: Question, kind: type[Unreleased] = Unreleased

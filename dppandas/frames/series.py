@@ -34,6 +34,7 @@ from ..rows.facts.keys import Keys, is_hashable
 from ..rows.figures import short
 from ..statistics import Cells, Count, Layout
 from ..statistics.methods import COLUMN
+from . import schemas
 from .answers.arguments import checked_ddof, pearson, quantiles_of, steps_of, trim_of
 from .answers.descriptions import Parts, add_labels, of_labels_in, rows_of
 from .answers.frequencies import Frequencies
@@ -52,6 +53,19 @@ class PrivateSeries(Frequencies):
         source = self._table.source
         filtered = "" if self._where is None else f" where {self._where}"
         return f"<private column {self._expression} of {source.name} ({source.lineage}){filtered}>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(f"{self!r}\n{schemas.in_a_line(self._fact)}")
+
+    def _repr_html_(self) -> builtins.str:
+        source = self._table.source
+        head = f"private column {self._expression} of {source.name} ({source.lineage})"
+        rows_kept = "" if self._where is None else f"rows where {self._where}"
+        return schemas.column_html(head, rows_kept, self._fact)
+
+    @property
+    def _fact(self) -> schemas.Fact:
+        return schemas.fact(self._table, self.name, self._expression)
 
     @hide_internals
     def _refuse_name(self, name: builtins.str) -> NoReturn:

@@ -3,6 +3,7 @@ for each time that it runs."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import warnings
 from collections.abc import Callable
@@ -24,8 +25,12 @@ unloaded: WeakSet[Any] = WeakSet()
 def load_extension() -> None:
     """Do what ``%load_ext dppandas`` does, where IPython is running and nobody unloaded it.
 
-    By IPython itself, so that ``%unload_ext`` knows of it. Without IPython nothing is imported.
+    By IPython itself, so that ``%unload_ext`` knows of it. In marimo it shows answers as cards.
+    Without either nothing is imported.
     """
+    if marimo.RUNTIME in sys.modules and marimo.cell() is not None:
+        with contextlib.suppress(Exception):  # what is only shown must not cost a session
+            sys.modules[__name__.partition(".")[0]]._show_in_marimo()
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else getattr(ipython, "get_ipython", lambda: None)()
     if shell is None or shell in unloaded:

@@ -10,6 +10,7 @@ from html import escape
 
 from ..privacy.accounting.losses import NO_EPSILON, Epsilon, Loss
 from ..privacy.accounting.measures import Measure
+from ..rows.html_tables import whole
 from .statement import AskedSource, Statement, moment, part, version
 from .storage.store import MISSING, NOT_COMPARED, Entry, lost_log
 
@@ -233,7 +234,7 @@ def _row(said: Statement, entry: Entry) -> list[str]:
         escaped(entry.source) + of,
         escaped(entry.lineage),
         *_sums(said, entry.loss),
-        escaped(entry.known_error) or "—",
+        whole(escaped(entry.known_error)) or "—",
         f"{escaped(entry.mechanism_in_words)} <small>scale {escaped(entry.scale)}</small>",
         _OUTCOMES.get(entry.status, escaped(entry.status)),
     ]
@@ -327,10 +328,10 @@ small{display:block;color:var(--soft);font-size:.85em}
 table{border-collapse:collapse;font-size:.875rem;line-height:1.4}
 caption{text-align:left;font-weight:600;padding:.3rem 0}
 th,td{text-align:left;vertical-align:top;padding:.35rem .9rem .35rem 0;font-weight:400;
- border-bottom:1px solid var(--line);overflow-wrap:anywhere;min-width:3.5rem}
+ border-bottom:1px solid var(--line);overflow-wrap:break-word;min-width:3.5rem}
 td.query{min-width:12rem}
 td.date,td.lineage{white-space:nowrap}
-thead th{font-weight:600;border-bottom:2px solid var(--line);white-space:nowrap}
+thead th{color:var(--soft);border-bottom:1px solid var(--soft);white-space:nowrap}
 tbody tr:nth-child(even){background:var(--band)}
 .number{text-align:right;font-variant-numeric:tabular-nums;overflow-wrap:normal}
 .bar{height:.8rem;max-width:46rem;border-radius:.4rem;background:var(--line);overflow:hidden;

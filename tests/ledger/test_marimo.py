@@ -109,6 +109,11 @@ def exported(folder: Path, **said: Any) -> str:
     """The page that marimo exports, as text."""
     (folder / "workers.py").write_text(WORKERS)
     (folder / "book.py").write_text(NOTEBOOK.format(**said))
+    return run_marimo(folder)
+
+
+def run_marimo(folder: Path) -> str:
+    """The page that marimo exports of book.py, as text."""
     command = [sys.executable, "-m", "marimo", "export", "html", "book.py", "-o", "book.html", "-f"]
     environment = {**os.environ, "PYTHONPATH": str(HOUSE), "XDG_CONFIG_HOME": str(folder)}
     ran = subprocess.run(
@@ -158,6 +163,70 @@ def test_a_notebook_with_a_store_gives_the_same_numbers_again(real: None, tmp_pa
     paid = [sorted(epsilon for _, _, epsilon in book) for book in books]
     assert paid[0] == [0.1, 0.125, 0.5]
     assert paid[1] == [0, 0, 0.1, 0.125, 0.125, 0.5]  # the frame pays again
+
+
+CARDS = """
+import marimo
+
+app = marimo.App()
+
+
+@app.cell
+def _():
+    import pandas as pd
+    import dppandas as dp
+
+    dp.session(epsilon=5)
+    frame = pd.DataFrame({"town": ["a", "b"] * 500, "old": [True] * 1000})
+    people = dp.protect(frame, name="people", version="1", domain={"town": ["a", "b"]})
+    return dp, frame, people
+
+
+@app.cell
+def _(people):
+    people["town"].value_counts(epsilon=1)
+    return
+
+
+@app.cell
+def _(people):
+    people.groupby("town")[["old"]].mean(epsilon=1)
+    return
+
+
+@app.cell
+def _(dp, people):
+    dp.synthesize(people, rows=5, epsilon=1)
+    return
+
+
+@app.cell
+def _(people):
+    people
+    return
+
+
+@app.cell
+def _(frame):
+    frame.head(2)
+    return
+
+
+@app.cell
+def _(people):
+    people["agee"]
+    return
+"""
+
+
+def test_marimo_shows_the_cards_and_its_own_tables_of_all_else(real: None, tmp_path: Path) -> None:
+    (tmp_path / "book.py").write_text(CARDS)
+    page = run_marimo(tmp_path)
+    assert page.count('class=\\"dppandas-card\\"') == 2
+    assert "a plain pandas Series" in page
+    assert "synthetic · ε = 1 · not people" in page
+    assert "private frame of people (verified), protecting each row</b>" in page
+    assert page.count("<marimo-table") == 2, "synthetic rows, and others"
 
 
 # --- without marimo -------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from dppandas.ledger.storage.store import Entry
 from dppandas.ledger.storage.verify import verified
 from dppandas.privacy.accounting.composition import Part
 from dppandas.privacy.accounting.losses import Epsilon, Loss
+from dppandas.rows import html_tables
 
 SESSIONS: dict[str, dict[str, Any]] = {
     "no limit": {}, "pure": {"epsilon": 2}, "approximate": {"epsilon": 2, "delta": 1e-6},
@@ -127,7 +128,8 @@ def test_the_page_has_the_figures_of_the_table(session: str, kept: str, tmp_path
     whole = (table["query"] + "; " + table["details"]).str.removesuffix("; ")
     for column, expected in {
         "release": table.index.astype(str), "query": whole, "lineage": table["lineage"],
-        "error (95 %)": table["error"].replace("", "—"), "outcome": table["status"],
+        "error (95 %)": table["error"].replace("", "—").map(html_tables.whole),
+        "outcome": table["status"],
         "date": table["time"].dt.strftime("%Y-%m-%d"),
         "mechanism": table["mechanism"] + " |scale " + table["scale"],
         "source": table["source"] + " |version " + table["version"],

@@ -147,8 +147,16 @@ def card_of(answer: Any) -> Card | None:
         return None
     record = shown.record
     if isinstance(record, RecordBundle) and record._places is None:
-        return None  # synthetic rows have no errors
+        return None  # synthetic rows have no errors: see `caption_of`
     return _drawn(answer, shown)
+
+
+def caption_of(rows: Any) -> str:
+    """What is said over synthetic rows, and what pandas makes of them; "" for all else."""
+    record = results.claimed(rows) if type(rows) in PLAIN else None
+    if not isinstance(record, RecordBundle) or record._places is not None:
+        return ""
+    return f"synthetic · {record.loss.in_short} · not people"
 
 
 def _drawn(answer: Any, shown: ShownFigures) -> Card:

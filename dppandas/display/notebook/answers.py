@@ -11,8 +11,9 @@ from typing import Any
 
 from ...release.answers.record_bundle import RecordBundle
 from ...release.answers.records import Record
+from ...rows import html_tables
 from ..cards import markup, plain
-from ..cards.card import PLAIN, Card, card_of
+from ..cards.card import PLAIN, Card, caption_of, card_of
 from ..cards.provenance import argument
 from .code import code_of, variables
 
@@ -49,9 +50,12 @@ class Cards:
             if card is not None:
                 return markup.html(card, _code(card))
             if before is not None:
-                return before(value)
-            own = getattr(value, "_repr_html_", None)  # a Series has none
-            return None if own is None else own()
+                found = before(value)
+            else:
+                own = getattr(value, "_repr_html_", None)  # a Series has none
+                found = None if own is None else own()
+            caption = caption_of(value)
+            return found if found is None or not caption else html_tables.title(caption) + found
 
         return shown
 
@@ -59,6 +63,8 @@ class Cards:
     def _as_text(before: Callable[..., Any] | None) -> Callable[..., None]:
         def shown(value: Any, printer: Any, cycle: bool) -> None:
             card = card_of(value)
+            if caption := caption_of(value):
+                printer.text(f"{caption}\n")
             if card is not None:
                 printer.text(plain.text(card))
             elif before is not None:

@@ -126,7 +126,7 @@ class RecordBundle:
         return shown.short(shown.text_of_several(self))
 
     def _repr_html_(self) -> str:
-        return "".join(record._repr_html_() for record in self.components.values())
+        return shown.html_of_several(self)
 
 
 def places_of(records: Mapping[Any, Record]) -> dict[Any, Any]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.mechanisms.selection import Selection
+from ...rows import html_tables
 from ...rows.figures import CHOSEN, format_value, plus_minus, within
 from ..accuracy import units
 from ..accuracy.expected import CONFIDENCE, HELD
@@ -78,18 +78,21 @@ def _told(record: Any) -> str:
 
 
 def html(record: Any) -> str:
-    """`text` as HTML. Each number is marked, so that a notebook test can find it."""
-    first, *details = map(escape, _facts(record))
-    rows = "".join(
-        f'<tr><th>{escape(name)}</th><td class="dp-noisy">{escape(value)}</td>'
-        f'<td class="dp-noisy">{escape(interval)}</td></tr>'
-        for name, value, interval in _lines(record)
-    )
+    """`text` as HTML: the numbers, and the facts, which unfold below them. Each number is marked,
+    so that a notebook test can find it."""
+    first, *details = _facts(record)
     each = " of each label" if record._statistic.errors.each else ""
-    head = f"<tr><th></th><th>answer</th><th>95 % interval{each}, noise only</th></tr>"
-    table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>" if rows else ""
-    folded = f"<details><summary>{escape(_told(record))}</summary>{'<br>'.join(details)}</details>"
-    return f'<div class="dppandas-record"><p><b>{first}</b></p>{folded}{table}</div>'
+    heads = ["", "answer", f"95 % interval{each}, noise only"]
+    rows = _lines(record)
+    table = html_tables.table(heads, rows, numbers=[1, 2], noisy=[1, 2]) if rows else ""
+    title, foot = html_tables.title(first), html_tables.folded(_told(record), details)
+    return html_tables.card("record", title, table, foot)
+
+
+def html_of_several(bundle: Any) -> str:
+    """What all cost, and the card of each release."""
+    each = "".join(html(record) for record in bundle.components.values())
+    return f'<div class="dppandas-records">{html_tables.title(heading(bundle))}{each}</div>'
 
 
 def _facts(record: Any) -> list[str]:

@@ -6,7 +6,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from html import escape
 from typing import TypeVar
 
 import pandas as pd
@@ -19,6 +18,7 @@ from ...ledger.storage.store import Entry, StoredRelease
 from ...privacy.accounting.composition import ParallelComposition
 from ...privacy.accounting.losses import NO_DELTA, NO_EPSILON, NO_RHO, Epsilon, Loss
 from ...privacy.mechanisms.base import Mechanism
+from ...rows import html_tables
 from .. import context, limited
 from ..accuracy import expected, reach
 from ..answers.records import PREVIEW, Record
@@ -211,12 +211,31 @@ class Preview:
         return "\n".join([f"dppandas preview · {self._summary()}{table}", *self.warnings])
 
     def _repr_html_(self) -> str:
-        table = self.to_frame().to_html(escape=True, border=0) if self._entries else ""
-        said = "".join(f"<p>{escape(each)}</p>" for each in self.warnings)
-        return (
-            f'<div class="dppandas-preview"><p><b>Preview</b> · {escape(self._summary())}</p>'
-            f"{table}{said}</div>"
-        )
+        table = ""
+        if self._entries:
+            shown = self.to_frame().reset_index()
+            heads = [each for each in _ORDER if each in shown.columns]
+            rows = shown[heads].astype(str).to_numpy().tolist()
+            at_right = [i for i, each in enumerate(heads) if each in _NUMBERS]
+            wrapped = [i for i, each in enumerate(heads) if each in _WRAPPED]
+            table = html_tables.table(
+                [*map(_symbol, heads)], rows, numbers=at_right, wrapped=wrapped
+            )
+        title = html_tables.title("Preview", self._summary())
+        return html_tables.card("preview", title, table, *map(html_tables.foot, self.warnings))
+
+
+#: The columns of the card, those whose lines may break, and those that are numbers.
+_ORDER = (
+    "release", "query", "epsilon", "delta", "rho", "error", "population", "without limits",
+    "mechanism", "scale", "source", "lineage", "status",
+)  # fmt: skip
+_WRAPPED = ("query", "error", "population", "without limits", "scale")
+_NUMBERS = ("epsilon", "delta", "rho", *_WRAPPED[1:])
+
+
+def _symbol(head: str) -> str:
+    return {"epsilon": "ε", "delta": "δ", "rho": "ρ"}.get(head, head)
 
 
 def running() -> Preview | None:

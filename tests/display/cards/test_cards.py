@@ -563,3 +563,19 @@ def test_a_rounded_error_is_never_too_small_nor_far_too_large(error: float, valu
     shown, off = (float(x.replace(",", "")) for x in (cell.value, cell.error.removeprefix("± ")))
     assert error * (1 - 1e-8) <= off <= 1.11 * error
     assert abs(shown - value) <= 0.051 * error + math.ulp(value)
+
+
+def test_synthetic_rows_say_that_they_are_nobodys(shell: Any) -> None:
+    """Also those that pandas keeps of them. They stay a DataFrame."""
+    made = dp.synthesize(survey()[["city", "away"]], rows=40, epsilon=1)
+    said = "synthetic · ε = 1 · not people"
+    assert type(made) is pd.DataFrame
+    for shown in (made, made.head(3), made[made["away"]]):
+        found = data(shell, shown)
+        assert found["text/plain"].startswith(f"{said}\n")
+        assert found["text/plain"].endswith(repr(shown))
+        assert f"<b>{said}</b>" in found["text/html"]
+        assert found["text/html"].endswith(shown._repr_html_())
+    assert data(shell, made["city"])["text/plain"].startswith(said)
+    for other in (pd.DataFrame({"city": CITIES}), survey()["city"].value_counts(epsilon=1)):
+        assert "not people" not in "".join(data(shell, other).values())

@@ -2,6 +2,7 @@
 
 import contextlib
 import contextvars
+import re
 import warnings
 from fractions import Fraction
 from functools import partial
@@ -431,3 +432,20 @@ def test_in_a_preview_a_program_begins_anew() -> None:
         preview.all_or_none(lambda: program(p))
         preview.all_or_none(lambda: preview.all_or_none(lambda: program(p)))
     assert plan.total == Epsilon("0.1")
+
+
+def test_the_card_has_questions_and_errors_first_and_breaks_no_line_after_a_sign() -> None:
+    people = dp.protect(
+        pd.DataFrame({"age": [20.0, 30], "pay": [1.0, 2]}), name="p",
+        domain={"age": (0, 99), "pay": (0, 9)},
+    )  # fmt: skip
+    with dp.preview(expected_rows=100) as plan:
+        people[["age", "pay"]].mean(epsilon=1)
+        people["age"].count(epsilon=1)
+    drawn = plan._repr_html_()
+    heads = re.findall('<th scope="col"[^>]*>([^<]*)<', drawn)
+    assert heads[:5] == ["release", "query", "ε", "error", "population"]
+    assert heads[5:] == ["mechanism", "scale", "source", "lineage", "status"]
+    assert "± " not in drawn
+    assert "≈ " not in drawn
+    assert "±\N{NO-BREAK SPACE}3" in drawn
