@@ -139,15 +139,16 @@ class Folder:
         return page
 
 
-def take(tab: Any, cells: Any, host: str, ground: str, folder: Folder) -> None:
-    """A picture of each cell at each width."""
+def take(tab: Any, cell: Callable[[int], str], host: str, ground: str, folder: Folder) -> None:
+    """A picture of each cell at each width. `cell` selects one by its place."""
+    tab.add_style_tag(content=".Toastify{display:none!important}")  # what JupyterLab itself tells
     for width in WIDTHS:
         tab.set_viewport_size({"width": width, "height": 4000})
         tab.wait_for_timeout(1500)  # what follows the width is drawn anew
         for place, name in enumerate(SHOWN):
-            path = folder.of(name, host, ground, width)
-            with contextlib.suppress(Exception):  # one that shows nothing here
-                cells.nth(place).screenshot(path=path, timeout=20_000)
+            found = tab.locator(cell(place))
+            if found.count() and found.first.is_visible():  # some show nothing
+                found.first.screenshot(path=folder.of(name, host, ground, width))
 
 
 def jupyter(app: str, folder: Folder) -> None:
@@ -179,7 +180,11 @@ def jupyter(app: str, folder: Folder) -> None:
                 _command(tab, "apputils:change-theme", theme=f"JupyterLab {ground.title()}")
                 light = str(ground == "light").lower()
                 tab.wait_for_function(f"document.body.dataset.jpThemeLight === '{light}'")
-                take(tab, cells, app, ground, folder)
+                take(tab, _code_cell, app, ground, folder)
+
+
+def _code_cell(place: int) -> str:
+    return f".jp-CodeCell >> nth={place}"
 
 
 def _command(tab: Any, name: str, **said: str) -> None:
@@ -209,7 +214,7 @@ def nbconvert(folder: Folder) -> None:
             said = ["--to", "html", "--theme", ground, "--output", page.name]
             subprocess.run([*convert, *said, book], check=True, cwd=made)
             tab.goto(page.as_uri())
-            take(tab, tab.locator(".jp-CodeCell"), "nbconvert", ground, folder)
+            take(tab, _code_cell, "nbconvert", ground, folder)
         pages(tab, {"report_page": Path(made) / "report.html"}, "browser", folder)
 
 
@@ -221,7 +226,7 @@ def marimo(folder: Folder, python: str) -> None:
     with tempfile.TemporaryDirectory() as made:
         (Path(made) / "pyproject.toml").write_text('[tool.marimo.display]\ntheme = "system"\n')
         cells = "\n\n".join(
-            f"@app.cell\ndef _():\n{textwrap.indent(source(name), '    ')}\n    return"
+            f"@app.cell\ndef {name}():\n{textwrap.indent(source(name), '    ')}\n    return"
             for name in SHOWN
         )
         (Path(made) / "shown.py").write_text(f"import marimo\n\napp = marimo.App()\n\n{cells}\n")
@@ -229,10 +234,13 @@ def marimo(folder: Folder, python: str) -> None:
             for ground in GROUNDS:
                 watched.page.emulate_media(color_scheme=ground)
                 watched.page.goto(address)
-                outputs = watched.page.locator(".marimo-cell")
-                outputs.first.wait_for()
+                watched.page.locator(".marimo-cell").first.wait_for()
                 watched.page.wait_for_timeout(15_000)
-                take(watched.page, outputs, "marimo", ground, folder)
+                take(watched.page, _marimo_cell, "marimo", ground, folder)
+
+
+def _marimo_cell(place: int) -> str:
+    return f'[data-cell-name="{list(SHOWN)[place]}"]'
 
 
 @contextlib.contextmanager
