@@ -47,7 +47,8 @@ background:var(--jp-layout-color0,var(--vscode-editor-background,Canvas))!import
 .dppandas-live .dp-sheet tbody tr{display:flex;flex-wrap:wrap}
 .dppandas-live .dp-sheet tbody tr td{padding:1px 14px 3px 0;width:auto}
 .dppandas-live .dp-sheet tbody tr td:first-child{flex-basis:100%}
-.dppandas-live .dp-sheet tbody td:nth-child(3)::before{content:"loss";float:left;padding-right:5px}
+.dppandas-live .dp-sheet tbody td:nth-child(3)>div{white-space:nowrap}
+.dppandas-live .dp-sheet tbody td:nth-child(3)>div::before{content:"loss "}
 }
 .dppandas-live select{appearance:auto!important;background-image:none!important}
 [data-jp-theme-light="false"] .dppandas-live select{color-scheme:dark}
