@@ -14,7 +14,7 @@ BIN    := $(VENV)/bin
 PIP    := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-browser test-deep test-full test-oldest test-dask test-spark test-mutants test-nightly environments lab bench bench-hand bench-growth bench-ledger bench-peers bench-engines bench-accuracy bench-inference timing mutants lint docs sbom clean
+.PHONY: help demo check test test-browser test-deep test-full test-oldest test-dask test-spark test-mutants test-nightly environments lab bench bench-hand bench-growth bench-ledger bench-peers bench-engines bench-accuracy bench-inference timing mutants lint docs sbom screenshots clean
 
 help:
 	@echo "make demo    run the quickstart notebook on real data: questions, answers, the ledger"
@@ -36,6 +36,7 @@ help:
 	@echo "make mutants take each defence away, and see a test notice: 40 minutes"
 	@echo "make lint    ruff and mypy --strict"
 	@echo "make docs    build the docs site: build/docs/index.html"
+	@echo "make screenshots  take pictures of all that people see, in each host: PICTURES=folder"
 	@echo "make sbom    list what dppandas needs at run time, in CycloneDX: build/sbom.cdx.json"
 
 # Python compiles what the demo imports; all that it doesn't would be another 100 MB.
@@ -109,6 +110,10 @@ test: $(VENV)/test
 SEEN := tests/display/notebook tests/test_formulas.py tests/test_site.py tests/test_site_in_browser.py
 test-browser: $(WEB)/test
 	$(WEB)/bin/python -m pytest -p no:nbval --stage browser $(RECORD) -m browser $(SEEN)
+
+# For people to look at, before a face is changed and after. marimo is in the other environment.
+screenshots: $(WEB)/test $(VENV)/test
+	$(WEB)/bin/python tests/screenshots.py --marimo $(BIN)/python $(PICTURES)
 
 test-deep: test-full test-oldest test-dask test-spark test-mutants
 

@@ -11,14 +11,12 @@ import sys
 from collections.abc import Sequence
 
 from .errors import DPError
-from .ledger import statement
+from .ledger import statement, terminal, words
 from .ledger.ledger import Ledger
 from .ledger.storage.copies import accept_loss, copy_ledger
 from .ledger.storage.sqlite import SqliteStore
 from .ledger.storage.store import MISSING
 from .ledger.storage.verify import Verdict, verified
-from .ledger.words import SHOWN
-from .ledger.words import text as in_text
 from .release import wording as _words  # noqa: F401  (statistics add their words to the verbs)
 
 #: What the process returns: nothing deviates; something does; it couldn't be looked at.
@@ -65,8 +63,8 @@ def _parser() -> argparse.ArgumentParser:
     which = show.add_mutually_exclusive_group()
     which.add_argument("--all", action="store_true", help="every release")
     which.add_argument(
-        "--last", type=_count, default=SHOWN, metavar="N",
-        help=f"the last N releases ({SHOWN})",
+        "--last", type=_count, default=words.SHOWN, metavar="N",
+        help=f"the last N releases ({words.SHOWN})",
     )  # fmt: skip
     show.set_defaults(command=_show)
     check = commands.add_parser(
@@ -114,7 +112,10 @@ def _opened(file: str) -> Ledger:
 
 def _show(asked: argparse.Namespace) -> tuple[str, int]:
     ledger = _opened(asked.file)._snapshot()
-    return _plain(in_text(ledger, None if asked.all else asked.last)), SOUND
+    said = _plain(words.text(ledger, None if asked.all else asked.last))
+    if terminal.has_colours(sys.stdout):  # after `_plain`: nothing that a ledger says is one
+        said = terminal.coloured(said, words.state(ledger))
+    return said, SOUND
 
 
 def _export(asked: argparse.Namespace) -> tuple[str, int]:

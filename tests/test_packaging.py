@@ -44,8 +44,8 @@ def test_run_time_needs_four_packages_only(wheel: zipfile.ZipFile) -> None:
 def test_extras_are_those_promised() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = (
-        "audit batches plots arrow polars duckdb dask spark synthetic gallery demo lab suite lint "
-        "test browser docs dev"
+        "side audit batches plots arrow polars duckdb dask spark synthetic gallery demo lab suite "
+        "lint test browser docs dev"
     )
     assert set(project["optional-dependencies"]) == set(extras.split())
 

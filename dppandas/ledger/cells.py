@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakSet, ref
 
+from ..errors import QueryError
 from ..privacy.accounting.losses import Loss
 from . import marimo
 from .storage.store import Entry
@@ -45,6 +46,26 @@ def load_extension() -> None:
             RuntimeWarning,
             stacklevel=2,
         )
+
+
+#: Shows a ledger in a panel of its own; None where there is no notebook.
+_show_beside: Callable[[Any], None] | None = None
+
+
+def show_beside_by(show: Callable[[Any], None] | None) -> None:
+    """Let the notebook extension say how a ledger is shown beside the notebook."""
+    global _show_beside
+    _show_beside = show
+
+
+def show_beside(ledger: Any) -> None:
+    """Show a ledger beside the notebook, where there is one."""
+    if _show_beside is None:
+        raise QueryError(
+            "side=True needs a notebook in JupyterLab, and %load_ext dppandas. dp.ledger() shows "
+            "the ledger here."
+        )
+    _show_beside(ledger)
 
 
 _current_cell: CellFinder | None = None

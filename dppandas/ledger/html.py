@@ -23,7 +23,7 @@ from .words import Row
 #: How many rows are seen at once.
 PAGE = 10
 #: How many charges are read for a page, and at most, where programs made many of them.
-SHOWN, MOST = 50, 1000
+SHOWN, MOST = 25, 1000
 #: How many releases of a program are listed.
 LISTED = 20
 
@@ -142,7 +142,7 @@ def _ghost(share: float, fits: bool) -> str:
 
 
 def legend(ledger: Snapshot, steps: Steps) -> str:
-    """The labels beneath the bar, and the line by cell once there are more than a few."""
+    """The labels beneath the bar, and what was spent cell by cell, of more than a few."""
     dot = "display:inline-block;width:9px;height:9px;border-radius:5px;margin-right:6px"
     labels = [
         f'<span style="margin-right:18px;white-space:nowrap"><span style="{dot};'
@@ -154,11 +154,11 @@ def legend(ledger: Snapshot, steps: Steps) -> str:
     drawn = charts.line(ledger, steps.follow(ledger))
     if drawn:
         caption = f"{ledger.terms.measure.symbol} spent, cell by cell"
-        labels.append(
-            f'<span style="white-space:nowrap"><span style="{_SOFT};margin-right:8px">{caption}'
-            f"</span>{drawn}</span>"
+        drawn = (
+            f'<div class="dp-spending" style="margin:8px 0"><div style="{_SOFT};font-size:12px">'
+            f"{caption}</div>{drawn}</div>"
         )
-    return f'<div class="dp-legend" style="margin:6px 0">{" ".join(labels)}</div>'
+    return f'<div class="dp-legend" style="margin:6px 0">{" ".join(labels)}</div>{drawn}'
 
 
 # --- releases -----------------------------------------------------------------------------------
@@ -172,7 +172,8 @@ def newest(ledger: Snapshot, charges: Sequence[Entry]) -> str:
     if before:
         count = sum(len(row.entries) for row in before)
         said = f'<summary style="cursor:pointer">{count} earlier</summary>'
-        parts.append(f"<details>{said}{table(ledger, before, marks=False)}</details>")
+        listed = "".join(_in_a_line(ledger, row) for row in reversed(before))
+        parts.append(f'<details>{said}<ul style="{_LIST}">{listed}</ul></details>')
     if ledger.count > len(charges):
         parts.append(note(words.earlier(ledger.count - len(charges))))
     return "".join(parts)
@@ -183,9 +184,33 @@ def note(said: str) -> str:
     return f'<div class="dp-note" style="{_SOFT};font-size:12px;margin:4px 0">{escape(said)}</div>'
 
 
-_CELL = "text-align:left;vertical-align:top;padding:4px 14px 4px 0;border:0;background:transparent;"
-_RULED = f"{_CELL}border-bottom:1px solid rgba(128,128,128,0.3)"
-_HEADED = f"{_CELL}border-bottom:1px solid {EDGE};font-weight:bold"
+_LIST = "margin:2px 0 2px 18px;padding:0;font-size:12px"
+_CELL = "text-align:left;vertical-align:top;padding:4px 14px 4px 0"
+_HEADED = f"{_CELL};font-weight:bold"
+_MARK = f"border:1px solid {EDGE};border-radius:8px;padding:0 6px;font-size:12px"
+#: Around rows, and below the head. A front end's own rules are for cells, which have no border.
+_RULED = "border-bottom:1px solid rgba(128,128,128,0.3)"
+_RULED_HEAD = f"border-bottom:1px solid {EDGE}"
+#: Styles that a page of rows repeats, and of what.
+_REPEATED = {"td": _CELL, "th": _HEADED, "tbody tr": _RULED, ".dp-mark": _MARK}
+#: They are said once where a front end keeps a sheet: for the widget.
+SHEET = "".join(f".dppandas-live .dp-sheet {of}{{{style}}}" for of, style in _REPEATED.items())
+
+
+def bare(part: str) -> str:
+    """The same piece, shorter, for where `SHEET` is in force."""
+    for style in _REPEATED.values():
+        part = part.replace(f' style="{style}"', "")
+    return part
+
+
+def _in_a_line(ledger: Snapshot, row: Row) -> str:
+    """A row without a table."""
+    loss = f"{words.counted(ledger)} {words.loss_in_words(ledger, row.loss)}"
+    error = row.last.known_error if len(row.entries) == 1 else ""
+    said = (row.question(), row.last.source, words.mark(row.last), loss, error)
+    told = " · ".join(filter(None, (*said, words.cell(ledger, row.last))))
+    return f"<li>{escape(told)}</li>"
 
 
 def table(
@@ -207,8 +232,8 @@ def table(
     lines = "".join(_row(ledger, row, again, most, listed, states) for row in reversed(rows))
     drawn = (
         '<table title="releases" style="border-collapse:collapse;width:100%;margin:4px 0;border:0;'
-        f'font-size:13px;table-layout:auto"><thead style="border:0"><tr>{head}</tr></thead>'
-        f"<tbody>{lines}</tbody></table>"
+        f'font-size:13px;table-layout:auto"><thead style="border:0"><tr style="{_RULED_HEAD}">'
+        f"{head}</tr></thead><tbody>{lines}</tbody></table>"
     )
     is_told = marks and not all(map(ledger.is_here, entries))
     return drawn + (note(words.ELSEWHERE) if is_told else "")
@@ -227,34 +252,26 @@ def _row(
     told = {again[e.number] for e in row.entries if e.number in again}
     cells += [f'<span style="{_SOFT};font-size:12px">{escape(t)}</span>' for t in sorted(told)]
     error = escape(last.known_error) if single else ""
-    columns = (
-        question,
-        _source(last),
-        _loss(ledger, row, most),
-        error,
-        "<br>".join(filter(None, cells)),
-    )
-    return "<tr>" + "".join(f'<td style="{_RULED}">{each}</td>' for each in columns) + "</tr>"
+    where = "<br>".join(filter(None, cells))
+    columns = (question, _source(last), _loss(ledger, row, most), error, where)
+    drawn = "".join(f'<td style="{_CELL}">{each}</td>' for each in columns)
+    return f'<tr style="{_RULED}">{drawn}</tr>'
 
 
 def _source(entry: Entry) -> str:
     said = words.mark(entry)
     if not said:
         return escape(entry.source)
-    edge = (
-        f"border:1px solid {EDGE};border-radius:8px;padding:0 6px;font-size:12px;white-space:nowrap"
-    )
-    return f'{escape(entry.source)} <span style="{edge}">{escape(said)}</span>'
+    return f'{escape(entry.source)} <span class="dp-mark" style="{_MARK}">{escape(said)}</span>'
 
 
 def _loss(ledger: Snapshot, row: Row, most: Fraction) -> str:
-    """A loss, exact on hover, over a bar beside the largest that is shown."""
+    """A loss, exact on hover, over a bar as long as its share of the largest that is shown."""
     share = _share(ledger.terms.measure.first(row.loss), most)
-    filled = f"width:{share:.4g}%;height:4px;background-color:{charts.LINE};border-radius:2px"
+    bar = f"width:{max(1, round(0.72 * share))}px;height:4px;background-color:{charts.LINE}"
     return (
         f'<div title="{escape(str(row.loss))}">{escape(words.loss_in_words(ledger, row.loss))}'
-        f'<div style="width:72px;height:4px;border-radius:2px;background-color:{TRACK}">'
-        f'<div style="{filled}"></div></div></div>'
+        f'<div style="{bar}"></div></div>'
     )
 
 
@@ -292,4 +309,4 @@ def _releases(ledger: Snapshot, row: Row, states: Mapping[str, str]) -> str:
     )
     rest = len(row.entries) - LISTED
     listed += f"<li>and {rest:,} more</li>" if rest > 0 else ""
-    return f'<ul style="margin:2px 0 2px 18px;padding:0;font-size:12px">{listed}</ul>'
+    return f'<ul style="{_LIST}">{listed}</ul>'

@@ -6,8 +6,6 @@ runs twice looks the same.
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -17,6 +15,7 @@ from typing import NamedTuple
 from ..privacy.accounting.composition import ParallelComposition
 from ..privacy.accounting.losses import Loss, in_short
 from ..privacy.accounting.measures import Measure
+from . import terminal
 from .snapshot import Snapshot
 from .storage.store import MISSING, NOT_COMPARED, Entry
 
@@ -233,9 +232,6 @@ def earlier(count: int) -> str:
 
 #: How many of the newest charges are shown; dp.ledger().to_frame() has the rest.
 SHOWN = 200
-#: The least that a terminal shows of a question. It has half the width, so that a line has room for
-#: the rest.
-MOST_NARROW = 30
 
 
 def text(ledger: Snapshot, last: int | None = SHOWN, charges: Sequence[Entry] | None = None) -> str:
@@ -244,7 +240,8 @@ def text(ledger: Snapshot, last: int | None = SHOWN, charges: Sequence[Entry] | 
     charges : the last charges, if the caller has read them already.
     """
     charges = ledger.charges(last) if charges is None else charges
-    lines = [f"dppandas ledger · {summary(ledger)}"]
+    width = terminal.width()
+    lines = terminal.head(f"dppandas ledger · {summary(ledger)}", width)
     if ledger.budget is not None:
         filled = round(30 * float(ledger.spent / ledger.budget))
         lines.append("[" + "#" * filled + "." * (30 - filled) + "]")
@@ -254,33 +251,23 @@ def text(ledger: Snapshot, last: int | None = SHOWN, charges: Sequence[Entry] | 
         f"{name} {in_short(spent)}{not_compared(ledger, name)}"
         for name, spent in ledger.by_source().items()
     ]
-    lines.append(f"by source: {', '.join(sources)}")
+    lines += terminal.wrapped(f"by source: {', '.join(sources)}", width)
+    if ledger.count > len(charges):
+        lines += terminal.wrapped(earlier(ledger.count - len(charges)), width)
     head = ("release", "cell", "source", counted(ledger), "error (95 %)", "question")
     replays = again(ledger, charges)
-    table = [head, *(_row(ledger, entry, replays) for entry in charges)]
-    widths = [max(len(row[i]) for row in table) for i in range(len(head) - 1)]
-    for row in table:
-        cells = [each.ljust(width) for each, width in zip(row, widths, strict=False)]
-        lines.append("  ".join([*cells, row[-1]]).rstrip())
-    if ledger.count > len(charges):
-        lines.append(earlier(ledger.count - len(charges)))
-    return "\n".join(lines + ([] if all(map(ledger.is_here, charges)) else [ELSEWHERE]))
-
-
-def _line(entry: Entry) -> str:
-    """A question as a line of a terminal has it; elsewhere, and in `to_frame`, it is whole."""
-    said, unanswered = entry.what.text, _unanswered(entry)
-    if sys.stdout.isatty():
-        most = max(MOST_NARROW, shutil.get_terminal_size().columns // 2 - len(unanswered))
-        said = said if len(said) <= most else f"{said[: most - 1]}…"
-    return said + unanswered
+    rows = [head, *(_row(ledger, entry, replays) for entry in charges)]
+    lines += terminal.table(rows, width)
+    is_told = not all(map(ledger.is_here, charges))
+    return "\n".join(lines + (terminal.wrapped(ELSEWHERE, width) if is_told else []))
 
 
 def _row(ledger: Snapshot, entry: Entry, replays: dict[int, str]) -> tuple[str, ...]:
     said = mark(entry)
     source = entry.source + (f" ({said})" if said else "")
     # cells of replays differ from run to run: last, so that they don't move the other columns
-    said = " · ".join(filter(None, [_line(entry), replays.get(entry.number, "")]))
+    question = entry.what.text + _unanswered(entry)
+    said = " · ".join(filter(None, [question, replays.get(entry.number, "")]))
     return (
         str(entry.number), cell(ledger, entry), source,
         loss_in_words(ledger, entry.loss), entry.known_error, said,

@@ -8,14 +8,14 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 from weakref import WeakValueDictionary
 
 from ..dataclasses import dataclass, field, replace
 from ..engines.base import Engine
 from ..errors import LineageError, QueryError, SessionError, SourceError, hide_internals, quoted
 from ..ledger import canonical
-from ..ledger.cells import load_extension
+from ..ledger.cells import load_extension, show_beside
 from ..ledger.ledger import Ledger
 from ..ledger.storage.store import Store
 from ..privacy.accounting.losses import Epsilon, Loss
@@ -360,15 +360,29 @@ def running() -> Session | None:
     return found
 
 
+@overload
+def ledger(side: Literal[False] = False) -> Ledger: ...
+@overload
+def ledger(side: Literal[True]) -> None: ...
 @hide_internals
-def ledger() -> Ledger:
+def ledger(side: bool = False) -> Ledger | None:
     """The ledger of the running session: `.budget`, `.spent`, `.remaining`, `.to_frame()`.
+
+    side : True shows it live in a panel beside the notebook, and returns None. That needs
+        JupyterLab and ``pip install "dppandas[side]"``, where JupyterLab runs, too.
+
+    Raises `QueryError` if there is no such panel.
 
     >>> import dppandas as dp
     >>> dp.reset()
     >>> dp.ledger().budget is None
     True
     """
+    if not isinstance(side, bool):
+        raise QueryError(f"side={quoted(side)} must be True or False.")
+    if side:
+        show_beside(current().ledger)
+        return None
     return current().ledger
 
 

@@ -11,7 +11,7 @@ import threading
 from typing import Any, NamedTuple
 
 from ...engines import progress
-from ...ledger.cells import attribute_to, unloaded
+from ...ledger.cells import attribute_to, show_beside_by, unloaded
 from ...release.session import Session
 from .answers import Cards
 from .cells import Cells
@@ -61,6 +61,7 @@ def _register(shell: Any) -> None:
     atexit.register(live.stop)
     if live.in_notebook:
         progress.tell_to(live.tell)
+        show_beside_by(live.show_beside)
 
 
 def unload(shell: Any) -> None:
@@ -86,3 +87,4 @@ def _undo(loaded: _Loaded) -> None:
     shell.events.unregister("post_run_cell", live.flush)
     attribute_to(None)
     progress.tell_to(None)
+    show_beside_by(None)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from ...engines.progress import started
-from ...errors import DPError
+from ...errors import DPError, QueryError
 from ...ledger.ledger import Ledger
 from ...release.session import Session
 from .view import View
@@ -56,24 +56,45 @@ class Live:
         self._lock = threading.Lock()
         self._pushed = 0.0
         self._timer: threading.Timer | None = None
+        self._panel: Any = None
 
     def show(self, ledger: Ledger) -> None:
         """Show a ledger here: live in a notebook, as text in a terminal."""
         if not self.in_notebook:
             print(ledger)
             return
+        self._view(ledger).show()
+
+    def show_beside(self, ledger: Ledger) -> None:
+        """Show a ledger in JupyterLab's side panel, live. One panel: another takes its place."""
+        try:
+            from sidecar import Sidecar
+        except ImportError:
+            raise QueryError(
+                'side=True needs the package sidecar: pip install "dppandas[side]", also where '
+                "JupyterLab runs, and reload the page. dp.ledger() shows the ledger here."
+            ) from None
+        view = self._view(ledger)
+        if self._panel is not None:
+            self._panel.close()
+        self._panel = Sidecar(title="Privacy ledger")
+        with self._panel:
+            view.show_widget()
+
+    def _view(self, ledger: Ledger) -> View:
+        """The view of a ledger, up to date from now on."""
         view = self._views.get(id(ledger))
-        if view is None:
-            view = self._views[id(ledger)] = View(ledger)
-            ledger._observe(self._changed)
-            if ledger._store.identity and not ledger._closed:  # a file that others may write to
-                ledger._poll()  # what is there now is shown already
-                watch = Watch(ledger)
-                if started(watch):
-                    self._watches[id(ledger)] = watch
-        else:
+        if view is not None:
             view.update()
-        view.show()
+            return view
+        view = self._views[id(ledger)] = View(ledger)
+        ledger._observe(self._changed)
+        if ledger._store.identity and not ledger._closed:  # a file that others may write to
+            ledger._poll()  # what is there now is shown already
+            watch = Watch(ledger)
+            if started(watch):
+                self._watches[id(ledger)] = watch
+        return view
 
     def show_session(self, session: Session) -> None:
         """Show its ledger, and first why its next question would be refused."""
@@ -126,6 +147,7 @@ class Live:
                 watch.join(LOOK)
         self._views.clear()
         self._watches.clear()
+        self._panel = None  # what it shows stays, as in cells
 
     def tell(self) -> None:
         """Tell how far the scans are, in the rows of their charges."""

@@ -111,7 +111,7 @@ class Pages:
         if self._drawn is not None:
             ledger, rows = self._drawn
             drawn = html.table(ledger, rows, listed=self._programs.value, states=self._states)
-            self._table.value = html.framed(drawn)
+            self._table.value = html.framed(html.bare(drawn))
 
     def _page_found(
         self, ledger: Snapshot, found: list[int], before: int | None

@@ -31,19 +31,30 @@ _EITHER_OR = f"""<style>
 {_SLOT}:has(.dppandas-copy) + {_SLOT}:not(:has({_LIVE})){{display:none!important}}
 </style>"""
 
-#: For the widget alone: a head that stays, a focus and arrows of dropdowns for every theme.
+#: For the widget alone, which sends it once: what rows repeat, a head that stays, rows that stack
+#: where it is narrow, a focus and arrows of dropdowns for every theme.
 _CONTROLS = """<style>
+SHEET
 .dppandas-live .dp-sheet{max-height:30em;overflow:auto;margin:4px 2px;outline-offset:1px!important}
 .dppandas-live .widget-html-content{line-height:1.5}
 .dppandas-live .widget-label{text-align:left}
 .dppandas-live thead th{position:sticky;top:0;z-index:1;\
 background:var(--jp-layout-color0,var(--vscode-editor-background,Canvas))!important}
 .dppandas-live .dp-sheet tbody tr td{overflow-wrap:anywhere}
+.dppandas-live{container-type:inline-size}
+@container (max-width:30em){
+.dppandas-live .dp-sheet thead{display:none}
+.dppandas-live .dp-sheet tbody tr{display:flex;flex-wrap:wrap}
+.dppandas-live .dp-sheet tbody tr td{padding:1px 14px 3px 0;width:auto}
+.dppandas-live .dp-sheet tbody tr td:first-child{flex-basis:100%}
+.dppandas-live .dp-sheet tbody td:nth-child(3)>div{white-space:nowrap}
+.dppandas-live .dp-sheet tbody td:nth-child(3)>div::before{content:"loss "}
+}
 .dppandas-live select{appearance:auto!important;background-image:none!important}
 [data-jp-theme-light="false"] .dppandas-live select{color-scheme:dark}
 .dppandas-live :is(button,select,input,summary,.dp-sheet):focus-visible\
 {outline:2px solid var(--jp-brand-color1,#1b7f79)!important;outline-offset:-2px}
-</style>"""
+</style>""".replace("SHEET", html.SHEET)
 
 
 class View:
@@ -57,16 +68,30 @@ class View:
         self._head, self._bar, self._legend = (ipywidgets.HTML() for _ in range(3))
         self._what_if = WhatIf(ledger, self._draw_bar)
         self._pages = Pages(ledger)
-        parts = [self._head, self._bar, self._legend, self._what_if.box, self._pages.box]
+        self._sheet = ipywidgets.HTML(_CONTROLS, layout={"display": "none"})
+        parts = [
+            self._sheet,
+            self._head,
+            self._bar,
+            self._legend,
+            self._what_if.box,
+            self._pages.box,
+        ]
         self._widget = ipywidgets.VBox(parts)
         self._widget.add_class("dppandas-live")
         #: Charges and scans are told by several threads.
         self._lock = RLock()
         self._copy = DisplayHandle(display_id=f"dppandas-{identifier()}")
+        self._has_copy = False
         self._shown = self._drawn()
 
     def show(self) -> None:
         self._copy.display(self._shown)
+        self._has_copy = True
+        self.show_widget()
+
+    def show_widget(self) -> None:
+        """Show the widget alone: what isn't saved needs no copy."""
         model = {"version_major": 2, "version_minor": 0, "model_id": self._widget.model_id}
         # a front end that doesn't know widgets shows nothing, not a box
         display({WIDGET_VIEW: model, "text/html": "<span></span>", "text/plain": ""}, raw=True)
@@ -74,7 +99,8 @@ class View:
     def update(self) -> None:
         # One line: an interrupt between two would leave the lock behind, as in `store`.
         with self._lock: self._shown = self._drawn()  # noqa: E701  # fmt: skip
-        self._copy.update(self._shown)
+        if self._has_copy:
+            self._copy.update(self._shown)
 
     def tell(self) -> None:
         """Tell how far the scans are: in the widget, and never in what is saved."""
@@ -89,11 +115,12 @@ class View:
         """Update the widget. Returns the copy: HTML, and plain text for text exports."""
         ledger = self.ledger._snapshot()
         charges = html.shown(ledger)
-        self._head.value = _CONTROLS + html.framed(html.head(ledger, is_live=True))
+        self._head.value = html.framed(html.head(ledger, is_live=True))
         self._legend.value = html.framed(html.legend(ledger, self._steps))
         self._what_if.update()
         self._pages.update(ledger, charges, progress.states(self.ledger))
-        return _Both(copy(ledger, self._steps, charges), words.text(ledger, charges=charges))
+        text = words.text(ledger, charges=charges[-html.PAGE :])
+        return _Both(copy(ledger, self._steps, charges), text)
 
 
 def copy(ledger: Snapshot, steps: charts.Steps, charges: list[Entry]) -> str:

@@ -50,7 +50,7 @@ class Watched:
     def rows(self) -> list[str]:
         """The rows of the widget's table as text, newest first."""
         (view,) = self.live._views.values()
-        found = re.findall(r"<tr>(.*?)</tr>", view._pages._table.value, re.S)[1:]
+        found = re.findall(r"<tr[^>]*>(.*?)</tr>", view._pages._table.value, re.S)[1:]
         return [unescape(re.sub(r"<[^>]*>", " ", row)).strip() for row in found]
 
     @property
