@@ -6,6 +6,7 @@ in `by_kind.py`, and what tightness is measured on in `tightness_truth.py`.
 """
 
 import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -117,8 +118,10 @@ from tightness_truth import Line
 from truths import clipped, numbers
 
 import dppandas as dp
+import dppandas.models.posterior
 from dppandas import statistics as stats
 from dppandas.engines.base import Kernel
+from dppandas.models.select import UnreleasedChoice
 from dppandas.models.synthetic.fit_scores import MarginalError, SmallDatabases
 from dppandas.models.theil_sen import slopes
 from dppandas.models.trees.classifier import class_splits
@@ -127,8 +130,20 @@ from dppandas.models.trees.regressor import sum_splits
 from dppandas.privacy.mechanisms.ranks import Ranks, RanksByCell
 from dppandas.release.query import need_of
 from dppandas.release.unreleased import Unreleased
+from dppandas.release.ways import Ways
 
 Ask = Callable[[Any], Any]
+
+
+posteriors: Any = sys.modules["dppandas.models.posterior"]
+
+
+def posterior_draw(column: Any, family: str = "bernoulli", **how: Any) -> Any:
+    """A draw of rows of which a unit may have several: `posterior` refuses these."""
+    ways = Ways(how["epsilon"], how.get("rho"))
+    of = None, how.get("bounds"), how.get("bins")
+    asked = posteriors._asked(column, family, "squashed", how.get("prior"), of)
+    return UnreleasedChoice._ask(posteriors._draw(column, asked, how.get("clip", 3)), ways)
 
 
 def of_scipy(name: str) -> Any:
@@ -1456,14 +1471,14 @@ RECORDS.append(Operation(
     hostile=some_likelihoods,
     law="test_priors.py::test_the_gap_holds_whichever_candidate_is_the_best",
     selected={
-        "posterior draw": lambda p, e: dp.models.posterior(
-            p["group"] == "a", method="squashed", prior=(2, 3), epsilon=e),
-        "posterior draw of a mask": lambda p, e: dp.models.posterior(
-            p.query("code < 9")["number"] > 1, method="squashed", clip=1.5, epsilon=e),
-        "posterior draw of counts": lambda p, e: dp.models.posterior(
-            p["number"], "poisson", method="squashed", bounds=(0, 9), epsilon=e),
-        "posterior draw of numbers": lambda p, e: dp.models.posterior(
-            p["number"], "normal", method="squashed", bounds=(-5, 5), bins=4, epsilon=e),
+        "posterior draw": lambda p, e: posterior_draw(
+            p["group"] == "a", prior=(2, 3), epsilon=e),
+        "posterior draw of a mask": lambda p, e: posterior_draw(
+            p.query("code < 9")["number"] > 1, clip=1.5, epsilon=e),
+        "posterior draw of counts": lambda p, e: posterior_draw(
+            p["number"], "poisson", bounds=(0, 9), epsilon=e),
+        "posterior draw of numbers": lambda p, e: posterior_draw(
+            p["number"], "normal", bounds=(-5, 5), bins=4, epsilon=e),
     },
     truth="a draw, of which no error is promised",
     kinds="of True and False, as counts of both are, or of numbers",

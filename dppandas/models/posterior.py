@@ -504,6 +504,8 @@ def posterior(
     >>> low < 0.25 < high, found.pdf(0.25) > found.pdf(0.5), found.sample(3).shape
     (True, True, (3,))
     """
+    if isinstance(column, PrivateSeries):
+        _check_one_row(column)
     asked = _asked(column, family, method, prior, (keys, bounds, bins))
     if method == "squashed":
         return UnreleasedChoice._ask(_draw(column, asked, clip), Ways(epsilon, rho))
@@ -549,7 +551,6 @@ def _asked(column: Any, family: Any, method: Any, prior: Any, ways: tuple[Any, .
             f"posterior takes a private column, not a {type(column).__name__}. Write "
             'people["smokes"] for a frame of dp.protect(…), or df.dp["smokes"].'
         )
-    _check_one_row(column)
     if not is_one_of(family, FAMILIES):
         raise QueryError(
             f'family={quoted(family)} must be "bernoulli", for True and False, or one of '
