@@ -154,7 +154,8 @@ class RocCurve:
         ones = np.ones((1, len(none)))
         each = tail(ones, noise, OF_PRODUCTS * risk / len(none))[0]
         product = tail(ones, noise, OF_PRODUCTS * risk)[0] * each
-        held = np.flatnonzero(off <= reach + product * np.maximum(areas, 1 - areas))
+        between = abs(some.sum() * none.sum()) / (2 * PLACES)  # an area may lie between two places
+        held = np.flatnonzero(off <= reach + product * np.maximum(areas, 1 - areas) + between)
         if not len(held):
             return 0.0, 1.0
         low, high = areas[max(held[0] - 1, 0)], areas[min(held[-1] + 1, PLACES)]
