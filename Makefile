@@ -107,7 +107,7 @@ test: $(VENV)/test
 	$(BIN)/python -m pytest $(SHARED) --stage test $(RECORD) -m "not browser $(SIZED:later=and not sized)"
 
 # A browser wants the machine to itself.
-SEEN := tests/display/notebook tests/test_formulas.py tests/test_site.py tests/test_site_in_browser.py
+SEEN := tests/display/notebook tests/display/cards tests/test_formulas.py tests/test_site.py tests/test_site_in_browser.py
 test-browser: $(WEB)/test
 	$(WEB)/bin/python -m pytest -p no:nbval --stage browser $(RECORD) -m browser $(SEEN)
 
