@@ -86,6 +86,7 @@ WITHOUT: dict[str, str] = {
         ],
         "a model tells no error; its releases are among these",
     ),
+    "posterior": "a law of parameters, whose counts are those of value_counts, or a draw",
     "roc_curve": "a crosstab; its intervals are computed of that: test_scoring.py",
     **dict.fromkeys(["session", "batch", "split"], "shares out a loss among releases"),
     **dict.fromkeys(
