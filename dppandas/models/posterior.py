@@ -493,9 +493,8 @@ def posterior(
     rows, which aren't independent, free of charge.
 
     *Guarantee*: epsilon-differential privacy of the unit, of the counts; what is computed from them
-    costs nothing (Bernstein and Sheldon, "Differentially private Bayesian inference for exponential
-    families", NeurIPS 2018); or of the draw (McSherry and Talwar, FOCS 2007; Wang, Fienberg and
-    Smola, "Privacy for free", ICML 2015, Theorem 1; docs/proofs/posterior.md).
+    costs nothing (Bernstein and Sheldon, NeurIPS 2018); or of the draw (McSherry and Talwar, FOCS
+    2007; Wang, Fienberg and Smola, ICML 2015, Theorem 1; docs/proofs/posterior.md).
 
     >>> import pandas as pd, dppandas as dp
     >>> df = pd.DataFrame({"smokes": [True, False, False, False] * 100})
@@ -504,8 +503,7 @@ def posterior(
     >>> low < 0.25 < high, found.pdf(0.25) > found.pdf(0.5), found.sample(3).shape
     (True, True, (3,))
     """
-    if isinstance(column, PrivateSeries):
-        _check_one_row(column)
+    _check_one_row(column)
     asked = _asked(column, family, method, prior, (keys, bounds, bins))
     if method == "squashed":
         return UnreleasedChoice._ask(_draw(column, asked, clip), Ways(epsilon, rho))
@@ -574,8 +572,10 @@ def _asked(column: Any, family: Any, method: Any, prior: Any, ways: tuple[Any, .
     return Asked(cut_up, list(range(len(cells.edges) - 1)), cells.prior, labels, cells)
 
 
-def _check_one_row(column: PrivateSeries) -> None:
+def _check_one_row(column: Any) -> None:
     """Refuse several rows of a unit: each row's law is said to be independent of the others."""
+    if not isinstance(column, PrivateSeries):
+        return  # refused with what else has no posterior
     table = column._table
     check_rows(
         f"'{of_whom(column).removeprefix(' of ')}'", table.source.unit.max_rows * table.branches
