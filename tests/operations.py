@@ -121,6 +121,7 @@ import dppandas as dp
 import dppandas.models.posterior
 from dppandas import statistics as stats
 from dppandas.engines.base import Kernel
+from dppandas.errors import hide_internals
 from dppandas.models.select import UnreleasedChoice
 from dppandas.models.synthetic.fit_scores import MarginalError, SmallDatabases
 from dppandas.models.theil_sen import slopes
@@ -138,6 +139,7 @@ Ask = Callable[[Any], Any]
 posteriors: Any = sys.modules["dppandas.models.posterior"]
 
 
+@hide_internals  # as of everything public
 def posterior_draw(column: Any, family: str = "bernoulli", **how: Any) -> Any:
     """A draw of rows of which a unit may have several: `posterior` refuses these."""
     ways = Ways(how["epsilon"], how.get("rho"))
@@ -1116,10 +1118,10 @@ RECORDS.append(Operation(
         "cov within a norm": lambda d: truths.cov_within_norm(d, ["number", "code", "yes"], 6),
     },
     kinds={
-        "frame.cov, of a norm": Row(lambda p, c: p[["x", "n"]].cov(norm=20), NUMBERS),
-        "frame.corr, of a norm": Row(lambda p, c: p[["x", "n"]].corr(norm=20), NUMBERS),
+        "frame.cov, of a norm": Row(lambda p, c: p[["x", "n"]].cov(norm=20, epsilon=1), NUMBERS),
+        "frame.corr, of a norm": Row(lambda p, c: p[["x", "n"]].corr(norm=20, epsilon=1), NUMBERS),
         "groups.cov, of a norm": Row(
-            lambda p, c: p.groupby("g", keys=[1])[["x", "n"]].cov(norm=20), NUMBERS),
+            lambda p, c: p.groupby("g", keys=[1])[["x", "n"]].cov(norm=20, epsilon=1), NUMBERS),
     },
     tight={
         "cov within a norm": Line(
