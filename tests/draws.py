@@ -31,9 +31,11 @@ from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from dppandas.privacy.mechanisms.quantile_ladders import LadderQuantiles
 from dppandas.privacy.mechanisms.quantiles import ExponentialQuantiles
 from dppandas.privacy.mechanisms.selection import Selection
+from dppandas.privacy.mechanisms.smooth import AtRank
 from dppandas.release.context import watching
 from dppandas.release.query import Query
 from dppandas.statistics import Count, Mean, NormedSum, Sum, UnitTotals, Variance, WeightedMean
+from dppandas.statistics.bounded_quantiles import BoundedQuantile
 from dppandas.statistics.counting.contingency import Contingency
 from dppandas.statistics.counting.distinct import Distinct
 from dppandas.statistics.counting.distinct_values import DistinctValues
@@ -153,6 +155,9 @@ def exact_answer(part: Part, noisy: Any) -> list[float]:
         return _bounds_answer(exact, statistic._range(noisy))
     if isinstance(statistic, RowsPerUnit) and statistic.keep is not None:
         return _limit_answer(replace(statistic, margin=0), exact, statistic.chosen(noisy))
+    if isinstance(statistic, BoundedQuantile):
+        (share,), (grid,) = statistic.quantiles, statistic.grids
+        return list(statistic.estimate([AtRank(share).at(exact[0][0], grid.high)]))
     return list(statistic.estimate(exact))
 
 
