@@ -21,6 +21,7 @@ from dppandas.privacy.mechanisms.quantile_plans import Slots, plan
 from dppandas.privacy.mechanisms.rank_errors import Tails, joint_errors
 from dppandas.privacy.mechanisms.ranks import Ranks
 from dppandas.rows.facts.bounds import Bounds, Grid
+from dppandas.rows.figures import plus_minus
 
 QUARTILES = tuple(Fraction(i, 4) for i in (1, 2, 3))
 DECILES = tuple(Fraction(i, 10) for i in range(1, 10))
@@ -52,7 +53,7 @@ def test_within_asks_for_less_where_rows_are_known() -> None:
         record = dp.record(asked.release(within=80, expected_rows=rows))
         assert record.epsilon <= Fraction(most)
         assert record.errors().max() <= 80
-        assert record.expected == f"± {record.errors().max():g} ranks"
+        assert record.expected == f"{plus_minus(record.errors().max())} ranks"
 
 
 def test_a_released_number_of_rows_bounds_the_ranks_of_quantiles_beside_it() -> None:
@@ -72,7 +73,7 @@ def test_a_released_number_of_rows_bounds_the_ranks_of_quantiles_beside_it() -> 
         expected = record._statistic.errors.errors_among(record._law, 1 - 0.05 * 19 / 20, most)
         assert np.ravel(record.errors()).tolist() == pytest.approx(expected)
         assert max(expected) <= max(record._statistic.errors.errors_at((), record._law, 0.95))
-        assert record.expected == f"± {max(expected):g} ranks"
+        assert record.expected == f"{plus_minus(max(expected))} ranks"
         assert most[0] >= counts.estimate().iloc[0] if name != "median" else True
 
 

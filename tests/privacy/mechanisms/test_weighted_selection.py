@@ -29,6 +29,7 @@ from dppandas.privacy.mechanisms.weighted_selection import WHOLE, WeightedSelect
 from dppandas.privacy.sampling import samplers
 from dppandas.rows.expressions import Column
 from dppandas.rows.facts.units import Unit
+from dppandas.rows.figures import plus_minus
 from dppandas.statistics.counting.label_accumulators import NumberedLabels
 
 KEY = b"0123456789abcdef"
@@ -426,7 +427,9 @@ def test_what_is_expected_says_how_many_units_a_label_needs() -> None:
     least = calibrated(10, "0.5", "1e-6").released_from(0.95)
     with dp.preview() as plan:
         groups.release(epsilon=1)
-    assert f"each ± 59.91, released if at least {least} units have it" in str(plan)
+    error = groups.expected_error(epsilon=1)
+    assert round(error, 2) == 59.91
+    assert f"each {plus_minus(error)}, released if at least {least} units have it" in str(plan)
 
 
 REFUSED: dict[str, tuple[Callable[[Any], Any], str, type[Exception]]] = {

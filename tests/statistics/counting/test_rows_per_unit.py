@@ -22,6 +22,7 @@ from dppandas.errors import QueryError
 from dppandas.privacy.mechanisms.base import Sensitivity
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Within
 from dppandas.rows.expressions import Column
+from dppandas.rows.figures import plus_minus
 from dppandas.statistics.counting.rows_per_unit import RowsPerUnit, smoothed, tails
 
 FIGURES = ["max_rows", "units_cut", "rows_dropped"]
@@ -153,7 +154,7 @@ def test_what_a_suggestion_needs_is_known_before() -> None:
         p.suggest_max_rows(epsilon="0.1", keep=None)
     margin = statistic(counted=100).margin_at(DiscreteLaplace(Fraction(10)))
     assert plan.to_frame()["error"].tolist() == [
-        f"needs about {10 * margin:,} units", f"± {margin} units above each limit"
+        f"needs about {10 * margin:,} units", f"{plus_minus(margin)} units above each limit"
     ]  # fmt: skip
     for units, is_enough in ((10 * margin - 1, False), (10 * margin, True)):
         made = statistic(Fraction(9, 10), margin=margin)
