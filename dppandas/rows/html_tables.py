@@ -20,7 +20,8 @@ _WRAPPED = ";white-space:normal;min-width:8em"
 def card(kind: str, *parts: str) -> str:
     """Parts one under the other. What is wider than the page scrolls by itself."""
     style = "line-height:1.5;max-width:1000px;overflow-x:auto"
-    return f'<div class="dppandas-{kind}" style="{style}">{"".join(filter(None, parts))}</div>'
+    inside = "".join(filter(None, parts))
+    return f'<div class="dppandas-{kind}" tabindex="0" style="{style}">{inside}</div>'
 
 
 def title(strong: str, rest: str = "") -> str:

@@ -78,8 +78,8 @@ def plot_tree(
     with its split, and the released numbers of rows by class, or of all rows and their mean.
     Returns the boxes' annotations.
 
-    feature_names, class_names : in place of those of the model. precision : digits of thresholds
-    and of means.
+    feature_names, class_names : in place of those of the model.
+    precision : digits of thresholds and of means.
     fontsize : else as large as the axes allow. ax : where it is drawn; else the current axes.
 
     *Guarantee*: nothing is released; a tree is made of answers.
