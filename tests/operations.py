@@ -1116,10 +1116,10 @@ RECORDS.append(Operation(
         "cov within a norm": lambda d: truths.cov_within_norm(d, ["number", "code", "yes"], 6),
     },
     kinds={
-        "frame.cov, of a norm": Row(lambda p, c: p[["x", "n"]].cov(norm=20), NUMBERS),
-        "frame.corr, of a norm": Row(lambda p, c: p[["x", "n"]].corr(norm=20), NUMBERS),
+        "frame.cov, of a norm": Row(lambda p, c: p[["x", "n"]].cov(norm=20, **E), NUMBERS),
+        "frame.corr, of a norm": Row(lambda p, c: p[["x", "n"]].corr(norm=20, **E), NUMBERS),
         "groups.cov, of a norm": Row(
-            lambda p, c: p.groupby("g", keys=[1])[["x", "n"]].cov(norm=20), NUMBERS),
+            lambda p, c: p.groupby("g", keys=[1])[["x", "n"]].cov(norm=20, **E), NUMBERS),
     },
     tight={
         "cov within a norm": Line(
