@@ -178,7 +178,7 @@ def test_the_demo_draws_anew_and_then_answers_free(notebooks: Path) -> None:
     assert "; your ledger, build/demo/quickstart.ledger, keeps the answers.\n" in said
 
     again = run_demo(notebooks)
-    answers = re.compile(r"^\S+ +\S+ ± .*$|^-?[\d,.]+ ± .*$", re.MULTILINE)
+    answers = re.compile(r"^\S+ +\S+ +± .*$|^-?[\d,.]+ ± .*$", re.MULTILINE)
     assert len(answers.findall(said)) == 14
     assert answers.findall(again) == answers.findall(said), "and then they stay"
     assert "again, free: [5], [6]\n" in again

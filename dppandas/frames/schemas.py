@@ -1,5 +1,9 @@
 """What is public of private columns, and what they can be asked: the cards of frames, columns and
-groups, in notebooks and as text."""
+groups, in notebooks and as text.
+
+They say only what was declared, and what follows from it and from expressions. The kind of a dtype
+is not shown: pandas infers dtypes from rows, each version by its own rules.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ..columns.private_rows import is_unit, keys_known
+from ..columns.private_rows import is_unit
 from ..release.private import Table
-from ..rows import html_tables
-from ..rows.expressions import Declared, Expression
+from ..rows import expressions, html_tables
+from ..rows.expressions import Declared, Expression, Facts
 from ..rows.facts import kinds
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import Keys
@@ -20,8 +24,10 @@ from ..rows.figures import short
 
 #: Longer lists of keys, and names, are cut.
 LONGEST = 32
-#: Kinds that have means and quantiles. Nobody knows whether those of unknown kind have.
-_MEASURED = kinds.NUMBERS | kinds.TIMES | {kinds.DURATION, kinds.UNKNOWN}
+#: Kinds that have means and quantiles.
+_MEASURED = kinds.NUMBERS | kinds.TIMES | {kinds.DURATION}
+#: What a column of unknown kind can be asked by: the one if it holds numbers, the other if labels.
+_EITHER = "mean(bounds=…) or value_counts(keys=…)"
 _HEADS = ("column", "kind", "declared", "ask")
 #: What a frame answers of its rows.
 OF_ROWS = "count, groupby, value_counts, crosstab, describe"
@@ -37,23 +43,45 @@ class Fact(NamedTuple):
 
 
 def fact(table: Table, name: Any, expression: Expression) -> Fact:
-    """What is public of a column."""
-    kind, keys = expression.kind(table.source.facts.schema), keys_known(table, expression)
-    declared, step = table.declared(expression), table.step(expression)
+    """What is public of a column, in the same words whatever its dtype is."""
+    keys, declared = _keys(table, expression), table.declared(expression)
+    kind, step = _kind(table, expression, keys), table.step(expression)
     label = _cut("" if name is None else str(name))
+    held = expression.held if isinstance(expression, Declared) else ""
+    shown = held or ("" if kind == kinds.UNKNOWN else kind)
     if is_unit(expression, table) and declared is None:
-        return Fact(label, kind, "the unit", "per_unit()")
+        return Fact(label, shown, "the unit", "per_unit()")
     if keys is not None:
         said = keys_in_words(keys)
     else:
         said = bounds_in_words(declared) + (f", step {step}" if step else "")
-    held = expression.held if isinstance(expression, Declared) else ""
     is_bounded = (
         kind == kinds.TRUTH
         or isinstance(declared, Span)
         or expression.bounds(table.source.domain) is not None
     )
-    return Fact(label, held or kind, said, ", ".join(_asks(kind, is_bounded, keys is not None)))
+    return Fact(label, shown, said, ", ".join(_asks(kind, is_bounded, keys is not None)))
+
+
+def _keys(table: Table, expression: Expression) -> Keys | None:
+    """The keys that are declared, or that follow from what is, and those of True and False."""
+    facts = Facts(table.source.domain)  # without the schema, which holds the kinds of dtypes
+    if (known := expression.known_keys(facts.domain, facts.schema)) is not None:
+        return known
+    return Keys((False, True)) if expressions.holds_truths(expression, facts) else None
+
+
+def _kind(table: Table, expression: Expression, keys: Keys | None) -> kinds.Kind:
+    """The kind that is declared, or follows from the expression, or is that of the declared keys
+    or bounds; else unknown."""
+    if (kind := expression.kind({})) != kinds.UNKNOWN or isinstance(expression, Declared):
+        return kind
+    if keys is not None:
+        return kinds.joined(map(kinds.of_value, keys.labels))
+    declared = table.declared(expression)
+    if isinstance(declared, Span):
+        return kinds.joined(map(kinds.of_value, declared.ends))
+    return kinds.NUMBER if isinstance(declared, Bounds) else kind
 
 
 def _asks(kind: str, is_bounded: bool, has_keys: bool) -> list[str]:
@@ -63,11 +91,11 @@ def _asks(kind: str, is_bounded: bool, has_keys: bool) -> list[str]:
         return [".str.len()", "explode"] if kind == kinds.LIST else []
     if kind == kinds.TRUTH:
         asks += ["mean"]
-    elif kind in _MEASURED and not (has_keys and kind == kinds.UNKNOWN):
+    elif kind in _MEASURED:
         asks += ["mean", "quantile", "std"] if is_bounded else ["mean(bounds=…)"]
-    if not asks or (kind == kinds.UNKNOWN and not has_keys):
-        asks.append("value_counts(keys=…)")
-    return asks
+    elif kind == kinds.UNKNOWN and not has_keys:
+        asks.append(_EITHER)
+    return asks or ["value_counts(keys=…)"]
 
 
 def bounds_in_words(declared: Any) -> str:
@@ -145,6 +173,15 @@ def in_a_line(fact: Fact) -> str:
     return f"{said} · ask {fact.asks}" if fact.asks else said
 
 
+def _offered(asks: str, offered: Collection[str]) -> str:
+    """What a column can be asked by, without the methods that groups don't have."""
+    kept = (
+        " or ".join(each for each in either.split(" or ") if each.partition("(")[0] in offered)
+        for either in asks.split(", ")
+    )
+    return ", ".join(filter(None, kept))
+
+
 def facts_of_groups(
     table: Table, by: Mapping[Any, Expression], keys: Keys | None,
     operands: Mapping[Any, Expression], offered: Collection[str],
@@ -161,6 +198,5 @@ def facts_of_groups(
         found.append(fact(table, name, expression)._replace(declared=said, asks="the groups"))
     for name, expression in operands.items():
         each = fact(table, name, expression)
-        asks = [said for said in each.asks.split(", ") if said.partition("(")[0] in offered]
-        found.append(each._replace(asks=", ".join(asks)))
+        found.append(each._replace(asks=_offered(each.asks, offered)))
     return found

@@ -472,7 +472,7 @@ def test_columns_named_twice_are_refused() -> None:
 def test_names_of_columns_may_be_anything_hashable(exact: None) -> None:
     levels = pd.MultiIndex.from_tuples([("a", "x"), ("a", "y"), ("b", "x")])
     df = pd.DataFrame([[1, 2, 3], [4, 5, 6]], columns=levels)
-    assert "(a, x)" in repr(df.dp)
+    assert "('a', 'x')" in repr(df.dp)
     assert df.dp[("a", "x")].sum(bounds=(0, 9), epsilon=1) == 5
     sums = df.dp[[("a", "x"), ("b", "x")]].sum(bounds=(0, 9), epsilon=1)
     assert_series_equal(sums, df[[("a", "x"), ("b", "x")]].sum().astype(float))
