@@ -1118,17 +1118,10 @@ RECORDS.append(Operation(
         "cov within a norm": lambda d: truths.cov_within_norm(d, ["number", "code", "yes"], 6),
     },
     kinds={
-<<<<<<< HEAD
         "frame.cov, of a norm": Row(lambda p, c: p[["x", "n"]].cov(norm=20, epsilon=1), NUMBERS),
         "frame.corr, of a norm": Row(lambda p, c: p[["x", "n"]].corr(norm=20, epsilon=1), NUMBERS),
         "groups.cov, of a norm": Row(
             lambda p, c: p.groupby("g", keys=[1])[["x", "n"]].cov(norm=20, epsilon=1), NUMBERS),
-=======
-        "frame.cov, of a norm": Row(lambda p, c: p[["x", "n"]].cov(norm=20, **E), NUMBERS),
-        "frame.corr, of a norm": Row(lambda p, c: p[["x", "n"]].corr(norm=20, **E), NUMBERS),
-        "groups.cov, of a norm": Row(
-            lambda p, c: p.groupby("g", keys=[1])[["x", "n"]].cov(norm=20, **E), NUMBERS),
->>>>>>> fixframes
     },
     tight={
         "cov within a norm": Line(
