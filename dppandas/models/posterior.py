@@ -489,8 +489,7 @@ def posterior(
     chance ∝ prior · exp(epsilon · log-likelihood/clip). Its error is how far that may be below the
     best.
 
-    Raises `QueryError` for what the family can't be of, a strange prior, or units with several
-    rows, which aren't independent, free of charge.
+    Raises `QueryError`, free of charge, for a wrong column or prior, or several rows of a unit.
 
     *Guarantee*: epsilon-differential privacy of the unit, of the counts; what is computed from them
     costs nothing (Bernstein and Sheldon, NeurIPS 2018); or of the draw (McSherry and Talwar, FOCS
@@ -503,7 +502,8 @@ def posterior(
     >>> low < 0.25 < high, found.pdf(0.25) > found.pdf(0.5), found.sample(3).shape
     (True, True, (3,))
     """
-    _check_one_row(column)
+    if isinstance(column, PrivateSeries):
+        _check_one_row(column)
     asked = _asked(column, family, method, prior, (keys, bounds, bins))
     if method == "squashed":
         return UnreleasedChoice._ask(_draw(column, asked, clip), Ways(epsilon, rho))
@@ -572,10 +572,8 @@ def _asked(column: Any, family: Any, method: Any, prior: Any, ways: tuple[Any, .
     return Asked(cut_up, list(range(len(cells.edges) - 1)), cells.prior, labels, cells)
 
 
-def _check_one_row(column: Any) -> None:
+def _check_one_row(column: PrivateSeries) -> None:
     """Refuse several rows of a unit: each row's law is said to be independent of the others."""
-    if not isinstance(column, PrivateSeries):
-        return  # refused with what else has no posterior
     table = column._table
     check_rows(
         f"'{of_whom(column).removeprefix(' of ')}'", table.source.unit.max_rows * table.branches
