@@ -136,7 +136,9 @@ def shown_of(frame: Any) -> list[str]:
 def test_no_row_decides_what_is_shown(people: Any) -> None:
     """Nor a dtype, which pandas infers from rows."""
     others = rows(59).iloc[[2, 2, 0, 1]]
-    strings = rows().astype({"town": "string", "note": "category", "age": float, "height": "Float64"})
+    strings = rows().astype(
+        {"town": "string", "note": "category", "age": float, "height": "Float64"}
+    )
     declared = {name: fact for name, fact in DECLARED.items() if name != "town"}
     found = []
     for df in (rows(), others, rows().astype(object), strings):

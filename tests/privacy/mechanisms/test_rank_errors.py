@@ -59,7 +59,7 @@ def test_within_asks_for_less_where_rows_are_known() -> None:
 def test_a_released_number_of_rows_bounds_the_ranks_of_quantiles_beside_it() -> None:
     """In describe and agg; with a twentieth of what may fail for the number of rows."""
     dp.session(epsilon=10)
-    x = column(344)
+    x = column(200)
     for told, name in (
         (x.dp.describe(bounds=(0, 400), epsilon=1), "min, 25%, 50%, 75%, max"),
         (x.dp.agg(["count", "median"], bounds=(0, 400), epsilon=1), "median"),
