@@ -190,14 +190,12 @@ def test_declared_kinds_are_part_of_keys_and_of_names_of_parts() -> None:
 
 def test_kinds_of_dtypes_are_part_of_no_key() -> None:
     keys, titles = [], []
-    for dtype, kind in (("object", "unknown"), ("string", "text")):
+    for dtype in ("object", "string"):
         dp.reset()
         p = dp.protect(pd.DataFrame({"x": pd.Series(["1", "2"], dtype=dtype)}), "d")
         asked = p[p["x"] == "1"].count()
         keys.append(asked._request.query(dp.session()._terms.asked(1)).key)
-        titles.append((repr(asked), repr(p).partition("\n")[0]))
-        assert kind in repr(p)  # which is public
-        assert kind in p._repr_html_()
+        titles.append((repr(asked), repr(p), p._repr_html_()))
     assert keys[0] == keys[1]
     assert titles[0] == titles[1]
 
