@@ -134,7 +134,7 @@ def test_all_kernels_find_the_integers_of_pandas(
             asked.append(name)
             wanted.append(found)
     assert len(works) > 140
-    assert max(len(pickle.dumps(work)) for work, _ in works) < 20_000  # a posterior holds a table of scores
+    assert max(len(pickle.dumps(work)) for work, _ in works) < 20_000  # tables of scores
     frame = spark.read.parquet(path).repartition(partitions, *(["owner"] if terms else []))
     parts = [bytes(row.partial) for row in frame.mapInArrow(All(works), "partial binary").collect()]
     for at, (name, expected) in enumerate(zip(asked, wanted, strict=True)):
