@@ -200,6 +200,11 @@ class Releases(tuple[Record, ...]):
 
     note = ""
 
+    @property
+    def loss(self) -> Loss:
+        """What they were charged together."""
+        return sum((each.loss for each in self), Loss())
+
     def __repr__(self) -> str:
         return "\n".join(filter(None, [*map(in_a_line, self), self.note]))
 
@@ -359,7 +364,7 @@ class Model(ABC):
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         lines = [repr(self)]
         if hasattr(self, "releases_"):
-            paid = sum((each.loss for each in self.releases_), Loss()).in_short
+            paid = self.releases_.loss.in_short
             number = len(self.releases_)
             lines.append(f"fitted by {number} release{'s' * (number > 1)}, {paid}:")
             lines += [f"  {line}" for line in repr(self.releases_).splitlines()]

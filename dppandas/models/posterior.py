@@ -75,7 +75,7 @@ class Found:
     @property
     def loss(self) -> Loss:
         """What its release was charged."""
-        return sum((each.loss for each in self.releases_), Loss())
+        return self.releases_.loss
 
     @property
     def _is_preview(self) -> bool:

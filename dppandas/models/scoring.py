@@ -137,7 +137,7 @@ class RocCurve:
     @property
     def loss(self) -> Loss:
         """What its release was charged."""
-        return sum((each.loss for each in self.releases_), Loss())
+        return self.releases_.loss
 
     @hide_internals
     def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:

@@ -273,7 +273,7 @@ class OLSResults:
     @property
     def loss(self) -> Loss:
         """What its releases were charged together."""
-        return sum((each.loss for each in self.releases_), Loss())
+        return self.releases_.loss
 
     @property
     def _is_preview(self) -> bool:

@@ -14,7 +14,6 @@ from palettes import DARK, GROUNDS, SIMULATED, WHITE, contrast, distance, lab, l
 
 from dppandas.display.cards import markup
 from dppandas.display.plots import style
-from dppandas.display.plots.heatmaps import BOTH_SIGNS, LIGHT_TO_DARK, _ink
 from dppandas.ledger import charts, colours, html
 
 
@@ -71,13 +70,3 @@ def test_ledgers_cards_and_plots_share_it() -> None:
     assert style.COLOURS is html.COLOURS is colours.COLOURS
     assert charts.LINE == markup.MARK == style.TEAL == colours.COLOURS[0]
     assert style.INK == colours.INK
-
-
-@pytest.mark.parametrize("name", [LIGHT_TO_DARK, BOTH_SIGNS])
-def test_numbers_can_be_read_on_every_cell(name: str) -> None:
-    _, ax = plt.subplots()
-    values = np.ma.MaskedArray(np.linspace(0, 1, 256).reshape(1, -1))
-    image = ax.imshow(values, cmap=name)
-    for at in range(256):
-        cell = image.cmap(image.norm(values[0, at]))
-        assert contrast(_ink(image, values, (0, at)), cell) >= 4.5
