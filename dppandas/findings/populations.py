@@ -1,7 +1,8 @@
 """Intervals of derived numbers for the population that the rows are a sample of.
 
 Sums of numbers that err nearly normally do so, too, and so does what a quotient is looked for by:
-their variances add up if their units differ, and their deviations do whatever units they share.
+their errors are independent if their units differ, and their deviations add up whatever units they
+share.
 All else is bounded from intervals of the numbers that it is computed from
 (docs/proofs/populations.md).
 """
@@ -14,6 +15,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from ..errors import QueryError
+from ..privacy.accuracy.nearly_normal import dependent, independent
 from ..privacy.accuracy.ratios import Terms
 from ..release.answers.populations import check_size, samples_of, value_of
 from ..statistics.samples import (
@@ -22,6 +24,7 @@ from ..statistics.samples import (
     EXACT,
     FEW,
     LARGEST,
+    OF_T,
     Estimate,
     How,
     Moments,
@@ -247,8 +250,7 @@ class Populations:
             found = self._moments(form.part + form.whole.times(-Fraction(ratio)))
             if found is None:
                 return True
-            least, most, _ = by_t(found, risk)
-            return least <= 0 <= most
+            return not found.error.is_beyond(abs(found.value), OF_T * risk)
 
         middle = part.value / whole.value
         ends = _edge(is_possible, middle, -1), _edge(is_possible, middle, 1)
@@ -334,18 +336,13 @@ def _sum(parts: list[_Part], const: float) -> Moments:
                 break
         else:
             layers.append([part])
-    each = [sum(p.weight**2 * p.moments.variance for p in layer) for layer in layers]
-    spread = sum(map(math.sqrt, each)) ** 2
-    freedom = min((p.moments.freedom for p in parts), default=math.inf)
-    if len(layers) == 1 and spread:  # Welch and Satterthwaite
-        errors = (p.weight**2 * p.moments.variance for p in parts)
-        squares = (e**2 / p.moments.freedom for e, p in zip(errors, parts, strict=True))
-        freedom = spread**2 / sum(squares)
+    added = [
+        independent([each.moments.error.times(each.weight) for each in layer]) for layer in layers
+    ]
+    error = dependent(added) if len(added) > 1 else independent(added)
     value = const + sum(p.weight * p.moments.value for p in parts)
     known = min((p.moments.rows for p in parts), default=math.inf)
-    is_largest = any(p.moments.is_largest for p in parts)
-    noise = sum(p.weight**2 * p.moments.noise for p in parts)
-    return Moments(value, spread, freedom, known, is_largest=is_largest, noise=noise)
+    return Moments(value, error, known, is_largest=any(p.moments.is_largest for p in parts))
 
 
 def _are_apart(one: _Part, other: _Part) -> bool:

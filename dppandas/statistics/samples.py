@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..dataclasses import dataclass
 from ..privacy import accuracy
-from ..privacy.accuracy.combined import variance_of
+from ..privacy.accuracy.nearly_normal import NearlyNormal
 from ..rows.facts.bounds import Bounds
 from .layout import Interval
 
@@ -56,15 +56,13 @@ class Estimate(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """A number that errs nearly normally, and the variance of its error."""
+    """A number that errs nearly normally but for its noise, and the law of its error."""
 
     value: float
-    variance: float
-    freedom: float  # the degrees of freedom of the variance
+    error: NearlyNormal
     rows: float  # how many there are, times their variance in terms of the bounds
     cells: frozenset[Any] = frozenset()
     is_largest: bool = False  # whether the variance is the largest that the mean allows
-    noise: float = 0.0  # the part of the variance that noise makes
 
 
 @dataclass(frozen=True)
@@ -119,15 +117,16 @@ class SampleShare(Sample):
             return None
         share = min(max(self.part / self.row / rows, 0.0), 1.0)
         noise = self.noise(share)
-        spread = min(share * (1 - share) + how.added * math.sqrt(noise), 0.25)
+        spread = min(share * (1 - share) + how.added * noise.deviation, 0.25)
         sampled = spread / (rows - 1) * _left(rows, how)
         known = rows * share * (1 - share)
-        return Moments(share, noise + sampled, rows - 1, known, self.cells, noise=noise)
+        return Moments(share, noise.with_sample(sampled, rows - 1), known, self.cells)
 
-    def noise(self, share: float) -> float:
-        """The variance that noise adds to this share."""
-        terms = self.terms.part * (1 - share) ** 2 + self.terms.rest * share**2
-        return variance_of(self.law) * terms / (self.part + self.rest) ** 2
+    def noise(self, share: float) -> NearlyNormal:
+        """What noise adds to this share."""
+        whole = self.part + self.rest
+        weights = ((1 - share) / whole, self.terms.part), (share / whole, self.terms.rest)
+        return NearlyNormal.of_noise(self.law, weights)
 
 
 @dataclass(frozen=True)
@@ -146,10 +145,7 @@ class SampleCount(Sample):
 
     def moments(self, how: How) -> Moments | None:
         found, size = self.share.moments(how), how.size or 0
-        return found and found._replace(
-            value=found.value * size, variance=found.variance * size**2,
-            noise=found.noise * size**2,
-        )  # fmt: skip
+        return found and found._replace(value=found.value * size, error=found.error.times(size))
 
 
 @dataclass(frozen=True)
@@ -190,10 +186,10 @@ class SampleMean(Sample):
     def _width(self) -> float:
         return self.bounds.upper - self.bounds.lower
 
-    def _noise(self, weights: Sequence[float]) -> float:
-        """The variance of noises with weights, as part of all rows' sums."""
-        squares = sum(weight**2 for weight in weights)
-        return variance_of(self.law) * squares / (self.rows * self.row) ** 2
+    def _noise(self, weights: Sequence[float]) -> NearlyNormal:
+        """That of noises with weights, as part of all rows' sums."""
+        whole = self.rows * self.row
+        return NearlyNormal.of_noise(self.law, ((weight / whole, 1) for weight in weights))
 
     #: Whether the variance is the largest that the mean allows, as none was released.
     is_largest: ClassVar[bool] = True
@@ -205,19 +201,16 @@ class SampleMean(Sample):
     def _most_spread(self, added: float) -> float:
         """The variance with so many deviations of its noise."""
         p = self.share
-        return min(p * (1 - p) + added * math.sqrt(self._noise((1 - p, p))), 0.25)
+        return min(p * (1 - p) + added * self._noise((1 - p, p)).deviation, 0.25)
 
     def moments(self, how: How) -> Moments | None:
         rows, p = self.rows, self.share
         if rows <= 1 or not self._width:
             return None
         sampled = self._most_spread(how.added) / (rows - 1) * _left(rows, how)
-        noise, square = self._noise(self._weights(p)), self._width**2
+        error = self._noise(self._weights(p)).with_sample(sampled, rows - 1).times(self._width)
         value, known = self.bounds.lower + p * self._width, rows * self._spread()
-        return Moments(
-            value, square * (noise + sampled), rows - 1, known, self.cells, self.is_largest,
-            square * noise,
-        )  # fmt: skip
+        return Moments(value, error, known, self.cells, self.is_largest)
 
     def estimate(self, risk: float, how: How) -> Estimate:
         ends = self.bounds.lower, self.bounds.upper
@@ -268,8 +261,8 @@ def _by_t(number: Sample, risk: float, how: How, ends: Interval) -> Estimate:
 
 
 def by_t(found: Moments, risk: float) -> Estimate:
-    """A number's interval, by Student's t."""
-    wide = accuracy.student.quantile(OF_T * risk, found.freedom) * math.sqrt(found.variance)
+    """A number's interval, by Student's t and the law of its noise."""
+    wide = found.error.half_width(OF_T * risk)
     way = FEW if found.rows < enough(risk) else LARGEST if found.is_largest else T
     return Estimate(found.value - wide, found.value + wide, way)
 

@@ -29,7 +29,7 @@ class SampleMeanOfThree(SampleMean):
     def _most_spread(self, added: float) -> float:
         p, s = self.share, self._spread()
         weights = p * p - s, p * p - p - s, (1 - p) ** 2 - s
-        return min(s + added * math.sqrt(self._noise(weights)), super()._most_spread(added))
+        return min(s + added * self._noise(weights).deviation, super()._most_spread(added))
 
     def _by_noise(self, risk: float) -> tuple[Any, Any, int, float]:
         sums = _three(self.sums, self.row, self.law)

@@ -14,7 +14,7 @@ from ..findings.derive import check_label, is_answer, quantities_in, sides
 from ..findings.populations import Populations
 from ..findings.quantities import Quantity
 from ..privacy.accounting.losses import ReleaseOptions, with_options_named
-from ..privacy.accuracy import student
+from ..privacy.accuracy.nearly_normal import NearlyNormal
 from ..statistics.samples import ADDED_IN_TESTS, AT_RISK, How, Moments, SampleMean, SampleShare
 from .inputs import (
     Foreseen,
@@ -43,28 +43,22 @@ FEW = 10
 
 @dataclass(frozen=True)
 class Around:
-    """Student's interval of a number whose error is nearly normal, towards the alternative."""
+    """The interval of a number whose error has a law, towards the alternative."""
 
     value: float
-    deviation: float
-    freedom: float
+    error: NearlyNormal
     alternative: str
     span: tuple[float, float] = (-math.inf, math.inf)  # what it can be, by its bounds
 
     def __call__(self, confidence: float) -> tuple[float, float]:
         risk, (least, most) = 1 - confidence, self.span
         if self.alternative == "two-sided":
-            wide = student.quantile(risk, self.freedom) * self.deviation
+            wide = self.error.half_width(risk)
             return max(self.value - wide, least), min(self.value + wide, most)
-        wide = _one_sided(risk, self.freedom) * self.deviation
+        wide = self.error.half_width(2 * risk) if risk < 0.5 else 0.0
         if self.alternative == "greater":
             return max(self.value - wide, least), math.inf
         return -math.inf, min(self.value + wide, most)
-
-
-def _one_sided(risk: float, freedom: float) -> float:
-    """The t with P[T > t] = risk."""
-    return student.quantile(2 * risk, freedom) if risk < 0.5 else 0.0
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -277,20 +271,19 @@ def _tested(
         "test": test, "exact": False, "source": releases(records), "alternative": alternative,
         "null": f"{null}; units were drawn at random",
     }  # fmt: skip
-    if found is None or found.variance <= 0 or not math.isfinite(found.variance):
+    if found is None or not 0 < found.error.variance < math.inf:
         return TtestResult(
             statistic=math.nan, pvalue=1.0, noise="Too few rows, as far as noise tells",
-            parameter=parameter, _interval=Around(0.0, math.inf, 1.0, alternative, number.span),
-            **told,
+            parameter=parameter, **told,
+            _interval=Around(0.0, NearlyNormal(math.inf), alternative, number.span),
         )  # fmt: skip
-    deviation = math.sqrt(found.variance)
-    t = (found.value - expected) / deviation
-    sampled = math.sqrt(max(found.variance - found.noise, 0.0))
+    error, off = found.error, found.value - expected
+    deviation = error.deviation
     return TtestResult(
-        statistic=t, pvalue=_p_value(t, found.freedom, alternative), df=found.freedom,
-        noise=error_with_noise(deviation, sampled),
+        statistic=off / deviation, pvalue=p_value(error, off, alternative), df=error.freedom,
+        noise=error_with_noise(deviation, math.sqrt(error.sampled)),
         notes=(*_notes(found), *one_of_several(test, number.value, expected, alternative)),
-        _interval=Around(found.value, deviation, found.freedom, alternative, number.span),
+        _interval=Around(found.value, error, alternative, number.span),
         estimate=number.value, standard_error=deviation, parameter=parameter, **told,
     )  # fmt: skip
 
@@ -310,15 +303,17 @@ def _refuse_other(test: str) -> NoReturn:
     )
 
 
-def _p_value(t: float, freedom: float, alternative: str) -> float:
+def p_value(error: NearlyNormal, off: float, alternative: str) -> float:
+    """How probable it is for an error to be as far off towards the alternative."""
+    both = error.p_value(abs(off))
     if alternative == "two-sided":
-        return min(2 * student.tail(abs(t), freedom), 1.0)
-    return student.tail(t if alternative == "greater" else -t, freedom)
+        return both
+    return both / 2 if (off > 0) == (alternative == "greater") else 1 - both / 2
 
 
 def _notes(found: Moments) -> list[str]:
     notes = []
-    if found.rows < FEW and found.noise < found.variance / 2:
+    if found.rows < FEW and found.error.noise < found.error.sampled:
         notes.append(
             "Rows are few for bounds as wide as these: if values are skewed, up to 9 % of such "
             "tests find at 5 % what isn't there (docs/inference.md)."

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from statistics import NormalDist
 from typing import Any, NamedTuple, NoReturn, Unpack
 
 import pandas as pd
@@ -18,6 +17,7 @@ from ..findings.populations import Populations
 from ..findings.quantities import Quantity
 from ..privacy.accounting.losses import ReleaseOptions, with_options_named
 from ..privacy.accuracy.combined import variance_of
+from ..privacy.accuracy.nearly_normal import NearlyNormal, dependent, independent
 from ..release.accuracy.expected import CONFIDENCE
 from ..release.answers.populations import check_units
 from ..statistics.samples import SampleShare
@@ -32,7 +32,7 @@ from .inputs import (
     refuse,
     ways_of,
 )
-from .means import TESTS
+from .means import TESTS, Around, p_value
 from .results import (
     SignificanceResult,
     error_with_noise,
@@ -40,8 +40,6 @@ from .results import (
     parse_alternative,
     releases,
 )
-
-NORMAL = NormalDist()
 
 
 @dataclass(frozen=True)
@@ -58,15 +56,21 @@ class Proportion:
     def value(self) -> float:
         return self.part / self.whole
 
-    def noise(self, p: float) -> float:
-        """The variance that noise adds to a share of p."""
+    def error(self, p: float) -> NearlyNormal:
+        """The law of its error if the share of the population is p."""
+        return self._noise(p).with_sample(p * (1 - p) / self.whole, math.inf)
+
+    def _noise(self, p: float) -> NearlyNormal:
+        """What noise adds to a share of p."""
         if self.of is not None:
             return self.of.noise(p)
         if self.counts is None:
-            return 0.0
+            return NearlyNormal()
         sums = self.counts[0] + self.counts[1].times(-Fraction(p))
-        each = (float(weight) ** 2 * variance_of(d.law) for d, weight in sums.terms.items())
-        return sum(each) / self.whole**2
+        return independent([
+            NearlyNormal.of_noise(draw.law, [(float(weight) / self.whole, 1)])
+            for draw, weight in sums.terms.items()
+        ])  # fmt: skip
 
     @property
     def share(self) -> SampleShare:
@@ -89,23 +93,13 @@ class Proportion:
 
 
 @dataclass(frozen=True)
-class Normal:
-    """The interval of a difference of proportions, or of one, towards the alternative."""
-
-    value: float
-    deviation: float
-    alternative: str
-    least: float = 0.0  # that it can be; the most is 1
+class AroundShare(Around):
+    """The interval of a proportion, or of the difference of two, towards the alternative."""
 
     def __call__(self, confidence: float) -> tuple[float, float]:
-        risk = 1 - confidence
-        wide = -NORMAL.inv_cdf(risk / 2 if self.alternative == "two-sided" else risk)
-        value = min(max(self.value, self.least), 1.0)
-        low = max(value - wide * self.deviation, self.least)
-        high = min(value + wide * self.deviation, 1.0)
-        if self.alternative == "less":
-            return -math.inf, high
-        return (low, math.inf) if self.alternative == "greater" else (low, high)
+        least, most = self.span
+        value = min(max(self.value, least), most)
+        return Around(value, self.error, self.alternative, self.span)(confidence)
 
 
 @dataclass(frozen=True)
@@ -215,21 +209,21 @@ def _tested(
         "null": f"{said}; units were drawn at random",
         "source": releases(records_of([one.number for one in each])),
     }  # fmt: skip
-    are_apart = len(each) == 1 or each[0].is_apart(each[1])
+    are_apart, span = len(each) == 1 or each[0].is_apart(each[1]), (1.0 - len(each), 1.0)
     found = compared(each, null, given, are_apart)
     if found is None:
         return SignificanceResult(
             statistic=math.nan, pvalue=1.0, noise="Noise hides whether there are any rows",
-            _interval=Normal(0.0, math.inf, alternative, 1.0 - len(each)), **told,
+            _interval=AroundShare(0.0, NearlyNormal(math.inf), alternative, span), **told,
         )  # fmt: skip
-    sampled = math.sqrt(_variance(each, [found.pooled] * 2, are_apart, with_noise=False))
-    own = math.sqrt(_variance(each, [min(max(one.value, 0.0), 1.0) for one in each], are_apart))
+    sampled = math.sqrt(_error(each, [found.pooled] * 2, are_apart).sampled)
+    own = _error(each, _shares(each), are_apart)
     return SignificanceResult(
-        statistic=found.z, pvalue=p_value(found.z, alternative),
-        noise=error_with_noise(found.deviation, sampled),
+        statistic=found.z, pvalue=p_value(found.error, found.off, alternative),
+        noise=error_with_noise(found.error.deviation, sampled),
         notes=(*_notes(each, found.pooled, null), *one_of_several("z", found.z, null, alternative)),
         parameter="the proportion" if len(each) == 1 else "the first less the second",
-        _interval=Normal(found.difference, own, alternative, 1.0 - len(each)), **told,
+        _interval=AroundShare(found.difference, own, alternative, span), **told,
     )  # fmt: skip
 
 
@@ -242,9 +236,13 @@ class Compared(NamedTuple):
     """How far a proportion, or the difference of two, is from that of the null hypothesis."""
 
     difference: float
-    deviation: float
-    z: float
+    off: float
+    error: NearlyNormal  # under the null hypothesis
     pooled: float
+
+    @property
+    def z(self) -> float:
+        return self.off / self.error.deviation
 
 
 def compared(
@@ -257,33 +255,24 @@ def compared(
     pooled = min(max(pooled, 0.0), 1.0) if given is None else given
     shares = [pooled] * 2
     if len(each) == 2 and null and given is None:  # which differ under the null hypothesis
-        shares = [min(max(one.value, 0.0), 1.0) for one in each]
-    deviation = math.sqrt(_variance(each, shares, are_apart))
-    if not deviation:
+        shares = _shares(each)
+    error = _error(each, shares, are_apart)
+    if not error.variance:
         return None
     difference = each[0].value - (each[1].value if len(each) == 2 else 0.0)
-    return Compared(difference, deviation, (difference - null) / deviation, pooled)
+    return Compared(difference, difference - null, error, pooled)
 
 
-def _variance(
-    each: Sequence[Proportion], shares: Sequence[float], are_apart: bool = True,
-    with_noise: bool = True,
-) -> float:  # fmt: skip
-    """Of the difference: variances add up where units differ, and else deviations do."""
-    found = [
-        p * (1 - p) / one.whole + (one.noise(p) if with_noise else 0.0)
-        for one, p in zip(each, shares, strict=False)
-    ]
-    if are_apart:
-        return sum(found)
-    return sum(map(math.sqrt, found)) ** 2
+def _shares(each: Sequence[Proportion]) -> list[float]:
+    return [min(max(one.value, 0.0), 1.0) for one in each]
 
 
-def p_value(z: float, alternative: str) -> float:
-    above = math.erfc(abs(z) / math.sqrt(2)) / 2
-    if alternative == "two-sided":
-        return min(2 * above, 1.0)
-    return above if (z > 0) == (alternative == "greater") else 1 - above
+def _error(
+    each: Sequence[Proportion], shares: Sequence[float], are_apart: bool = True
+) -> NearlyNormal:
+    """Of the difference, if these are the shares of the population."""
+    errors = [one.error(p) for one, p in zip(each, shares, strict=False)]
+    return independent(errors) if are_apart else dependent(errors)
 
 
 def _notes(each: Sequence[Proportion], pooled: float, null: float) -> list[str]:
@@ -439,6 +428,6 @@ def _ends(one: Proportion, alpha: float, method: str) -> tuple[float, float]:
         return low, high
     if one.whole <= 0:
         return 0.0, 1.0
-    p = min(max(one.value, 0.0), 1.0)
-    low, high = Normal(one.value, math.sqrt(_variance([one], [p])), "two-sided")(1 - alpha)
+    error = _error([one], _shares([one]))
+    low, high = Around(one.value, error, "two-sided")(1 - alpha)
     return max(low, 0.0), min(high, 1.0)

@@ -18,6 +18,7 @@ from dppandas.errors import QueryError
 from dppandas.findings import populations
 from dppandas.findings.populations import _Part, _sum
 from dppandas.privacy.accuracy import student
+from dppandas.privacy.accuracy.nearly_normal import NearlyNormal
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.release.answers.figures import says_nothing
 from dppandas.rows.facts.bounds import Bounds
@@ -205,23 +206,23 @@ def test_differences_hold_as_often_as_said(
 
 
 def moments(variance: float, cell: int) -> Moments:
-    return Moments(1.0, variance, 50.0, 100.0, frozenset([cell]))
+    return Moments(1.0, NearlyNormal(variance, 50.0), 100.0, frozenset([cell]))
 
 
 def test_deviations_add_up_unless_units_differ() -> None:
     one, other = object(), object()
     apart = _sum([_Part(1.0, moments(4, 0), one), _Part(-2.0, moments(9, 1), one)], 5.0)
-    assert (apart.value, apart.variance) == pytest.approx((4.0, 4 + 36))
+    assert (apart.value, apart.error.variance) == pytest.approx((4.0, 4 + 36))
     freedom = 40**2 / (16 / 50 + 36**2 / 50)
-    assert apart.freedom == pytest.approx(freedom)
+    assert apart.error.freedom == pytest.approx(freedom)
     same = _sum([_Part(1.0, moments(4, 0), one), _Part(-2.0, moments(9, 0), one)], 0.0)
-    assert same.variance == pytest.approx((2 + 6) ** 2)
-    assert same.freedom == 50
+    assert same.error.variance == pytest.approx((2 + 6) ** 2)
+    assert same.error.freedom == 50
     releases = _sum([_Part(1.0, moments(4, 0), one), _Part(-2.0, moments(9, 1), other)], 0.0)
-    assert releases.variance == pytest.approx((2 + 6) ** 2)
+    assert releases.error.variance == pytest.approx((2 + 6) ** 2)
     three = _sum([_Part(1.0, moments(4, 0), one), _Part(1.0, moments(9, 1), one),
                   _Part(1.0, moments(1, 1), other)], 0.0)  # fmt: skip
-    assert three.variance == pytest.approx((math.sqrt(13) + 1) ** 2)
+    assert three.error.variance == pytest.approx((math.sqrt(13) + 1) ** 2)
 
 
 def test_quotients_are_those_of_fieller() -> None:
@@ -231,7 +232,7 @@ def test_quotients_are_those_of_fieller() -> None:
     class Fixed(populations.Populations):
         def _moments(self, form: Any) -> Moments:
             a, b = (float(form.terms.get(name, 0)) for name in "xy")
-            return Moments(a * x + b * y, a * a * v + b * b * w, 1e9, 1e9)
+            return Moments(a * x + b * y, NearlyNormal(a * a * v + b * b * w, 1e9), 1e9)
 
     from dppandas.findings.forms import Linear, Quotient
 
@@ -243,7 +244,7 @@ def test_quotients_are_those_of_fieller() -> None:
     a, b, c = y * y - t * t * w, -2 * x * y, x * x - t * t * v
     root = math.sqrt(b * b - 4 * a * c)
     assert (low, high) == pytest.approx(((-b - root) / (2 * a), (-b + root) / (2 * a)), rel=1e-5)
-    near_0 = Moments(0.1, 1.0, 1e9, 1e9)
+    near_0 = Moments(0.1, NearlyNormal(1.0, 1e9), 1e9)
     assert found._quotient(form, part, near_0, 0.05)[:2] == (-math.inf, math.inf)
 
 
@@ -330,7 +331,7 @@ def test_less_risk_needs_more_rows_for_t() -> None:
     assert samples_of_t.enough(0.05) == 20
     assert samples_of_t.enough(0.5) == 20
     assert samples_of_t.enough(0.05 / 20) == pytest.approx(114, abs=2)
-    few = Moments(0.5, 0.01, 100.0, 60.0)
+    few = Moments(0.5, NearlyNormal(0.01, 100.0), 60.0)
     assert [by_t(few, risk).way for risk in (0.05, 0.001)] == ["t", "t, too few"]
 
 

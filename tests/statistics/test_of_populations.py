@@ -190,7 +190,7 @@ def test_counts_of_a_population_are_shares_of_its_size() -> None:
     assert found is not None
     assert moments is not None
     assert found.value == moments.value * 10**6
-    assert found.variance == moments.variance * 10**12
+    assert found.error == moments.error.times(10**6)
 
 
 def test_a_sample_that_is_all_of_its_population_has_no_variance() -> None:

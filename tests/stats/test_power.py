@@ -18,7 +18,6 @@ from statsmodels.stats.proportion import proportion_effectsize
 
 import dppandas as dp
 from dppandas.findings.populations import _Part, _sum
-from dppandas.privacy.accuracy import student
 from dppandas.privacy.accuracy.binomial_tests import of_share
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
 from dppandas.release.session import running
@@ -127,15 +126,14 @@ def drawn(rows: int, epsilon: Fraction, p: float = 0.3) -> tuple[Any, list[Sampl
 @pytest.mark.parametrize(("rows", "epsilon"), [(500, 1), (40, 1), (40, 8), (2000, "1/20")])
 def test_means_are_read_as_a_released_mean_reads_them(rows: int, epsilon: Any) -> None:
     sums, known = drawn(rows, Fraction(epsilon))
-    noise = Draws(Loss(epsilon=Fraction(epsilon))).variance(FINE)
-    seen = means_of(sums, noise)
+    seen = means_of(sums, Loss(epsilon=Fraction(epsilon)).law(FINE), FINE)
     for place, each in enumerate(known):
         moments = each.moments(TESTS)
         if each.rows > 2:
             assert moments is not None
             assert seen.mean[place] == pytest.approx(moments.value, abs=1e-8)
-            assert seen.variance[place] == pytest.approx(moments.variance, rel=1e-6)
-            assert seen.rows[place] == pytest.approx(moments.freedom + 1)
+            assert seen.error.variance[place] == pytest.approx(moments.error.variance, rel=1e-6)
+            assert seen.error.freedom[place] == pytest.approx(moments.error.freedom)
 
 
 def test_two_means_are_compared_as_ttest_ind_does() -> None:
@@ -146,21 +144,17 @@ def test_two_means_are_compared_as_ttest_ind_does() -> None:
     draws, half = Draws(loss), effect / 2
     groups = [design.group(size, shift, draws)
               for size, shift in zip(design.sizes(n), (half, -half), strict=True)]  # fmt: skip
-    known = []
     for place in range(400):
         parts = []
-        for weight, group in zip((1, -1), groups, strict=True):
-            value, variance, rows = (each[place] for each in group)
-            parts.append(_Part(weight, moments(value, variance, rows), "one release"))
-        parts[1] = parts[1]._replace(moments=parts[1].moments._replace(cells=frozenset([1])))
-        found = _sum(parts, 0.0)
-        t = abs(found.value) / math.sqrt(found.variance)
-        known.append(2 * student.tail(t, found.freedom) < 0.05)
-    assert seen.rejects[:400].tolist() == known
-
-
-def moments(value: float, variance: float, rows: float) -> Moments:
-    return Moments(value, variance, rows - 1, rows, frozenset([0]))
+        for cell, (weight, group) in enumerate(zip((1, -1), groups, strict=True)):
+            error = group.error
+            size = math.sqrt(error.noise[place] / error.typical.noise)
+            law = error.typical.times(size).with_sample(error.sampled[place], error.freedom[place])
+            found = Moments(group.mean[place], law, 99, frozenset([cell]))
+            parts.append(_Part(weight, found, "one release"))
+        both = _sum(parts, 0.0)
+        less, more = (both.error.is_beyond(abs(both.value), risk) for risk in (0.0497, 0.0503))
+        assert less <= seen.rejects[place] <= more
 
 
 def test_critical_values_are_those_of_student() -> None:

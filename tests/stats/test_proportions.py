@@ -16,11 +16,10 @@ from statsmodels.stats import proportion
 import dppandas as dp
 from dppandas.errors import QueryError, RecordError
 from dppandas.findings.quantities import Quantity
+from dppandas.privacy.accuracy import nearly_normal
 from dppandas.privacy.accuracy.ratios import Terms
 from dppandas.privacy.mechanisms.noise import DiscreteLaplace
-from dppandas.statistics import samples
 from dppandas.statistics.samples import SampleShare
-from dppandas.stats import proportions
 from dppandas.stats.proportions import Proportion, compared, p_value
 
 #: As statsmodels and scipy name them.
@@ -45,8 +44,7 @@ def p() -> Any:
 @pytest.fixture
 def nil(exact: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """No noise, and none counted."""
-    for module in (samples, proportions):
-        monkeypatch.setattr(module, "variance_of", lambda law: 0.0)
+    monkeypatch.setattr(nearly_normal, "variance", lambda law: 0.0)
 
 
 # --- proportions_ztest ----------------------------------------------------------------------------
@@ -232,7 +230,7 @@ def p_values(n: int, p: float, other: float, draws: int, epsilon: float = 1.0) -
             share = SampleShare(frozenset([cell]), part, rest, law, Terms(1, 1))
             each.append(Proportion(part, part + rest, number, share))
         z = compared(each, 0.0, None, are_apart=True)
-        found.append(p_value(z.z, "two-sided") if z else 1.0)
+        found.append(p_value(z.error, z.off, "two-sided") if z else 1.0)
     return np.array(found)
 
 

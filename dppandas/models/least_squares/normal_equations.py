@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from itertools import repeat
 from typing import Any, cast
 
 import numpy as np
 
 from ...dataclasses import dataclass
+from ...privacy.accuracy.combined import variance_of
+from ...privacy.accuracy.nearly_normal import NearlyNormal
 from ...privacy.accuracy.weighted_sums import half_widths_of_norms, half_widths_of_weighted
 from ...release.answers.records import Record
 from ...statistics.moments.covariance_tables import CovarianceTable
@@ -76,9 +79,8 @@ class NormalEquations:
 
     @cached_property
     def variance(self) -> float:
-        """That of the noise of an integer, nearly."""
-        sigma2 = getattr(self.law, "sigma2", None)
-        return 2 * float(self.law.scale) ** 2 if sigma2 is None else float(sigma2)
+        """That of the noise of an integer."""
+        return variance_of(self.law)
 
     # the sample
 
@@ -180,9 +182,23 @@ class NormalEquations:
 
     def covariances(self, meat: Matrix) -> Matrix:
         """Those of the coefficients, for the covariances of Σ xⱼ·(y - x·θ) in the sample."""
-        if self.inverse is None or self.is_open:
+        if self.inverse is None or self.is_open or not np.isfinite(meat).all():
             return np.full_like(self.gram, math.inf)
         return np.asarray(self.inverse @ (self.noise + meat) @ self.inverse)
+
+    def errors(self, lines: Matrix, meat: Matrix, freedom: float) -> list[NearlyNormal]:
+        """The laws of the errors of `lines @ θ`, where the sample's covariances are known with so
+        many degrees of freedom."""
+        if self.inverse is None or self.is_open or freedom <= 0:
+            return [NearlyNormal(math.inf)] * len(lines)
+        sides = lines @ self.inverse
+        sampled = np.maximum(np.einsum("ij,jk,ik->i", sides, meat, sides), 0.0).tolist()
+        return [
+            NearlyNormal.of_noise(self.law, zip(weights, repeat(1), strict=False)).with_sample(
+                variance, freedom
+            )
+            for weights, variance in zip((sides @ self._weights).tolist(), sampled, strict=True)
+        ]
 
 
 def moments_of(statistic: CovarianceTable) -> Matrix:

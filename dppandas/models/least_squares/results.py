@@ -12,7 +12,7 @@ from ...dataclasses import dataclass
 from ...errors import QueryError, hide_internals, quoted
 from ...frames.frame import PrivateFrame
 from ...privacy.accounting.losses import Loss
-from ...privacy.accuracy import student
+from ...privacy.accuracy.nearly_normal import NearlyNormal
 from ...release.answers import populations
 from ...release.blocks import preview
 from ..base import Releases
@@ -151,7 +151,7 @@ class OLSResults:
         """Intervals for `lines @ θ + constants`."""
         values = lines @ self._equations.estimate + constants
         if of == "population":
-            wide = student.quantile(alpha, self.df_resid) * self._deviations(lines)
+            wide = np.array([each.half_width(alpha) for each in self._errors(lines)])
             return values - wide, values + wide
         self._answered()
         widths, inverse = self._equations.score_widths(alpha), self._equations.inverse
@@ -162,30 +162,29 @@ class OLSResults:
         wide = np.abs(lines @ inverse) @ widths
         return np.minimum(around - wide, values), np.maximum(around + wide, values)
 
+    def _errors(self, lines: Matrix, more: float = 0.0) -> list[NearlyNormal]:
+        """The laws of the errors of `lines @ θ` as estimates of the population's, with a variance
+        that is added."""
+        found = self._equations.errors(lines, self._covariances_of_scores, self.df_resid)
+        return [e.with_sample(e.sampled + more, e.freedom) for e in found] if more else found
+
     def _deviations(self, lines: Matrix) -> Matrix:
         """Standard errors of `lines @ θ` as estimates of the population's."""
-        theta = self._covariances
-        with np.errstate(invalid="ignore"):
-            found = np.einsum("ij,jk,ik->i", lines, theta, lines)
-        if not np.isfinite(theta).all():
-            return np.full(len(lines), np.inf)
-        return np.asarray(np.sqrt(np.maximum(found, 0.0)))
+        return np.array([each.deviation for each in self._errors(lines)])
 
     @property
-    def _covariances(self) -> Matrix:
-        """Those of θ as estimates of the population's."""
+    def _covariances_of_scores(self) -> Matrix:
+        """Those of Σ xⱼ·(y - x·θ) in the sample; infinite where they aren't known."""
         self._answered()
         populations.check_units(self.releases_[0])
-        equations = self._equations
-        if equations.is_open or self.df_resid <= 0:
-            return np.full_like(equations.gram, np.inf)
+        gram = self._equations.gram
+        if self.df_resid <= 0:
+            return np.full_like(gram, np.inf)
         if self._meat is None:
-            return equations.covariances(equations.gram * self._variance)
+            return np.asarray(gram * self._variance)
         values, vectors = np.linalg.eigh(self._meat)
         meat = (vectors * np.maximum(values, 0.0)) @ vectors.T
-        if self.cov_type == "HC1":
-            meat = meat * (self.nobs / self.df_resid)
-        return equations.covariances(meat)
+        return np.asarray(meat * (self.nobs / self.df_resid if self.cov_type == "HC1" else 1.0))
 
     @hide_internals
     def cov_params(self) -> pd.DataFrame:
@@ -195,7 +194,7 @@ class OLSResults:
         """
         lines, _ = self.model._in_units()
         names = self.model.exog_names
-        found = self._covariances
+        found = self._equations.covariances(self._covariances_of_scores)
         if np.isfinite(found).all():
             found = lines @ found @ lines.T
         return pd.DataFrame(found, index=names, columns=names)
@@ -213,12 +212,9 @@ class OLSResults:
     @property
     def pvalues(self) -> pd.Series:
         """Of the tests whether the population's coefficients are 0; approximate."""
-        freedom = self.df_resid
-        found = [
-            2 * student.tail(abs(t), freedom) if freedom > 0 and t == t else float("nan")
-            for t in self.tvalues.tolist()
-        ]
-        return self._named(np.array(found))
+        pairs = zip(self.params.tolist(), self._errors(self.model._in_units()[0]), strict=True)
+        found = [error.p_value(abs(value)) for value, error in pairs]
+        return self._named(np.array(found if self.df_resid > 0 else [np.nan] * len(found)))
 
     # predictions
 
@@ -333,8 +329,8 @@ class PredictionResults:
             raise QueryError('obs=True is about new units: say of="population".')
         if not obs:
             return np.column_stack(self.results._ends(*self._lines, _alpha(alpha), _of(of)))
-        deviation = np.sqrt(self.se_mean**2 + self.results.scale)
-        wide = student.quantile(_alpha(alpha), self.results.df_resid) * deviation
+        errors = self.results._errors(self._lines[0], self.results.scale)
+        wide = np.array([each.half_width(_alpha(alpha)) for each in errors])
         return np.column_stack([self.predicted_mean - wide, self.predicted_mean + wide])
 
     @hide_internals

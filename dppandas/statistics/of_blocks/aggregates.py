@@ -18,6 +18,7 @@ from ...dataclasses import dataclass, field, replace
 from ...errors import InternalError
 from ...privacy.accounting.measures import LossRequest
 from ...privacy.accuracy.combined import variance_of
+from ...privacy.accuracy.nearly_normal import NearlyNormal
 from ...privacy.mechanisms.ranks import Ranks
 from ...rows.expressions import EVERY, Expression
 from ...rows.facts.bounds import Bounds, Grid
@@ -251,11 +252,9 @@ class SampleBlockMean(Sample):
     def moments(self, how: How) -> Moments | None:
         width = self.bounds.upper - self.bounds.lower
         value = self.bounds.lower + width * min(max(self.total / self._whole, 0.0), 1.0)
-        sampled, noise = self.spread(how.added) / self.blocks, self._noise
-        return Moments(
-            value, width**2 * (noise + sampled), self.blocks - 1, self.blocks, self.cells,
-            noise=width**2 * noise,
-        )  # fmt: skip
+        noise = NearlyNormal.of_noise(self.law, [(1 / self._whole, 1)])
+        error = noise.with_sample(self.spread(how.added) / self.blocks, self.blocks - 1)
+        return Moments(value, error.times(width), self.blocks, self.cells)
 
     def estimate(self, risk: float, how: How) -> Estimate:
         found = self.moments(how)

@@ -13,10 +13,11 @@ from ...dataclasses import dataclass
 from ...privacy.accuracy import binomial_tests
 from ...privacy.accuracy.combined import variance_of
 from ...privacy.accuracy.margins import sum_width
+from ...privacy.accuracy.nearly_normal import NearlyNormal
 from ...privacy.mechanisms.noise import DiscreteLaplace
 from ..simulated_tables import Fit, Independence
 from .designs import Design, Seen, in_groups
-from .draws import Draws, Floats, is_beyond
+from .draws import Draws, Errors, Floats, added
 
 #: Of more rows the law of the exact test's pivot is nearly normal.
 EXACTLY = 10**4
@@ -89,12 +90,11 @@ class TwoShares(Truths):
         one = self.group(sizes[0], self._shifted(effect), draws)
         other = self.group(sizes[1], self.p, draws)
         pooled = np.clip((one.part + other.part) / (one.rows + other.rows), 0, 1)
-        noise = draws.variance()
-        null = _error(pooled, one.rows, noise) + _error(pooled, other.rows, noise)
-        own = _error(one.share, one.rows, noise) + _error(other.share, other.rows, noise)
-        distance = (one.share - other.share) / np.sqrt(np.maximum(null, 1e-30))
-        wide = _normal(self.alpha) * np.sqrt(own)
-        return Seen(is_beyond(distance, self.alternative, _normal, self.alpha), wide)
+        shares = pooled, pooled
+        null = added([_error(*each, draws) for each in zip(shares, (one, other), strict=True)])
+        own = added([_error(each.share, each, draws) for each in (one, other)])
+        rejects = null.is_beyond(one.share - other.share, self.alternative, self.alpha)
+        return Seen(rejects, own.half_width(self.alpha))
 
 
 @dataclass(frozen=True)
@@ -106,16 +106,19 @@ class OneShare(Truths):
 
     def seen(self, rows: int, effect: float, draws: Draws) -> Seen:
         found = self.group(rows, self._shifted(effect), draws)
-        error = _error(found.share, found.rows, draws.variance())
-        distance = (found.share - self.p) / np.sqrt(np.maximum(error, 1e-30))
-        wide = _normal(self.alpha) * np.sqrt(error)
-        return Seen(is_beyond(distance, self.alternative, _normal, self.alpha), wide)
+        error = _error(found.share, found, draws)
+        rejects = error.is_beyond(found.share - self.p, self.alternative, self.alpha)
+        return Seen(rejects, error.half_width(self.alpha))
 
 
-def _error(share: Floats, rows: Floats, noise: float) -> Floats:
-    """The variance of a released share's error."""
-    sampled = share * (1 - share) / rows
-    return np.asarray(sampled + noise * ((1 - share) ** 2 + share**2) / rows**2)
+def _error(share: Floats, found: Shares, draws: Draws) -> Errors:
+    """That of a released share."""
+    rows, usual = found.rows, float(np.median(share))
+    noise = draws.variance() * ((1 - share) ** 2 + share**2) / rows**2
+    whole = float(np.median(rows))
+    weights = ((weight / whole, 1) for weight in (1 - usual, usual))
+    typical = NearlyNormal.of_noise(draws.loss.law(), weights)
+    return Errors(share * (1 - share) / rows, noise, math.inf, typical)
 
 
 @dataclass(frozen=True)
@@ -144,8 +147,8 @@ class Binomial(Truths):
             limits = self._limit(rows, law) / known * deviations
         else:
             limits = deviations * _normal(risk if self.alternative == "two-sided" else 2 * risk)
-        own = _error(found.share, most, draws.variance())
-        return Seen(distance > limits, _normal(risk) * np.sqrt(own) * most / found.rows)
+        own = _error(found.share, Shares(found.part, most - found.part), draws)
+        return Seen(distance > limits, own.half_width(risk) * most / found.rows)
 
     def _limit(self, rows: int, law: Any) -> float:
         """Beyond which distance the test rejects, where so many rows are seen."""

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import math
-from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ...dataclasses import dataclass
+from ...privacy.accuracy.combined import variance_of
+from ...privacy.accuracy.nearly_normal import NearlyNormal
 from ...statistics.samples import ADDED_IN_TESTS
 from ..variance_analysis import OneWay
 from .designs import Design, Seen, in_groups
-from .draws import FINE, Draws, Floats, chi2_from, critical, is_beyond
-
-#: What keeps a division by a variance of 0, where there is no noise.
-TINY = 1e-30
+from .draws import FINE, TINY, Draws, Errors, Floats, added, chi2_from
 
 
 class Means(NamedTuple):
-    """The means of a group in many releases, between 0 and 1, and the variances of their errors."""
+    """The means of a group in many releases, between 0 and 1, and their errors."""
 
     mean: Floats
-    variance: Floats
-    rows: Floats
+    error: Errors
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,7 @@ class Numbers(Design):
 
     def group(self, rows: int, mean: float, draws: Draws) -> Means:
         """The means of such a group."""
-        return means_of(self.sums(rows, mean, draws), draws.variance(FINE))
+        return means_of(self.sums(rows, mean, draws), draws.loss.law(FINE), FINE)
 
 
 @dataclass(frozen=True)
@@ -78,11 +75,9 @@ class OneMean(Numbers):
 
     def seen(self, rows: int, effect: float, draws: Draws) -> Seen:
         found = self.group(rows, self.mean + effect * self.sd, draws)
-        error, freedom = np.sqrt(found.variance), found.rows - 1
-        quantile = partial(critical, freedom=freedom)
-        distance = (found.mean - self.between(self.mean)) / error
-        wide = quantile(self.alpha) * error * self.width
-        return Seen(is_beyond(distance, self.alternative, quantile, self.alpha), wide)
+        off, wide = found.mean - self.between(self.mean), found.error.half_width(self.alpha)
+        rejects = found.error.is_beyond(off, self.alternative, self.alpha)
+        return Seen(rejects, wide * self.width)
 
 
 @dataclass(frozen=True)
@@ -104,14 +99,9 @@ class TwoMeans(Numbers):
         half = effect * self.sd / 2
         sizes, means = self.sizes(rows), (self.mean + half, self.mean - half)
         one, other = (self.group(*each, draws) for each in zip(sizes, means, strict=True))
-        variance = one.variance + other.variance
-        with np.errstate(divide="ignore", invalid="ignore"):  # Welch and Satterthwaite
-            parts = (each.variance**2 / (each.rows - 1) for each in (one, other))
-            freedom = np.nan_to_num(variance**2 / sum(parts), nan=1.0)
-        quantile = partial(critical, freedom=freedom)
-        distance = (one.mean - other.mean) / np.sqrt(variance)
-        wide = quantile(self.alpha) * np.sqrt(variance) * self.width
-        return Seen(is_beyond(distance, self.alternative, quantile, self.alpha), wide)
+        error = added([one.error, other.error])
+        rejects = error.is_beyond(one.mean - other.mean, self.alternative, self.alpha)
+        return Seen(rejects, error.half_width(self.alpha) * self.width)
 
 
 @dataclass(frozen=True)
@@ -154,8 +144,10 @@ class SeveralMeans(Numbers):
         return test.statistic(test.found(sums))
 
 
-def means_of(sums: Floats, noise: float) -> Means:
-    """What `SampleMeanOfThree.moments` finds in noisy sums, whose noise has this variance."""
+def means_of(sums: Floats, law: Any, row: int) -> Means:
+    """What `SampleMeanOfThree.moments` finds in noisy sums of rows, whose noise has a law in parts
+    of a row."""
+    noise = variance_of(law) / row**2
     counted = np.maximum(sums.sum(axis=0), 2.0)  # of fewer no variance is known
     low, middle, high = kept = np.maximum(sums, 0)
     whole = np.maximum(kept.sum(axis=0), 1e-9)
@@ -166,5 +158,8 @@ def means_of(sums: Floats, noise: float) -> Means:
 
     most = np.minimum(p * (1 - p) + ADDED_IN_TESTS * np.sqrt(of(1 - p, p)), 0.25)
     own = s + ADDED_IN_TESTS * np.sqrt(of(p * p - s, p * p - p - s, (1 - p) ** 2 - s))
-    error = of(-p, 0.5 - p, 1 - p) + np.minimum(own, most) / (counted - 1)
-    return Means(p, np.maximum(error, TINY), counted)
+    sampled = np.maximum(np.minimum(own, most) / (counted - 1), TINY)
+    usual, rows = float(np.median(p)), float(np.median(counted)) * row
+    weights = ((weight / rows, 1) for weight in (usual, usual - 0.5, 1 - usual))
+    typical = NearlyNormal.of_noise(law, weights)
+    return Means(p, Errors(sampled, of(-p, 0.5 - p, 1 - p), counted - 1, typical))

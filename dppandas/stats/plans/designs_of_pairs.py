@@ -12,8 +12,8 @@ import numpy as np
 from ...dataclasses import dataclass
 from ..correlation import Pair
 from .designs import Seen
-from .designs_of_means import TINY, Numbers
-from .draws import FINE, Draws, Floats, chi2_from
+from .designs_of_means import Numbers
+from .draws import FINE, TINY, Draws, Floats, chi2_from
 
 #: The nodes that both values are split over (`Covariance`), and how the sums of 1, u, v, u², uv and
 #: v² follow from the masses at them.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from ...dataclasses import dataclass
 from ...findings.simulation import Simulation
 from ...privacy.accuracy import student
 from ...privacy.accuracy.combined import variance_of
+from ...privacy.accuracy.nearly_normal import NearlyNormal, independent
 from ...privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 
 Floats = npt.NDArray[np.float64]
@@ -23,6 +26,8 @@ Truths = npt.NDArray[np.bool_]
 DRAWS = 20_000
 #: What a row of a mean adds to its sums: as many steps as its grid has, about.
 FINE = 2**30
+#: What keeps a division by a variance of 0; and for how many parts of noise a quantile is computed.
+TINY, PARTS = 1e-30, 33
 
 
 @dataclass(frozen=True)
@@ -67,10 +72,54 @@ class Draws:
         return variance_of(self.loss.law(row)) / row**2
 
 
-def critical(risk: float, freedom: Floats) -> Floats:
+@dataclass(frozen=True)
+class Errors:
+    """The errors of a number in many releases, each of which is a `NearlyNormal`."""
+
+    sampled: Floats  # variances of the sample's
+    noise: Floats  # and of the noise's
+    freedom: Any  # with which the first are known
+    typical: NearlyNormal  # the noise of one release, as whose all have their shape
+
+    @property
+    def variance(self) -> Floats:
+        return np.asarray(self.sampled + self.noise)
+
+    def half_width(self, risk: float) -> Floats:
+        """What each exceeds, in size, with this risk: between some parts of noise."""
+        wider = critical(risk, self.freedom) / -NormalDist().inv_cdf(risk / 2)
+        whole = np.maximum(self.noise + self.sampled * wider**2, TINY)
+        part = self.noise / whole
+        parts = np.linspace(float(part.min()), float(part.max()), PARTS)
+        unit = self.typical.times(1 / self.typical.deviation if self.typical.deviation else 0.0)
+        of_parts = [
+            unit.times(math.sqrt(each)).with_sample(1 - each, math.inf).half_width(risk)
+            for each in parts.tolist()
+        ]
+        return np.asarray(np.interp(part, parts, of_parts) * np.sqrt(whole))
+
+    def is_beyond(self, off: Floats, alternative: str, alpha: float) -> Truths:
+        """Whether a number is too far off."""
+        if alternative == "two-sided":
+            return np.asarray(np.abs(off) > self.half_width(alpha))
+        sign = 1 if alternative == "greater" else -1
+        return np.asarray(sign * off > self.half_width(2 * alpha))
+
+
+def added(errors: Sequence[Errors]) -> Errors:
+    """Those of a sum of numbers of different units, as `independent` adds them up."""
+    sampled = np.sum([each.sampled for each in errors], axis=0)
+    lost = np.sum([each.sampled**2 / each.freedom for each in errors], axis=0)
+    return Errors(
+        sampled, np.sum([each.noise for each in errors], axis=0),
+        sampled**2 / np.maximum(lost, TINY**3), independent([each.typical for each in errors]),
+    )  # fmt: skip
+
+
+def critical(risk: float, freedom: Any) -> Floats:
     """Student's quantile with this risk on both sides, for each number of degrees of freedom."""
     inverse, found = _table(risk)
-    return np.interp(1 / np.maximum(freedom, 1.0), inverse, found)
+    return np.asarray(np.interp(1 / np.maximum(freedom, 1.0), inverse, found))
 
 
 @lru_cache(maxsize=64)
@@ -85,12 +134,3 @@ def chi2_from(normal: Floats, freedom: int) -> Floats:
     third = 2 / (9 * max(freedom, 1))
     root = 1 - third + math.sqrt(third) * normal
     return np.asarray(max(freedom, 1) * np.maximum(root, 0.0) ** 3)
-
-
-def is_beyond(distance: Floats, alternative: str, quantile: Any, alpha: float) -> Truths:
-    """Whether a number that is symmetric around 0 under the null hypothesis is too far from it.
-    ``quantile(risk)`` is exceeded, in size, with this risk."""
-    if alternative == "two-sided":
-        return np.asarray(np.abs(distance) > quantile(alpha))
-    sign = 1 if alternative == "greater" else -1
-    return np.asarray(sign * distance > quantile(2 * alpha))
