@@ -40,6 +40,8 @@ COVERED = {
         "test_rank_errors.py::test_all_errors_hold_together"),
     "privacy.accuracy.combined.CombinedNoise": (
         "test_combine.py::test_joined_draws_lie_within_half_widths_as_often_as_stated"),
+    "privacy.accuracy.nearly_normal.NearlyNormal": (
+        "test_nearly_normal.py::test_many_intervals_hold_together"),
     "privacy.accuracy.combined.NoiseAtLook": (
         "test_looks.py::test_the_intervals_of_all_looks_hold_together"),
     "privacy.mechanisms.conditional.ThresholdedNoise": (

@@ -41,11 +41,12 @@ def quantile(risk: float, freedom: float) -> float:
         if math.isinf(high):
             return high
     # Newton's method on the logarithm of the tail; by halves where it leaves the range
-    found = min(high, low + (low**3 + low) / (4 * freedom))
+    found = min(high, low + low * (low * low + 1) / (4 * freedom))
     for _ in range(STEPS):
         beyond = tail(found, freedom)
         low, high = (found, high) if 2 * beyond > risk else (low, found)
-        step = math.log(2 * beyond / risk) * beyond / _density(found, freedom)
+        density = _density(found, freedom) if beyond else 0.0
+        step = math.log(2 * beyond / risk) * beyond / density if density else math.inf
         last, found = found, found + step
         if not low <= found <= high:
             found = (low + high) / 2

@@ -84,6 +84,15 @@ def test_without_laplace_noise_it_is_student() -> None:
     assert NearlyNormal(math.inf).p_value(3.0) == 1
 
 
+@pytest.mark.parametrize("freedom", [1.0, 3.0, 47.3, 397.0, 1e5, 1e9, math.inf])
+def test_far_out_p_values_fall_to_0(freedom: float) -> None:
+    law = NearlyNormal(1.0, freedom, laplace=((0.01, 1),))
+    found = [law.p_value(10.0**power) for power in range(-300, 301, 10)]
+    assert found == sorted(found, reverse=True)
+    assert found[0] == pytest.approx(1)
+    assert found[-1] <= 1e-290
+
+
 def test_a_normal_law_would_promise_too_much() -> None:
     """At a risk of 10^-3 the normal quantile of Laplace noise is exceeded ten times as often."""
     law = NearlyNormal(laplace=((1.0, 1),))
