@@ -56,7 +56,7 @@ class Proportion:
     def value(self) -> float:
         return self.part / self.whole
 
-    def error(self, p: float) -> NearlyNormal:
+    def error_at(self, p: float) -> NearlyNormal:
         """The law of its error if the share of the population is p."""
         return self._noise(p).with_sample(p * (1 - p) / self.whole, math.inf)
 
@@ -271,7 +271,7 @@ def _error(
     each: Sequence[Proportion], shares: Sequence[float], are_apart: bool = True
 ) -> NearlyNormal:
     """Of the difference, if these are the shares of the population."""
-    errors = [one.error(p) for one, p in zip(each, shares, strict=False)]
+    errors = [one.error_at(p) for one, p in zip(each, shares, strict=False)]
     return independent(errors) if are_apart else dependent(errors)
 
 

@@ -94,7 +94,7 @@ class TwoShares(Truths):
         null = added([_error(*each, draws) for each in zip(shares, (one, other), strict=True)])
         own = added([_error(each.share, each, draws) for each in (one, other)])
         rejects = null.is_beyond(one.share - other.share, self.alternative, self.alpha)
-        return Seen(rejects, own.half_width(self.alpha))
+        return Seen(rejects, own.widths(self.alpha))
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class OneShare(Truths):
         found = self.group(rows, self._shifted(effect), draws)
         error = _error(found.share, found, draws)
         rejects = error.is_beyond(found.share - self.p, self.alternative, self.alpha)
-        return Seen(rejects, error.half_width(self.alpha))
+        return Seen(rejects, error.widths(self.alpha))
 
 
 def _error(share: Floats, found: Shares, draws: Draws) -> Errors:
@@ -148,7 +148,7 @@ class Binomial(Truths):
         else:
             limits = deviations * _normal(risk if self.alternative == "two-sided" else 2 * risk)
         own = _error(found.share, Shares(found.part, most - found.part), draws)
-        return Seen(distance > limits, own.half_width(risk) * most / found.rows)
+        return Seen(distance > limits, own.widths(risk) * most / found.rows)
 
     def _limit(self, rows: int, law: Any) -> float:
         """Beyond which distance the test rejects, where so many rows are seen."""

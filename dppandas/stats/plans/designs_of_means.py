@@ -75,7 +75,7 @@ class OneMean(Numbers):
 
     def seen(self, rows: int, effect: float, draws: Draws) -> Seen:
         found = self.group(rows, self.mean + effect * self.sd, draws)
-        off, wide = found.mean - self.between(self.mean), found.error.half_width(self.alpha)
+        off, wide = found.mean - self.between(self.mean), found.error.widths(self.alpha)
         rejects = found.error.is_beyond(off, self.alternative, self.alpha)
         return Seen(rejects, wide * self.width)
 
@@ -101,7 +101,7 @@ class TwoMeans(Numbers):
         one, other = (self.group(*each, draws) for each in zip(sizes, means, strict=True))
         error = added([one.error, other.error])
         rejects = error.is_beyond(one.mean - other.mean, self.alternative, self.alpha)
-        return Seen(rejects, error.half_width(self.alpha) * self.width)
+        return Seen(rejects, error.widths(self.alpha) * self.width)
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ class Errors:
     def variance(self) -> Floats:
         return np.asarray(self.sampled + self.noise)
 
-    def half_width(self, risk: float) -> Floats:
+    def widths(self, risk: float) -> Floats:
         """What each exceeds, in size, with this risk: between some parts of noise."""
         wider = critical(risk, self.freedom) / -NormalDist().inv_cdf(risk / 2)
         whole = np.maximum(self.noise + self.sampled * wider**2, TINY)
@@ -101,9 +101,9 @@ class Errors:
     def is_beyond(self, off: Floats, alternative: str, alpha: float) -> Truths:
         """Whether a number is too far off."""
         if alternative == "two-sided":
-            return np.asarray(np.abs(off) > self.half_width(alpha))
+            return np.asarray(np.abs(off) > self.widths(alpha))
         sign = 1 if alternative == "greater" else -1
-        return np.asarray(sign * off > self.half_width(2 * alpha))
+        return np.asarray(sign * off > self.widths(2 * alpha))
 
 
 def added(errors: Sequence[Errors]) -> Errors:
