@@ -201,11 +201,11 @@ class Populations:
 
     # nearly normal numbers
 
-    def moments(self, number: Quantity) -> Moments | None:
-        """Those of a number, a sum or a difference; None if it isn't nearly normal."""
-        if not isinstance(number.parameter, Linear):
-            return None
-        return self._moments(number.parameter)
+    def moments(self, number: Quantity, at: float) -> Moments | None:
+        """Those of a number, a sum or a difference; None if it isn't nearly normal. Of a number
+        of one figure the noise is looked at as if this were the number."""
+        form = number.parameter
+        return self._moments(form, at) if isinstance(form, Linear) else None
 
     def has_moments(self, number: Quantity) -> bool:
         """Whether it is a sum of numbers that are nearly normal where rows are enough."""
@@ -228,11 +228,13 @@ class Populations:
         found = _share_of(number.form, number.parameter)
         return found.share if found and found.factor == 1 and not found.is_odds else None
 
-    def _moments(self, form: Linear) -> Moments | None:
+    def _moments(self, form: Linear, at: float | None = None) -> Moments | None:
         """Those of a sum; None if a number in it isn't nearly normal."""
-        parts = []
+        parts, how = [], self._how._replace(is_alone=False)
         for figure, weight in form.terms.items():
-            found = self._sample(figure).moments(self._how._replace(is_alone=False))
+            if at is not None and len(form.terms) == 1 and weight:
+                how = how._replace(at=(at - float(form.const)) / float(weight))
+            found = self._sample(figure).moments(how)
             if found is None:
                 return None
             parts.append(_Part(float(weight), found, figure.record))
@@ -250,7 +252,7 @@ class Populations:
             found = self._moments(form.part + form.whole.times(-Fraction(ratio)))
             if found is None:
                 return True
-            return not found.error.is_beyond(abs(found.value), OF_T * risk)
+            return not found.error.is_beyond(abs(found.value), OF_T * found.part * risk)
 
         middle = part.value / whole.value
         ends = _edge(is_possible, middle, -1), _edge(is_possible, middle, 1)
@@ -342,7 +344,9 @@ def _sum(parts: list[_Part], const: float) -> Moments:
     error = dependent(added) if len(added) > 1 else independent(added)
     value = const + sum(p.weight * p.moments.value for p in parts)
     known = min((p.moments.rows for p in parts), default=math.inf)
-    return Moments(value, error, known, is_largest=any(p.moments.is_largest for p in parts))
+    is_largest = any(p.moments.is_largest for p in parts)
+    least = min((p.moments.part for p in parts), default=1.0)
+    return Moments(value, error, known, is_largest=is_largest, part=least)
 
 
 def _are_apart(one: _Part, other: _Part) -> bool:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..dataclasses import dataclass
 from ..privacy import accuracy
+from ..privacy.accuracy.combined import CombinedNoise
 from ..privacy.accuracy.nearly_normal import NearlyNormal
 from ..rows.facts.bounds import Bounds
 from .layout import Interval
@@ -32,6 +33,9 @@ ENOUGH, AT_RISK, POWER = 20, 0.05, 4
 #: The part of the risk that t has: the rest is for what is estimated beside it. And how many
 #: deviations of its noise are added to a variance; for a test, whose power counts, fewer.
 OF_T, ADDED, ADDED_IN_TESTS = 0.9, 2.26, 0.5
+#: Above which part of the sample's variance the noise is looked at where the ends are; how often an
+#: end is looked for, and how near.
+NOISY, STEPS, NEAR = 0.01, 30, 1e-3
 #: The risk that fewer rows than this many were read.
 SURELY = 1e-9
 #: The parts of a risk for the number of rows, the noise of a mean and that of a variance.
@@ -45,6 +49,7 @@ class How(NamedTuple):
     size: int | None = None  # how many units the population has
     is_alone: bool = True  # whether one number is asked about, and not several of one population
     added: float = ADDED  # how many deviations of its noise are added to a variance
+    at: float | None = None  # where the noise of a number is looked at, if not at the estimate
 
 
 class Estimate(NamedTuple):
@@ -63,6 +68,11 @@ class Moments(NamedTuple):
     rows: float  # how many there are, times their variance in terms of the bounds
     cells: frozenset[Any] = frozenset()
     is_largest: bool = False  # whether the variance is the largest that the mean allows
+    part: float = 1.0  # of a risk that an interval may have: less at one look of several
+
+    def width(self, risk: float) -> float:
+        """Half of that of an interval, by Student's t and the law of the noise."""
+        return self.error.half_width(OF_T * self.part * risk)
 
 
 @dataclass(frozen=True)
@@ -119,8 +129,9 @@ class SampleShare(Sample):
         noise = self.noise(share)
         spread = min(share * (1 - share) + how.added * noise.deviation, 0.25)
         sampled = spread / (rows - 1) * _left(rows, how)
-        known = rows * share * (1 - share)
-        return Moments(share, noise.with_sample(sampled, rows - 1), known, self.cells)
+        known, noise = rows * share * (1 - share), noise if how.at is None else self.noise(how.at)
+        error = noise.with_sample(sampled, rows - 1)
+        return Moments(share, error, known, self.cells, part=part_of(self.law))
 
     def noise(self, share: float) -> NearlyNormal:
         """What noise adds to this share."""
@@ -144,7 +155,9 @@ class SampleCount(Sample):
         return self.share.fewest()
 
     def moments(self, how: How) -> Moments | None:
-        found, size = self.share.moments(how), how.size or 0
+        size = how.size or 0
+        at = how.at and how.at / size if size else None
+        found = self.share.moments(how._replace(at=at))
         return found and found._replace(value=found.value * size, error=found.error.times(size))
 
 
@@ -208,9 +221,12 @@ class SampleMean(Sample):
         if rows <= 1 or not self._width:
             return None
         sampled = self._most_spread(how.added) / (rows - 1) * _left(rows, how)
-        error = self._noise(self._weights(p)).with_sample(sampled, rows - 1).times(self._width)
         value, known = self.bounds.lower + p * self._width, rows * self._spread()
-        return Moments(value, error, known, self.cells, self.is_largest)
+        if how.at is not None:
+            p = min(max((how.at - self.bounds.lower) / self._width, 0.0), 1.0)
+        error = self._noise(self._weights(p)).with_sample(sampled, rows - 1).times(self._width)
+        part = part_of(self.law)
+        return Moments(value, error, known, self.cells, self.is_largest, part)
 
     def estimate(self, risk: float, how: How) -> Estimate:
         ends = self.bounds.lower, self.bounds.upper
@@ -252,17 +268,40 @@ def _left(rows: float, how: How) -> float:
     return max(0.0, 1 - max(rows - 1, 0.0) / how.size)
 
 
+def part_of(law: Any) -> float:
+    """The part of a risk that an interval by a law may have: all of it, but at one look of several
+    what that look has."""
+    return float(law.risk(1.0)) if isinstance(law, CombinedNoise) else 1.0
+
+
 def _by_t(number: Sample, risk: float, how: How, ends: Interval) -> Estimate:
     found = number.moments(how)
     if found is None:
         return Estimate(*ends, FEW)
     low, high, way = by_t(found, risk)
+    if found.error.noise > NOISY * found.error.sampled:
+        low, high = (_inverted(number, risk, how, ends, *each) for each in ((low, -1), (high, 1)))
     return Estimate(max(low, ends[0]), min(high, ends[1]), way)
+
+
+def _inverted(
+    number: Sample, risk: float, how: How, ends: Interval, end: float, sign: int
+) -> float:
+    """An end that is as far from the estimate as noise may be if it were the number. How far grows
+    with the distance, and less fast, so that each step is beyond the one before."""
+    for _ in range(STEPS):
+        found = number.moments(how._replace(at=min(max(end, ends[0]), ends[1])))
+        if found is None:
+            return end
+        last, end = end, found.value + sign * found.width(risk)
+        if abs(end - last) <= NEAR * abs(end - found.value):
+            break
+    return end
 
 
 def by_t(found: Moments, risk: float) -> Estimate:
     """A number's interval, by Student's t and the law of its noise."""
-    wide = found.error.half_width(OF_T * risk)
+    wide = found.width(risk)
     way = FEW if found.rows < enough(risk) else LARGEST if found.is_largest else T
     return Estimate(found.value - wide, found.value + wide, way)
 

@@ -265,7 +265,7 @@ def two_of(
 def _tested(
     test: str, number: Quantity, expected: float, alternative: str, null: str, parameter: str
 ) -> TtestResult:
-    found = moments_of(number, test)
+    found = moments_of(number, test, expected)
     records = records_of([number])
     told: dict[str, Any] = {
         "test": test, "exact": False, "source": releases(records), "alternative": alternative,
@@ -288,12 +288,12 @@ def _tested(
     )  # fmt: skip
 
 
-def moments_of(number: Quantity, test: str) -> Moments | None:
-    """The error of a number; None if its rows are too few for one."""
+def moments_of(number: Quantity, test: str, expected: float) -> Moments | None:
+    """The error of a number of which one is expected; None if its rows are too few for one."""
     populations = Populations(AT_RISK, TESTS)
     if not populations.has_moments(number):
         _refuse_other(test)
-    return populations.moments(number)
+    return populations.moments(number, expected)
 
 
 def _refuse_other(test: str) -> NoReturn:

@@ -56,9 +56,11 @@ class Proportion:
     def value(self) -> float:
         return self.part / self.whole
 
-    def error_at(self, p: float) -> NearlyNormal:
-        """The law of its error if the share of the population is p."""
-        return self._noise(p).with_sample(p * (1 - p) / self.whole, math.inf)
+    def error_at(self, p: float, noise_at: float | None = None) -> NearlyNormal:
+        """The law of its error if the share of the population is p; the noise may be looked at as
+        if it were another."""
+        noise = self._noise(p if noise_at is None else noise_at)
+        return noise.with_sample(p * (1 - p) / self.whole, math.inf)
 
     def _noise(self, p: float) -> NearlyNormal:
         """What noise adds to a share of p."""
@@ -257,6 +259,8 @@ def compared(
     if len(each) == 2 and null and given is None:  # which differ under the null hypothesis
         shares = _shares(each)
     error = _error(each, shares, are_apart)
+    if len(each) == 1:
+        error = each[0].error_at(pooled, min(max(null, 0.0), 1.0))
     if not error.variance:
         return None
     difference = each[0].value - (each[1].value if len(each) == 2 else 0.0)

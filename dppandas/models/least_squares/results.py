@@ -170,7 +170,10 @@ class OLSResults:
 
     def _deviations(self, lines: Matrix) -> Matrix:
         """Standard errors of `lines @ θ` as estimates of the population's."""
-        return np.array([each.deviation for each in self._errors(lines)])
+        theta = self._equations.covariances(self._covariances_of_scores)
+        if not np.isfinite(theta).all():
+            return np.full(len(lines), np.inf)
+        return np.asarray(np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", lines, theta, lines), 0.0)))
 
     @property
     def _covariances_of_scores(self) -> Matrix:

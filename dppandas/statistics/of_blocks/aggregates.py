@@ -30,7 +30,7 @@ from ..error_model import ErrorModel, RowLimit
 from ..layout import Interval, around
 from ..quantile_intervals import MeasuredErrors, MeasuredQuantiles
 from ..quantiles import HALF, Quantiles, QuantilesErrors
-from ..samples import Estimate, How, Moments, Sample, by_t
+from ..samples import Estimate, How, Moments, Sample, by_t, part_of
 from .block_tests import Shown, frame_of
 from .blocks import InBlocks
 
@@ -254,7 +254,8 @@ class SampleBlockMean(Sample):
         value = self.bounds.lower + width * min(max(self.total / self._whole, 0.0), 1.0)
         noise = NearlyNormal.of_noise(self.law, [(1 / self._whole, 1)])
         error = noise.with_sample(self.spread(how.added) / self.blocks, self.blocks - 1)
-        return Moments(value, error.times(width), self.blocks, self.cells)
+        part = part_of(self.law)
+        return Moments(value, error.times(width), self.blocks, self.cells, part=part)
 
     def estimate(self, risk: float, how: How) -> Estimate:
         found = self.moments(how)

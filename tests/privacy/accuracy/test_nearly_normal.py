@@ -115,6 +115,20 @@ def test_noises_have_their_exact_variances() -> None:
     assert NearlyNormal.of_noise(DiscreteLaplace(Fraction(0)), weights).noise == 0
 
 
+def test_hundreds_of_noises_are_as_a_few() -> None:
+    """Against the same noises, each by itself."""
+    rng, law = np.random.default_rng(2), DiscreteLaplace(Fraction(1000))
+    scale = math.sqrt(variance(law) / 2)
+    for size in (9, 20, 300):
+        weights = rng.exponential(size=size).tolist()
+        few = NearlyNormal.of_noise(law, [(each, 1) for each in weights])
+        every = NearlyNormal(laplace=tuple((each * scale, 1) for each in weights))
+        assert len(few.laplace) == 5
+        assert few.noise == pytest.approx(every.noise)
+        for risk in (0.3, 0.05, 1e-4, 1e-8):
+            assert few.half_width(risk) == pytest.approx(every.half_width(risk), rel=1e-3)
+
+
 def test_sums_of_errors() -> None:
     one = NearlyNormal(4.0, 10.0, 1.0, ((1.0, 1),))
     other = NearlyNormal(9.0, 20.0, 4.0, ((2.0, 1), (0.5, 2)))
