@@ -222,7 +222,9 @@ class WhatIf:
         _lay(self._rows, "over rows", 14, "about how many, from public knowledge")
         _lay(self._error, "I need ±", 12, "an error, at 95 %: finds the ε for it")
         row: Any = {"flex_flow": "row wrap", "align_items": "center"}
-        first = [self._question, self._source, self._loss, self._less, self._more, self._rows]
+        stepped = [self._loss, self._less, self._more]  # on one line, however narrow
+        loss = ipywidgets.HBox(stepped, layout={"align_items": "center", "max_width": "100%"})
+        first = [self._question, self._source, loss, self._rows]
         second = [self._error, self._copy]
         rows = [
             ipywidgets.HBox(first, layout=row),
