@@ -9,6 +9,7 @@ from typing import Any
 
 from ...dataclasses import dataclass
 from ...errors import QueryError, quoted
+from ...ledger import marimo
 from . import style
 
 
@@ -36,8 +37,9 @@ class Look:
         return list(titles)
 
     def page(self) -> AbstractContextManager[None]:
-        """The style of a new figure; axes that are given keep theirs."""
-        return style.page(self.ground) if self.ax is None else nullcontext()
+        """The style of a new figure; axes that are given keep theirs. Of all notebooks marimo alone
+        says on which ground it shows pictures (ADR 18)."""
+        return style.page(self.ground or marimo.ground()) if self.ax is None else nullcontext()
 
     def write_around(self, axes: Any, titles: list[str], captions: list[str]) -> None:
         """Write titles and captions. A new figure grows by their room, unless it has a size."""

@@ -23,6 +23,7 @@ from test_plot import captions, texts, whole
 
 import dppandas as dp
 from dppandas.display.plots import fonts
+from dppandas.ledger import marimo
 from dppandas.ledger.colours import INK, INKS
 
 #: What `dp.plot` takes of looks, and every other plot.
@@ -160,6 +161,17 @@ def test_texts_can_be_read_on_their_ground(
     for ink in inks:
         for page in [grounds[ground]] if ground else GROUNDS:
             assert contrast(ink, page) >= (7 if ground else 4.3)
+
+
+@PLOTS
+@pytest.mark.parametrize("told", ["light", "dark", None])
+def test_the_ground_that_marimo_tells_has_its_ink(
+    name: str, told: str | None, plots: dict[str, Plot], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(marimo, "ground", lambda: told)
+    ink = INKS[told] if told else INK
+    assert mpl.colors.to_hex(plots[name]().title.get_color()) == ink
+    assert mpl.colors.to_hex(plots[name](ground="dark").title.get_color()) == INKS["dark"]
 
 
 @PLOTS
