@@ -42,7 +42,8 @@ def closed() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def plots() -> dict[str, Plot]:
-    """Each public plot of something, by its name. They return what is drawn in or on axes."""
+    """Each public plot of something, by its name. They return the axes that are drawn on."""
+    pytest.importorskip("sklearn", reason="an attack's plain model")
     anew(epsilon=1000)
     place = np.arange(600)
     frame = pd.DataFrame(
