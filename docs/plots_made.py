@@ -1,6 +1,7 @@
 """Draws the pictures of docs/plots, each by the code of its own page.
 
-``python docs/plots_made.py`` draws them anew, with the answers that are in docs/plots/ledgers.
+``python docs/plots_made.py`` draws them anew, with the answers that are in docs/plots/ledgers: each
+for both grounds, and those of the README for either, too.
 A test says whether the words and numbers of the pictures are still those that their code gives.
 """
 
@@ -16,6 +17,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import matplotlib as mpl
 
@@ -25,11 +27,14 @@ import matplotlib.pyplot as plt
 from matplotlib.text import Text
 
 import dppandas as dp
+from dppandas.ledger import marimo
 
 HERE = Path(__file__).parent / "plots"
 SHOWN = HERE / "shown.json"
 LEDGERS = HERE / "ledgers"
 NUMBER = re.compile(r"[−\d,.]+( %)?")
+#: A picture for each ground, in a page that takes that of its reader.
+OF_GROUNDS = re.compile(r"docs/plots/(\w+)-(?:light|dark)\.png")
 CODE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
@@ -57,6 +62,10 @@ def words(figure: Any) -> list[str]:
     return [text for text in texts if text and not NUMBER.fullmatch(text)] + numbers[:60]
 
 
+def save(figure: Any, name: str) -> None:
+    figure.savefig(HERE / f"{name}.png", dpi=140, metadata={"Software": None})
+
+
 def main() -> None:
     """All pictures, and what they show."""
     with tempfile.TemporaryDirectory() as folder:
@@ -64,7 +73,13 @@ def main() -> None:
         shown = {}
         for name, figure in drawn(LEDGERS):
             shown[name] = words(figure)
-            figure.savefig(HERE / f"{name}.png", dpi=140, metadata={"Software": None})
+            save(figure, name)
+        chosen = {*OF_GROUNDS.findall((HERE.parents[1] / "README.md").read_text("utf-8"))}
+        for ground in ("light", "dark"):
+            with mock.patch.object(marimo, "ground", lambda ground=ground: ground):
+                for name, figure in drawn(LEDGERS):
+                    if name in chosen:
+                        save(figure, f"{name}-{ground}")
     for ledger in LEDGERS.glob("*.ledger"):
         with contextlib.closing(sqlite3.connect(ledger)) as db:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -107,6 +107,10 @@ GALLERIES = {
 FILE = re.compile(r"\[[\w/]+\.md\]\(([\w/.]+\.md)\)")
 #: What else a page with the title of another is called in the browser's tab.
 SORTS = {"docs/proofs/": "proof", "docs/plots/": "plot", "notebooks/": "notebook"}
+#: One for each ground, where a repository's web page can't adapt that of both (_static/site.css).
+PLOT = re.compile(
+    r'<picture>[^>]*srcset="(docs/plots/\w+)-dark\.png">\s*<img[^>]*alt="([^"]*)"></picture>'
+)
 PICTURE = re.compile(
     r'<picture>.*?srcset="(?P<dark>[^"]*)".*?src="(?P<light>[^"]*)" alt="(?P<alt>[^"]*)".*?'
     "</picture>",
@@ -157,7 +161,7 @@ def adapt_pictures(app: Sphinx, page: str, source: list[str]) -> None:
             )
             + "````\n"
         ),
-        source[0],
+        PLOT.sub(r"![\2](\1.png)", source[0]),
     )
 
 

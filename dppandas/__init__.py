@@ -18,10 +18,10 @@ The rooms of the house. Each imports only rooms above it:
 ``release``     every release, from a request to its record: `release_all` (ADR 32)
 ``findings``    numbers derived from answers, with intervals; knows no engine
 ``columns``, ``frames``  what users hold: private columns, series, groups and frames
+``display``     plots and the notebook
 ``local``       the local model: each respondent randomises an answer
 ``models``      programs made of releases: learning, selection, synthetic rows
 ``stats``       hypothesis tests of answers, and plans for them
-``display``     plots and the notebook
 ``audit``       tests of privacy, from outside and from inside
 """
 

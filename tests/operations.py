@@ -1625,6 +1625,7 @@ RECORDS.append(Operation(
     hostile=some_block_slopes,
     law=RANKS,
     is_noisy=False,
+    is_drawn=False,
     asked={
         "median of slopes": lambda p: slopes(
             p.assign(x=p["number"] / 10)[["x"]], p["yes"] * 1.0 - p["code"] / 4, 1000),

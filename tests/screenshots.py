@@ -1,7 +1,8 @@
 """Pictures of all that people see, in every host, on both grounds, at three widths: for people.
 
-``make screenshots PICTURES=folder``. Each thing has a folder with a picture a host, ground and
-width; index.html shows them side by side. A host that isn't installed is left out, with a word.
+``make screenshots PICTURES=folder``, outside of the checkout. Each thing has a folder, with a
+picture a host, ground and width: counts/lab-dark-800.png. index.html shows them all. A host that
+isn't installed is left out, with a word.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ WIDTHS = (1400, 800, 390)
 #: Columns of a terminal.
 COLUMNS = (140, 80, 40)
 #: Parts of the docs site.
-PAGES = ("index", "docs/how_do_i", "docs/plots", "docs/ledger", "docs/api/functions")
+PAGES = (
+    "index", "docs/how_do_i", "docs/plots", "docs/plots/summaries", "docs/pictures", "docs/ledger",
+    "docs/operations", "docs/pandas", "docs/proofs/counts", "docs/api/functions",
+)  # fmt: skip
 
 #: What is shown, by name. A cell shows its last line.
 SHOWN = {
@@ -86,6 +90,10 @@ SHOWN = {
     "short_budget": "people.count(epsilon=50)",
     "plot": "dp.plot(counts)",
     "plot_table": 'dp.plot(people.crosstab("educ", "town", epsilon="0.2"));',
+    "plot_loss": "dp.privacy_loss(people['educ'].value_counts(), epsilon=1).plot();",
+    "plot_tree": """
+        tree = dp.models.DecisionTreeClassifier(2, epsilon=1)
+        dp.models.plot_tree(tree.fit(people[["age", "income"]], people["educ"] > 12));""",
     "ledger": "dp.ledger()",
     "report": 'dp.ledger().export("report.html")',
     "ledger_frame": "dp.ledger().to_frame().head(8)",
@@ -225,9 +233,9 @@ def marimo(folder: Folder, python: str) -> None:
         return
     with tempfile.TemporaryDirectory() as made:
         (Path(made) / "pyproject.toml").write_text('[tool.marimo.display]\ntheme = "system"\n')
+        told = {name: textwrap.indent(source(name).rstrip(";"), "    ") for name in SHOWN}
         cells = "\n\n".join(
-            f"@app.cell\ndef {name}():\n{textwrap.indent(source(name), '    ')}\n    return"
-            for name in SHOWN
+            f"@app.cell\ndef {name}():\n{lines}\n    return" for name, lines in told.items()
         )
         (Path(made) / "shown.py").write_text(f"import marimo\n\napp = marimo.App()\n\n{cells}\n")
         with _marimo(python, Path(made)) as address, browser.browser(address) as watched:
@@ -341,6 +349,8 @@ def main() -> int:
     parser.add_argument("--hosts", default="terminal,nbconvert,lab,notebook,marimo,site")
     asked = parser.parse_args()
     folder = Folder(asked.folder or Path(tempfile.mkdtemp(prefix="dppandas-pictures-")))
+    if ROOT in folder.path.resolve().parents:
+        parser.error("give a folder outside of the checkout, or none")
     folder.path.mkdir(parents=True, exist_ok=True)
     hosts: dict[str, Callable[[], None]] = {
         "terminal": lambda: terminal(folder),

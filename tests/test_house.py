@@ -45,10 +45,10 @@ BELOW = {
     "findings": "errors privacy rows statistics release",
     "columns": "errors privacy rows statistics release",
     "frames": "errors privacy rows engines statistics ledger release columns",
-    "local": "errors privacy rows release",
-    "models": "errors privacy rows engines statistics release columns frames",
-    "stats": "errors privacy rows engines statistics release findings columns frames models",
     "display": "errors privacy rows engines statistics ledger release findings frames",
+    "local": "errors privacy rows release",
+    "models": "errors privacy rows engines statistics release columns frames display",
+    "stats": "errors privacy rows engines statistics release findings columns frames models",
     "audit": "errors privacy rows statistics release frames models display",
 }
 #: What every room may import.

@@ -31,3 +31,12 @@ def test_each_page_has_its_picture_and_is_in_the_gallery() -> None:
         assert f"](plots/{name}.png)](plots/{name}.md)" in front
         assert f"]({name}.png)" in page.read_text("utf-8")
         assert page.with_suffix(".png").stat().st_size < 130_000
+
+
+def test_the_front_page_has_a_picture_for_each_ground() -> None:
+    made = script("docs/plots_made.py")
+    names = made.OF_GROUNDS.findall((DOCS.parent / "README.md").read_text("utf-8"))
+    assert len(names) == 2 * len({*names}) >= 12
+    for name in names:
+        for ground in ("light", "dark"):
+            assert (DOCS / "plots" / f"{name}-{ground}.png").stat().st_size < 130_000

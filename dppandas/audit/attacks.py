@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from ..dataclasses import dataclass, field
-from ..display.plots.style import INK, ORANGE, TEAL, on_axes, tidy, write_around
+from ..display.plots.looks import draw_alone, parse_look
+from ..display.plots.style import INK, ORANGE, TEAL, tidy
 from ..errors import hide_internals
 from .events import ClopperPearson, Floats
 
@@ -130,16 +131,27 @@ class MembershipResult:
         return pd.concat({title: each.curve for title, each in self._attacks}, names=["model", ""])
 
     @hide_internals
-    def plot(self, ax: Any = None) -> Any:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        title: str | None = None,
+        caption: bool = True,
+        figsize: tuple[float, float] | None = None,
+        ground: str | None = None,
+    ) -> Any:
         """Plot the ROC curves of both attacks, and the line that the mean of attacks on the model
         stays below. Returns the Axes.
 
-        ax : matplotlib Axes to draw on; else a new figure. Needs matplotlib:
-        ``pip install dppandas[plots]``.
+        ax : matplotlib Axes to draw on; else a new figure.
+        title, caption, figsize, ground : as of `dppandas.plot`. Without its caption nothing says
+            that this isn't private. Needs matplotlib: ``pip install dppandas[plots]``.
 
         *Guarantee*: none: the curves are exact figures of the rows.
         """
-        return on_axes(ax, (5.2, 4.4), lambda axes, is_new: _draw(axes, self, is_new))
+        look = parse_look(ax, title, caption, figsize, ground)
+        name = f"Membership attack on {self.model}"
+        return draw_alone(lambda axes: _draw(axes, self), name, (5.2, 4.4), look)
 
     def _sentences(self) -> list[str]:
         level = f"{100 * self.confidence:.10g} %"
@@ -170,7 +182,7 @@ class MembershipResult:
         )
 
 
-def _draw(ax: Any, found: MembershipResult, is_new: bool) -> None:
+def _draw(ax: Any, found: MembershipResult) -> str:
     looks = ((TEAL, "-", "o", str(found.loss)), (ORANGE, "--", "s", "no noise"))
     for (_, each), (colour, line, mark, title) in zip(found._attacks, looks, strict=True):
         curve = each.curve
@@ -184,8 +196,7 @@ def _draw(ax: Any, found: MembershipResult, is_new: bool) -> None:
     ax.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="others taken for members", ylabel="members found")
     tidy(ax, grid="both")
     ax.legend(frameon=False, fontsize=9, loc="lower right")
-    caption = (
+    return (
         "Marks: the threshold learnt from the other half. Dotted: the mean over fits of any attack "
         f"on the private model stays below. {NOT_PRIVATE}"
     )
-    write_around([ax], [f"Membership attack on {found.model}"], [caption], is_new)

@@ -21,7 +21,8 @@ import numpy as np
 import pandas as pd
 
 from ..dataclasses import dataclass, field
-from ..display.plots.style import ORANGE, TEAL, on_axes, tidy, write_around
+from ..display.plots.looks import draw_alone, parse_look
+from ..display.plots.style import ORANGE, TEAL, tidy
 from ..errors import MissingArgument, QueryError, RecordError, hide_internals, quoted
 from .dominating_pairs import ATOMS, ConcentratedLaw, Law, ResponseLaw
 
@@ -191,15 +192,28 @@ class PrivacyLoss:
         ]
 
     @hide_internals
-    def plot(self, ax: Any = None) -> Any:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        title: str | None = None,
+        caption: bool = True,
+        figsize: tuple[float, float] | None = None,
+        ground: str | None = None,
+    ) -> Any:
         """Plot δ(ε) and P[loss > ε], and shade the (ε, δ) that hold. Returns the Axes.
 
-        ax : matplotlib Axes to draw on; else a new figure. The scale of δ is logarithmic unless the
-        loss is bounded. Needs matplotlib: ``pip install dppandas[plots]``.
+        ax : matplotlib Axes to draw on; else a new figure.
+        title, caption, figsize, ground : as of `dppandas.plot`. Needs matplotlib:
+            ``pip install dppandas[plots]``.
+
+        The scale of δ is logarithmic unless the loss is bounded.
 
         *Guarantee*: a function of public facts; no row is read and nothing charged.
         """
-        return on_axes(ax, (6.4, 4.0), lambda axes, is_new: _draw(axes, self, is_new))
+        look = parse_look(ax, title, caption, figsize, ground)
+        name = f"Privacy loss of {self.what}"
+        return draw_alone(lambda axes: _draw(axes, self), name, (6.4, 4.0), look)
 
     def __repr__(self) -> str:
         kind = "exact" if self.exact else "a bound"
@@ -249,7 +263,7 @@ def _lumped(law: Law) -> dict[float, float]:
     return {loss: probability for loss, probability in found.items() if probability > 0}
 
 
-def _draw(ax: Any, loss: PrivacyLoss, is_new: bool) -> None:
+def _draw(ax: Any, loss: PrivacyLoss) -> str:
     curve = loss.curve
     at, delta = curve.index.to_numpy(), curve["delta"].to_numpy()
     is_bounded = loss._law.epsilon is not None
@@ -277,4 +291,4 @@ def _draw(ax: Any, loss: PrivacyLoss, is_new: bool) -> None:
     ax.set(ylim=(low, top), xlim=(0, at[-1]), xlabel="ε", ylabel="δ")
     tidy(ax, grid="both")
     ax.legend(frameon=False, fontsize=9, loc="best")
-    write_around([ax], [f"Privacy loss of {loss.what}"], [said], is_new)
+    return said

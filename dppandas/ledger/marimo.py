@@ -1,4 +1,5 @@
-"""marimo, where it runs: whether this process is its kernel, and which of its cells is asking.
+"""marimo, where it runs: whether this process is its kernel, which of its cells is asking, and on
+which ground it shows pictures.
 
 Nothing here imports it.
 """
@@ -34,6 +35,15 @@ def cell() -> tuple[int, object] | None:
     except Exception:  # it isn't there, doesn't run this thread, or isn't the marimo known here
         return None
     return None if name is None else (_number(str(name), list(map(str, names))), run)
+
+
+def ground() -> str | None:
+    """ "light" or "dark", as its user has set; None where nobody here knows, as by "system"."""
+    try:
+        theme = sys.modules[RUNTIME].get_context().marimo_config["display"]["theme"]
+    except Exception:  # as above
+        return None
+    return theme if theme in ("light", "dark") else None
 
 
 def _number(name: str, names: list[str]) -> int:

@@ -13,6 +13,9 @@ import pandas as pd
 
 from ..columns.private_rows import same_rows
 from ..dataclasses import dataclass
+from ..display.plots.base import made_by
+from ..display.plots.looks import draw_alone, parse_look
+from ..display.plots.style import INK, TEAL, tidy
 from ..errors import InternalError, QueryError, hide_internals, is_one_of, quoted
 from ..frames.crosstab import crosstab
 from ..frames.frame import PrivateFrame
@@ -31,9 +34,6 @@ Floats = npt.NDArray[np.float64]
 #: scikit-learn's words for what crosstab calls otherwise.
 NORMALIZED = {"true": "index", "pred": "columns", "all": "all"}
 FEWEST_BINS, MOST_BINS = 2, 1000
-NO_PLOTS = 'a plot needs matplotlib: pip install "dppandas[plots]".'
-#: The colours of a curve and of the diagonal.
-LINE, DIAGONAL = "#0072B2", "#797979"
 #: Chances and areas are tried at so many places.
 PLACES = 1000
 #: Rates of the bound on tails that are tried: the least bound of all is taken.
@@ -178,23 +178,25 @@ class RocCurve:
         return pd.DataFrame({"fpr": self.fpr, "tpr": self.tpr, "thresholds": self.thresholds})
 
     @hide_internals
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the curve and, in grey, the band of 95 % that holds it everywhere. Returns the Axes.
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        title: str | None = None,
+        caption: bool = True,
+        figsize: tuple[float, float] | None = None,
+        ground: str | None = None,
+    ) -> Any:
+        """Draw the curve and the band of 95 % that holds it everywhere. Returns the Axes.
 
-        ax : matplotlib Axes to draw on; else a new figure. Needs matplotlib:
-        ``pip install dppandas[plots]``.
+        ax : matplotlib Axes to draw on; else a new figure.
+        title, caption, figsize, ground : as of `dppandas.plot`. Needs matplotlib:
+            ``pip install dppandas[plots]``.
         """
         self._counts  # noqa: B018  (which may be refused)
-        if ax is None:
-            try:
-                from matplotlib import pyplot as plt
-            except ImportError:
-                raise QueryError(
-                    'a plot needs matplotlib: pip install "dppandas[plots]".'
-                ) from None
-            ax = plt.figure(figsize=(5.2, 4.4), layout="constrained").add_subplot()
-        _draw(ax, self)
-        return ax
+        look = parse_look(ax, title, caption, figsize, ground)
+        name = f"ROC curve of {self._title}"
+        return draw_alone(lambda axes: _draw(axes, self), name, (5.2, 4.4), look)
 
     @cached_property
     def _counts(self) -> tuple[Floats, Floats]:
@@ -350,16 +352,22 @@ def _log_moments(at: Floats, noise: NoiseLaw) -> Floats:
     return 2 * math.log1p(-a) - np.log1p(-a * np.exp(at)) - np.log1p(-a * np.exp(-at))
 
 
-def _draw(ax: Any, found: RocCurve) -> None:
+def _draw(ax: Any, found: RocCurve) -> str:
     """The curve, and between the corners of the rectangles of all rates what holds it everywhere:
     of two rising lines the one whose points lie further up and left is above the other."""
     ends = found.intervals()
     lower, upper = (ends["fpr upper"], ends["tpr lower"]), (ends["fpr lower"], ends["tpr upper"])
     at = np.unique(np.concatenate([lower[0], upper[0]]))
-    ax.fill_between(at, np.interp(at, *lower), np.interp(at, *upper), color=LINE, alpha=0.2,
+    ax.fill_between(at, np.interp(at, *lower), np.interp(at, *upper), color=TEAL, alpha=0.2,
                     linewidth=0, label="95 %, noise only")  # fmt: skip
-    ax.plot(found.fpr, found.tpr, color=LINE, label=f"area {found.auc:.3f}")
-    ax.plot([0, 1], [0, 1], color=DIAGONAL, linewidth=0.8, zorder=1)
-    ax.set(xlim=(0, 1), ylim=(0, 1.02), title=f"{found._title}, {found.loss.in_short}")
+    ax.plot(found.fpr, found.tpr, color=TEAL, linewidth=1.8, label=f"area {found.auc:.3f}")
+    ax.plot([0, 1], [0, 1], color=INK, linewidth=0.8, zorder=1)
+    ax.set(xlim=(0, 1), ylim=(0, 1.02))
     ax.set(xlabel="share of negative rows", ylabel="share of positive rows")
+    tidy(ax, grid="both")
     ax.legend(frameon=False, fontsize=9, loc="lower right")
+    low, high = found.interval()
+    return (
+        f"Band: 95 %, the whole curve lies within. Area: 95 %, {low:.3f} to {high:.3f}. Both of "
+        f"the noise only, not of the sample. {made_by(found.releases_[0])}"
+    )

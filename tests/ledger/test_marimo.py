@@ -196,6 +196,12 @@ def _(people):
 
 @app.cell
 def _(dp, people):
+    dp.compare(people.groupby("town")["old"].mean(epsilon=1))
+    return
+
+
+@app.cell
+def _(dp, people):
     dp.synthesize(people, rows=5, epsilon=1)
     return
 
@@ -224,6 +230,7 @@ def test_marimo_shows_the_cards_and_its_own_tables_of_all_else(real: None, tmp_p
     page = run_marimo(tmp_path)
     assert page.count('class=\\"dppandas-card\\"') == 2
     assert "a plain pandas Series" in page
+    assert "<td>can't be told apart</td>" in page
     assert "synthetic · ε = 1 · not people" in page
     assert "private frame of people (verified), protecting each row</b>" in page
     assert page.count("<marimo-table") == 2, "synthetic rows, and others"
@@ -301,6 +308,13 @@ def test_a_cell_keeps_the_number_of_its_place(running: Any) -> None:
     assert cells.current_cell() == 1
     sys.modules["marimo._runtime.context"].get_context = None  # type: ignore[attr-defined]
     assert cells.current_cell() is None
+
+
+@pytest.mark.parametrize(("theme", "told"), [("light",) * 2, ("dark",) * 2, ("system", None)])
+def test_a_theme_that_is_set_is_the_ground(theme: str, told: str | None, running: Any) -> None:
+    assert marimo.ground() is None, "nothing is known"
+    running("aaaa").marimo_config = {"display": {"theme": theme}}
+    assert marimo.ground() == told
 
 
 def asked_again(recwarn: pytest.WarningsRecorder) -> list[str]:

@@ -190,7 +190,7 @@ def test_a_plot_has_a_box_for_each_node() -> None:
 
 def test_without_matplotlib_a_plot_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     model = fitted(flowers(10))
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     assert "dppandas[plots]" in refusal(lambda: plot_tree(model))
 
 

@@ -1,4 +1,4 @@
-"""marimo shows answers as cards, too: its own tables leave out their errors.
+"""marimo shows answers as cards, too, and comparisons: its own tables leave out their errors.
 
 Nothing here imports marimo. What it has registered for other tables goes on showing those.
 """
@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from ...findings.comparisons import Comparison
+from ...findings.curves import Curve
 from ...rows import html_tables
 from ..cards import markup
 from ..cards.card import PLAIN, caption_of, card_of
@@ -41,6 +43,8 @@ class _Cards:
         card = card_of(value)
         if card is not None:
             return "text/html", markup.html(card)
+        if isinstance(value, Comparison | Curve) and (own := value._repr_html_()):
+            return "text/html", own
         kind, shown = self._before(value)
         caption = caption_of(value) if kind == "text/html" else ""
         return kind, (html_tables.title(caption) if caption else "") + shown

@@ -212,17 +212,17 @@ class WhatIf:
         self._less = _button("minus", "a smaller ε")
         self._more = _button("plus", "a larger ε")
         self._answer, self._code = ipywidgets.HTML(), ipywidgets.HTML()
-        self._copy = ipywidgets.HBox(
-            [self._code, ipywidgets.HTML(code.BUTTON)], layout={"align_items": "center"}
-        )
+        row: Any = {"flex_flow": "row wrap", "align_items": "center", "max_width": "100%"}
+        self._copy = ipywidgets.HBox([self._code, ipywidgets.HTML(code.BUTTON)], layout=row)
         self._copy.add_class("dp-code")
         _lay(self._question, "What if I ask", 23, "a question: nothing is computed or charged here")
         _lay(self._source, "of", 13, "the source that is asked")
         _lay(self._loss, "at ε", 8, "the privacy loss of one release")
         _lay(self._rows, "over rows", 14, "about how many, from public knowledge")
         _lay(self._error, "I need ±", 12, "an error, at 95 %: finds the ε for it")
-        row: Any = {"flex_flow": "row wrap", "align_items": "center"}
-        first = [self._question, self._source, self._loss, self._less, self._more, self._rows]
+        stepped = [self._loss, self._less, self._more]  # on one line, however narrow
+        loss = ipywidgets.HBox(stepped, layout={"align_items": "center", "max_width": "100%"})
+        first = [self._question, self._source, loss, self._rows]
         second = [self._error, self._copy]
         rows = [
             ipywidgets.HBox(first, layout=row),
@@ -354,4 +354,4 @@ def _lay(control: Any, label: str, width: int, tooltip: str) -> None:
     """Set the width of a control in em, and that of its label by its length."""
     control.description, control.tooltip = label, tooltip
     control.style.description_width = f"{len(label) * 0.48 + 0.7:.2g}em"
-    control.layout.width, control.layout.max_width = f"{width}em", "100%"
+    control.layout.width, control.layout.max_width = f"{width}em", "calc(100% - 4px)"

@@ -3,12 +3,10 @@ be taller than a screen."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import combinations, pairwise
 from typing import Any
 
-from ...errors import QueryError, quoted
 from .base import Panel
 from .style import pyplot
 
@@ -20,23 +18,6 @@ WIDTHS = 6.4, 5.4, 4.4
 LOWER, AROUND = 0.8, 0.5
 #: The least of its height that a panel has, where even three stacks are too tall.
 LEAST = 0.6
-
-
-def parse_figsize(figsize: Any, ax: Any) -> tuple[float, float] | None:
-    """Inches of a new figure, if they are given."""
-    if figsize is None:
-        return None
-    if ax is not None:
-        raise QueryError("figsize= is for a new figure, and ax= is part of one. Leave one out.")
-    try:
-        wide, high = map(float, figsize)
-    except (TypeError, ValueError):
-        wide = high = math.nan
-    if not (1 <= wide <= 100 and 1 <= high <= 100):
-        raise QueryError(
-            f"figsize={quoted(figsize)} must be (width, height), in inches from 1 to 100."
-        )
-    return wide, high
 
 
 def new_axes(panels: Sequence[Panel], figsize: tuple[float, float] | None) -> list[Any]:

@@ -7,7 +7,6 @@ none: quantiles err in ranks, so the caption gives their error in words.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -35,14 +34,16 @@ from ...release.private import Private
 from ...statistics import Quantiles, Several
 from ...statistics.counting.rows_per_unit import RowsPerUnit
 from ...statistics.counting.unknown_keys import Sparse
+from ...statistics.of_blocks.slopes import BlockSlopes
 from ...statistics.samples import How
 from ...statistics.suggested_bounds import BoundsHistogram
 from . import curves, derived_plots, heatmaps, quantile_plots
 from .bars import row_of
 from .base import Panel, PlotTable, placed, said_of, said_of_both, text_of
-from .layout import new_axes, parse_figsize
+from .layout import new_axes
+from .looks import parse_look
 from .scales import columns_alike
-from .style import INKS, page, pyplot, write_around
+from .style import pyplot
 
 #: The most panels of one plot.
 MOST_PANELS = 12
@@ -102,14 +103,12 @@ def plot(
     (2, ['a', 'b'])
     """
     how = parse_how(of, size, method)
-    inches, is_said = parse_figsize(figsize, ax), _parse_caption(caption)
-    _refuse_ground(ground, ax)
+    asked = parse_look(ax, title, caption, figsize, ground)
     panels = _parsed_panels(result, confidence, expected_rows, how)
-    titles = _titles(panels, title)
-    with page(ground) if ax is None else nullcontext():
-        axes = new_axes(panels, inches) if ax is None else _given_axes(ax, panels)
-        captions = _draw(panels, axes)
-        write_around(axes, titles, captions if is_said else [], ax is None, inches is None)
+    titles = asked.titles([panel.title for panel in panels])
+    with asked.page():
+        axes = new_axes(panels, asked.inches) if ax is None else _given_axes(ax, panels)
+        asked.write_around(axes, titles, _draw(panels, axes))
     return axes[0] if len(panels) == 1 else np.array(axes, dtype=object)
 
 
@@ -133,31 +132,6 @@ def _refuse_many(panels: list[Panel]) -> None:
             f"this takes {len(panels)} panels, and a plot has {MOST_PANELS} at most. Draw fewer "
             "columns, as dp.plot(result[['a', 'b']]), or one of dp.record(result).components."
         )
-
-
-def _refuse_ground(ground: object, ax: Any) -> None:
-    if ground is not None and ax is not None:
-        raise QueryError("ground= is for a new figure, and ax= is part of one. Leave one out.")
-    if ground is not None and ground not in (*INKS,):
-        raise QueryError(f"ground={quoted(ground)} must be 'light' or 'dark'.")
-
-
-def _parse_caption(caption: object) -> bool:
-    if not isinstance(caption, bool):
-        raise QueryError(f"caption={quoted(caption)} must be True or False.")
-    return caption
-
-
-def _titles(panels: list[Panel], title: Any) -> list[str]:
-    """The titles of panels, unless they are given."""
-    if title is None:
-        return [panel.title for panel in panels]
-    titles = [title] if isinstance(title, str) else title
-    is_list = isinstance(titles, Sequence) and all(isinstance(each, str) for each in titles)
-    if not is_list or len(titles) != len(panels):
-        one = "a text" if len(panels) == 1 else f"a list of {len(panels)} texts, one for each panel"
-        raise QueryError(f"title={quoted(title)} must be {one}.")
-    return list(titles)
 
 
 def _refuse_options(maker: str, confidence: object, how: How | None) -> None:
@@ -312,7 +286,8 @@ def _refuse_what_has_no_bars(record: Record) -> None:
             "scale. Use dp.intervals(result) for the interval of each."
         )
     model = statistic.errors
-    if model.no_interval and (not model.in_ranks or model.weighs_rows):
+    has_bounds = not isinstance(statistic, BlockSlopes)  # those of the grid aren't a slope's
+    if model.no_interval and not (model.in_ranks and has_bounds and not model.weighs_rows):
         raise RecordError(f"a plot without errors would mislead. {model.no_interval}")
 
 

@@ -10,11 +10,11 @@ import importlib
 import itertools
 import math
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...errors import QueryError, quoted
+from ...errors import QueryError
 from ...ledger import colours
 from . import fonts
 
@@ -65,21 +65,6 @@ def page(ground: str | None = None) -> Iterator[None]:
         now.update(before)
 
 
-def on_axes(ax: Any, figsize: tuple[float, float], draw: Callable[[Any, bool], None]) -> Any:
-    """Draw on the caller's axes, or on those of a new figure, and return them. What draws is told
-    whether they are new."""
-    plt = pyplot()
-    if ax is not None:
-        if not hasattr(ax, "fill_between"):
-            raise QueryError(f"ax={quoted(ax)} must be matplotlib Axes.")
-        draw(ax, False)
-        return ax
-    with page():
-        _, made = plt.subplots(figsize=figsize, layout="constrained")
-        draw(made, True)
-    return made
-
-
 def tidy(ax: Any, grid: str = "y") -> None:
     """A light grid along the values, and no box."""
     ax.grid(axis=grid, alpha=0.35, zorder=0, linewidth=0.8)
@@ -101,8 +86,8 @@ def write_around(
     figure, text = axes[0].figure, importlib.import_module("matplotlib.text").Text
     seen = [each for ax in axes for each in ax.findobj(text)]
     fonts.fit(seen)
-    is_blank = any(fonts.BLANK in each for each in (*(e.get_text() for e in seen), *titles))
-    if any(captions) and (is_blank or fonts.BLANK in plain("".join(captions))):
+    words = [*(each.get_text() for each in seen), *map(plain, [*titles, *captions])]
+    if any(captions) and any(fonts.BLANK in each for each in words):
         last = max(i for i, caption in enumerate(captions) if caption)
         captions = [*captions[:last], f"{captions[last]} {fonts.NO_FONT}", *captions[last + 1 :]]
     if is_new:

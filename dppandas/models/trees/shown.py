@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...dataclasses import replace
+from ...display.plots.base import texts_of
+from ...display.plots.looks import draw_alone, parse_look
+from ...display.plots.style import pyplot, setting
 from ...errors import QueryError, hide_internals
 from ...rows.facts.units import whole_number
 from .classifier import DecisionTreeClassifier
@@ -73,6 +77,10 @@ def plot_tree(
     precision: int = 3,
     fontsize: float | None = None,
     ax: Axes | None = None,
+    title: str | None = None,
+    caption: bool = True,
+    figsize: tuple[float, float] | None = None,
+    ground: str | None = None,
 ) -> list[Any]:
     """Draw a fitted tree with matplotlib, as scikit-learn's ``plot_tree``: a box for each node,
     with its split, and the released numbers of rows by class, or of all rows and their mean.
@@ -80,7 +88,10 @@ def plot_tree(
 
     feature_names, class_names : in place of those of the model.
     precision : digits of thresholds and of means.
-    fontsize : else as large as the axes allow. ax : where it is drawn; else the current axes.
+    fontsize : else as large as the axes allow.
+    ax : where it is drawn; else the current axes, as scikit-learn's, or a new figure where there
+        are none, or a size or a ground is given.
+    title, caption, figsize, ground : as of `dppandas.plot`.
 
     *Guarantee*: nothing is released; a tree is made of answers.
 
@@ -92,44 +103,76 @@ def plot_tree(
     >>> len(boxes), boxes[0].get_text().splitlines()[0]
     (3, 'x <= 5.0')
     """
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError:
-        raise QueryError('a plot needs matplotlib: pip install "dppandas[plots]".') from None
-    tree, names = _grown(decision_tree), _names(decision_tree, feature_names)
+    tree, names = _grown(decision_tree), texts_of(_names(decision_tree, feature_names))
     classes = _classes(decision_tree, class_names)
-    axes: Any = plt.gca() if ax is None else ax
-    axes.set_axis_off()
+    classes = None if classes is None else texts_of(classes)
+    look = parse_look(ax, title, caption, figsize, ground)
+    plt = pyplot()
+    if ax is None and figsize is None and ground is None and plt.get_fignums():
+        look = replace(look, ax=plt.gca())
+    texts = [_said(decision_tree, i, names, classes, precision) for i in range(tree.node_count)]
     boxes: list[Any] = []
 
-    def draw(node: int, level: int, start: float, width: float, parent: Any) -> None:
+    def draw(axes: Any) -> str:
+        axes.set(xticks=[], yticks=[])  # axes that are off have no place for a caption
+        axes.patch.set_visible(False)
+        axes.spines[:].set_visible(False)
+        boxes.extend(_boxes(axes, tree, texts, fontsize))
+        return _caption(decision_tree)
+
+    name = f"{type(decision_tree).__name__}, {decision_tree.releases_.loss.in_short}"
+    axes = draw_alone(draw, name, (6.4, 4.0), look)
+    if fontsize is None:
+        _fit(axes, boxes, tree.max_depth)  # once titles and captions have their room
+    return boxes
+
+
+def _caption(model: AnyTree) -> str:
+    record, number = model.releases_[0], len(model.releases_)
+    return (
+        "The leaves' numbers are released, with noise; those above follow from them. By "
+        f"{number} releases, {model.releases_.loss}, protecting {record.unit} of {record.source}."
+    )
+
+
+def _said(
+    model: AnyTree, node: int, names: list[Any], classes: Sequence[Any] | None, precision: int
+) -> str:
+    """What the box of a node says."""
+    tree = model.tree_
+    said = [] if tree.children_left[node] == NO_NODE else [
+        f"{names[tree.feature[node]]} <= {round(float(tree.threshold[node]), precision)}"
+    ]  # fmt: skip
+    if classes is None:
+        said.append(f"samples = {tree.weighted_n_node_samples[node]:.0f}")
+        said.append(f"value = {round(float(tree.value[node, 0]), precision)}")
+    else:
+        said.append(f"value = {[round(x) for x in tree.value[node].tolist()]}")
+        said.append(f"class = {_class_at(model, node, classes)}")
+    return "\n".join(said)
+
+
+def _boxes(axes: Any, tree: Any, texts: list[str], fontsize: float | None) -> Iterator[Any]:
+    """A box for each node, in their order, with an arrow from its parent's."""
+    colours = {"fc": setting("axes.facecolor"), "ec": setting("text.color")}
+    style: dict[str, Any] = {"bbox": {"boxstyle": "round", **colours}, "ha": "center"}
+    style |= {"va": "center", "fontsize": fontsize, "xycoords": "axes fraction"}
+
+    def draw(node: int, level: int, start: float, width: float, parent: Any) -> Iterator[Any]:
         at = (start + width / 2, 1 - (level + 0.5) / (tree.max_depth + 1))
-        said = [] if tree.children_left[node] == NO_NODE else [
-            f"{names[tree.feature[node]]} <= {round(float(tree.threshold[node]), precision)}"
-        ]  # fmt: skip
-        if classes is None:
-            said.append(f"samples = {tree.weighted_n_node_samples[node]:.0f}")
-            said.append(f"value = {round(float(tree.value[node, 0]), precision)}")
-        else:
-            said.append(f"value = {[round(x) for x in tree.value[node].tolist()]}")
-            said.append(f"class = {_class_at(decision_tree, node, classes)}")
-        colours = {"fc": plt.rcParams["axes.facecolor"], "ec": plt.rcParams["text.color"]}
-        style: dict[str, Any] = {"bbox": {"boxstyle": "round", **colours}, "ha": "center"}
-        style |= {"va": "center", "fontsize": fontsize, "xycoords": "axes fraction"}
-        style["zorder"] = 100 - level  # arrows end below their parents' boxes
+        more: dict[str, Any] = {"zorder": 3 + level}  # a box is where it will be before its arrows
         if parent is not None:
-            style["arrowprops"] = {"arrowstyle": "<-", "color": colours["ec"]}
-        xy = at if parent is None else parent
-        boxes.append(axes.annotate("\n".join(said), xy, at, textcoords="axes fraction", **style))
+            end = parent.get_bbox_patch()  # boxes may be transparent: arrows end where they begin
+            more["arrowprops"] = {"arrowstyle": "<-", "color": colours["ec"], "patchB": end}
+        xy = at if parent is None else parent.xyann
+        box = axes.annotate(texts[node], xy, at, textcoords="axes fraction", **style, **more)
+        yield box
         if tree.children_left[node] != NO_NODE:
             half = width / 2
-            draw(int(tree.children_left[node]), level + 1, start, half, at)
-            draw(int(tree.children_right[node]), level + 1, start + half, half, at)
+            yield from draw(int(tree.children_left[node]), level + 1, start, half, box)
+            yield from draw(int(tree.children_right[node]), level + 1, start + half, half, box)
 
-    draw(0, 0, 0.0, 1.0, None)
-    if fontsize is None:
-        _fit(axes, boxes, tree.max_depth)
-    return boxes
+    yield from draw(0, 0, 0.0, 1.0, None)
 
 
 def _fit(axes: Any, boxes: list[Any], depth: int) -> None:

@@ -122,6 +122,11 @@ def test_an_epsilon_is_tried_by_keyboard_before_it_is_spent(tmp_path: Path, them
         assert seen[0][0] >= 4.5, seen[:5]
         assert browser.violations(book.page, ".dppandas-live") == []
         picture(book, f"widget-{theme.lower()}")
+        for width in (1400, 800, 660):  # and JupyterLab's side bar
+            book.page.set_viewport_size({"width": width, "height": 1000})
+            book.page.wait_for_timeout(300)
+            assert len(lines_of_loss(book)) == 1
+            assert beyond(book) == []
         assert watched.elsewhere == []
 
 
@@ -177,6 +182,29 @@ def _invert(book: Notebook) -> None:
     assert copied == "people.count(epsilon=0.147)"
     press("Tab")
     assert focus(book) == "releases"
+
+
+def beyond(book: Notebook) -> list[str]:
+    """Controls that end beyond the widget's right edge."""
+    found = (
+        "() => { const live = document.querySelector('.dppandas-live');"
+        "const end = live.getBoundingClientRect().right + 1;"
+        "return [...live.querySelectorAll('select, input, button')]"
+        ".filter(each => each.getBoundingClientRect().right > end)"
+        ".map(each => each.title || each.textContent) }"
+    )
+    return list(book.page.evaluate(found))
+
+
+def lines_of_loss(book: Notebook) -> list[int]:
+    """On which lines the ε that is tried and its two buttons are, by their middles."""
+    found = (
+        "() => { const less = document.querySelector('.dppandas-live [title=\"a smaller ε\"]');"
+        "const three = [less.previousElementSibling, less, less.nextElementSibling];"
+        "const boxes = three.map(each => each.getBoundingClientRect());"
+        "return [...new Set(boxes.map(box => Math.round((box.top + box.bottom) / 8)))] }"
+    )
+    return list(book.page.evaluate(found))
 
 
 def ghost(book: Notebook) -> float:

@@ -1,7 +1,9 @@
 """One palette: told apart by anyone, in grey, and on light and dark grounds."""
 
 import itertools
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import matplotlib as mpl
 
@@ -15,6 +17,8 @@ from palettes import DARK, GROUNDS, SIMULATED, WHITE, contrast, distance, lab, l
 from dppandas.display.cards import markup
 from dppandas.display.plots import style
 from dppandas.ledger import charts, colours, html
+
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +68,17 @@ def test_no_ink_is_easier_to_read_on_both_pages() -> None:
 @pytest.mark.parametrize(("name", "ground"), [("light", WHITE), ("dark", DARK)])
 def test_an_ink_for_one_ground_is_easy_to_read(name: str, ground: str) -> None:
     assert contrast(colours.INKS[name], ground) >= 7
+
+
+def test_the_site_gives_plots_the_ink_of_its_ground() -> None:
+    """Brightness multiplies each channel. Heat maps keep theirs, for their cells have colours."""
+    css = (DOCS / "_static" / "site.css").read_text("utf-8")
+    light, *dark = map(float, re.findall(r"--ink: brightness\(([\d.]+)\)", css))
+    assert len(dark) == 2
+    for ground, factor in ((WHITE, light), *((DARK, each) for each in dark)):
+        assert contrast([factor * c for c in mpl.colors.to_rgb(colours.INK)], ground) >= 7
+    pages = {page.stem for page in (DOCS / "plots").glob("*.md")}
+    assert {*re.findall(r'src\*="(\w+)\.png"', css)} == pages - {"table", "correlations"}
 
 
 def test_ledgers_cards_and_plots_share_it() -> None:

@@ -344,6 +344,13 @@ def test_every_operation_is_drawn_or_refused_with_advice(name: str) -> None:
     assert dp.ledger().spent == spent
 
 
+def test_a_slope_has_no_bounds_to_be_drawn_within() -> None:
+    """Those of the statistic are of s/(1 + |s|)."""
+    dp.session(epsilon=100)
+    told = released("median of slopes", dp.protect(SCHEMA.drop(columns="owner"), name="all"), 10)
+    refusal(lambda: dp.plot(told), "a median of slopes has no interval", error=RecordError)
+
+
 def test_matplotlib_missing_gives_advice(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = people["g"].value_counts(epsilon=1)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
