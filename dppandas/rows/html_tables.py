@@ -25,24 +25,25 @@ QUIET = f"{MUTED}font-size:12px"
 LABEL, NUMBER, ERROR, TEXT, STRIP = "label", "number", "error", "text", "strip"
 #: Hosts set these for each cell, so that none is inherited. Of what they leave alone nothing is
 #: said: an answer may have sixty rows.
-_LEFT, _NUMBER, _NEXT = "padding:2px 8px;text-align:left", "padding:2px 0", " 2px 12px"
+_EVEN, _NUMBER, _NEXT = "padding:2px 8px", "padding:2px 0", " 2px 12px"
+_LEFT = f"{_EVEN};text-align:left"
 _INNER = "padding:2px 8px 2px 24px;text-align:left;font-weight:normal"
 _TOP, _WHOLE, _WRAPS = "vertical-align:top", "white-space:nowrap", "min-width:8em"
 _RULE = "border-bottom:1px solid #8888"
 _SPANNER = f"padding:2px 8px;text-align:center;font-weight:normal;{_RULE}"
 
-#: A letter, and what is around a cell, in em; how much of a text that may wrap is counted.
-_LETTER, _AROUND, _COUNTED = 0.56, 1.4, 16
+#: In em: a letter, what is around a text, and before a number beside others. Of a text that may
+#: wrap so many letters are counted.
+_LETTER, _AROUND, _BEFORE, _COUNTED = 0.54, 1.25, 0.95, 16
 #: Tables that fit here have no sheet, and those that are wider than that scroll on a wide page.
 _PHONE, _MOST = 20, 60
 #: Where a table has no room: a label, and below it a line for each number, with its error.
 _SHEET = """<style>.§{container-type:inline-size;min-width:18em}
-@container (max-width:%dem){.§ table{display:block}.§ thead,.§ tr>:empty{display:none}
-.§ tbody{display:grid;grid-template-columns:fit-content(70%%) 1fr}.§ tr{display:contents}
-.§ tr>*{grid-column:1/-1;white-space:normal!important}
-.§ th{margin-top:4px;border-top:1px solid #8884!important}
-.§ td{padding-left:8px!important}.§ td::before,.§ td::after{opacity:.75}
-%s}</style>"""
+@container (max-width:%dem){.§{table{display:block}tr{display:contents}
+thead,tr>:empty{display:none}tbody{display:grid;grid-template-columns:fit-content(70%%) 1fr}
+tr>*{grid-column:1/-1;white-space:normal!important}td{padding-left:8px!important}
+th{margin-top:4px;border-top:1px solid #8884!important}td::before,td::after{opacity:.75}
+%s}}</style>"""
 
 
 class Markup(str):
@@ -96,7 +97,7 @@ class Table:
     def html(self) -> str:
         """The table. Where it may be wider than its place it stacks, or, without a sheet, scrolls
         by itself."""
-        styles = list(map(self._style, self.columns))
+        styles = [self._style(i) for i in range(len(self.columns))]
         longest = self._longest()
         lines = "".join(self._line(row, styles, longest) for row in self.rows)
         table = (
@@ -115,20 +116,32 @@ class Table:
 
     # --- rows -------------------------------------------------------------------------------------
 
-    def _style(self, column: Column, is_head: bool = False) -> str:
+    def _style(self, place: int, is_head: bool = False) -> str:
         """What all cells of a column have, or its head."""
+        column = self.columns[place]
         if column.kind == STRIP:
             return f"{_NUMBER};font-size:11px" if is_head else ""
         style = _LEFT
         if column.kind == NUMBER:
-            several = sum(each.kind == NUMBER for each in self.columns) > 1
-            style = _NUMBER + _NEXT * several
+            style = _NUMBER + _NEXT * self._has_several
         elif column.kind == LABEL and self._is_grouped and not is_head:
             style = _INNER
+        elif column.kind == ERROR and self._is_even(place):
+            style = _EVEN
         if self.is_dense or is_head:
             return style
         strong = ";font-weight:600" * (column.kind == LABEL)
         return f"{style}{strong};{_TOP};{_WRAPS if column.wraps else _WHOLE}"
+
+    def _is_even(self, place: int) -> bool:
+        """Whether texts are equally long, so that they begin alike where they end alike, too."""
+        rows = (row for row in self.rows if not isinstance(row, Across))
+        return self.is_dense and len({len(_text(row[place])) for row in rows}) == 1
+
+    @property
+    def _has_several(self) -> bool:
+        """Whether there are several numbers in a row."""
+        return sum(column.kind == NUMBER for column in self.columns) > 1
 
     @property
     def _is_grouped(self) -> bool:
@@ -183,14 +196,15 @@ class Table:
     def _heads(self) -> str:
         if not any(column.head for column in self.columns):
             return ""
-        each = "".join(map(self._head, self.columns))
+        each = "".join(map(self._head, range(len(self.columns))))
         return f'<tr style="{QUIET};{_RULE}">{each}</tr>'
 
-    def _head(self, column: Column) -> str:
+    def _head(self, place: int) -> str:
         """The head of a column. An error has a cell of its own here, too: so has a copy."""
+        column = self.columns[place]
         if not column.head:
             return "<td></td>"
-        style, shown = self._style(column, is_head=True), _escaped(column.head)
+        style, shown = self._style(place, is_head=True), _escaped(column.head)
         if column.kind == STRIP:
             return f'<td style="{style}">{shown}</td>'
         return f'<th scope="col" style="{style};font-weight:normal">{shown}</th>'
@@ -202,26 +216,32 @@ class Table:
         rows = [row for row in self.rows if not isinstance(row, Across)]
         wide = 0.0
         for i, column in enumerate(self.columns):
-            if column.kind != STRIP:
-                most = max(map(_length, (column.head, *(_text(row[i]) for row in rows))))
-                may_wrap = column.wraps or (column.kind == LABEL and self.is_dense)
-                wide += _LETTER * (min(most, _COUNTED) if may_wrap else most) + _AROUND
+            if column.kind == STRIP:
+                continue
+            most = max(map(_length, (column.head, *(_text(row[i]) for row in rows))))
+            may_wrap = column.wraps or (column.kind == LABEL and self.is_dense)
+            wide += _LETTER * (min(most, _COUNTED) if may_wrap else most)
+            wide += _BEFORE * self._has_several if column.kind == NUMBER else _AROUND
         return wide
 
     def _sheet(self, needed: float) -> tuple[str, str]:
         """A class and its rules: what heads said stands before each cell."""
         over = [said for said, wide in self.over for _ in range(wide)]
         rules = []
+        for at, kind in enumerate((NUMBER, ERROR), 1):
+            places = (i for i, column in enumerate(self.columns, 1) if column.kind == kind)
+            if these := ",".join(f"td:nth-child({place})" for place in places):
+                side = "text-align:left!important;" * (kind == ERROR)
+                rules.append(f":is({these}){{{side}grid-column:{at}}}")
+                if kind == NUMBER:
+                    rules.append(f":is({these})::before{{float:left;margin-right:1em}}")
         for place, (column, outer) in enumerate(zip_longest(self.columns, over), 1):
-            this, is_error = f".§ td:nth-child({place})", column.kind == ERROR
-            if is_error or column.kind == NUMBER:
-                rules.append(f"{this}{{grid-column:{1 + is_error}}}")
-            if column.head and column.kind not in (LABEL, STRIP):
-                head = column.head if is_error or not outer else f"{outer}: {column.head}"
-                side = "float:left;margin-right:1em;" * (column.kind == NUMBER)
-                where = "after" if is_error else "before"
-                said = _quoted(f" {head}" if is_error else f"{head} ")
-                rules.append(f"{this}::{where}{{{side}content:{said}}}")
+            if not column.head or column.kind in (LABEL, STRIP):
+                continue
+            is_error, named = column.kind == ERROR, f"{outer}: " if outer else ""
+            said = f" {column.head}" if is_error else f"{named}{column.head} "
+            where = "after" if is_error else "before"
+            rules.append(f"td:nth-child({place})::{where}{{content:{_quoted(said)}}}")
         sheet = _SHEET % (math.ceil(needed), "\n".join(rules))
         name = f"dp-{crc32(sheet.encode()):x}"
         return name, sheet.replace("§", name)

@@ -22,8 +22,8 @@ _HATCHED = (
 #: Between the ends of the axis in pixels: this makes the column of strips as wide, and less wide
 #: where there is no room.
 _STRIP = 120
-#: How wide the line at 0 and the tick at an answer are, in percent of a strip.
-_ZERO, _TICK = 0.6, 2.0
+#: How wide the tick at an answer is, in percent of a strip, and how high each band.
+_TICK, _BAND = 2.0, " 10px no-repeat"
 #: How opaque the intervals of the noise and of the population are.
 _NOISE, _OUTER = "99", "59"
 
@@ -129,22 +129,42 @@ def _strip(row: Row, card: Card) -> str:
         return ""
     low, value, high = row.interval
     colour = QUIET if any(cell.mark for cell in row.cells) else MARK
-    tick, zero = min(max(0.0, value - _TICK / 2), 100 - _TICK), card.axis.share(0)
-    bands = [(low, high, colour + _NOISE), (tick, tick + _TICK, colour)]
+    tick = min(max(0.0, value - _TICK / 2), 100 - _TICK)
+    bands = [(tick, tick + _TICK, colour), (low, high, colour + _NOISE)]
     if row.population is not None:
-        bands.insert(0, (*row.population, colour + _OUTER))
-    if 0 < zero < 100:
-        bands.insert(0, (zero, zero + _ZERO, "#8888"))
-    return f"background:{_painted(bands)}0/100% 10px no-repeat"
+        bands.append((*row.population, colour + _OUTER))
+    drawn = _around(bands) or f"{_painted(bands)}0/100%"
+    zero = card.axis.share(0)
+    under = f",linear-gradient(#8888 0 0){zero:.1f}%/1px{_BAND}" if 0 < zero < 100 else ""
+    return f"background:{drawn}{_BAND}{under}"
 
 
-def _painted(bands: Sequence[tuple[float, float, str]]) -> str:
-    """Bands on one line, each over those before it, as one gradient."""
+Band = tuple[float, float, str]
+
+
+def _around(bands: Sequence[Band]) -> str:
+    """Bands around one middle, each over the next one, as a gradient that is as wide as the widest
+    and says each colour once. "" if they have no middle in common."""
+    middles = [(low + high) / 2 for low, high, _ in bands]
+    if max(middles) - min(middles) > _TICK / 4:
+        return ""
+    wider: list[Band] = []  # others would be covered
+    for band in bands:
+        if not wider or band[1] - band[0] > wider[-1][1] - wider[-1][0]:
+            wider.append(band)
+    low, high, last = wider[-1]
+    wide, place = high - low, 100 * low / (100 - high + low) if high - low < 100 else 0
+    stops = [f"{of} 0 {100 * (end - start) / wide:.0f}%" for start, end, of in wider[:-1]]
+    drawn = ",".join([*stops, *[f"{last} 0"] * (1 if stops else 2)]).replace(" 0 ", " ", 1)
+    return f"radial-gradient(50% 9in,{drawn}){place:.0f}%/{wide:.0f}%"
+
+
+def _painted(bands: Sequence[Band]) -> str:
+    """Bands on one line, each over those after it, as one gradient."""
     ends = sorted({0.0, *(end for low, high, _ in bands for end in (low, high)), 100.0})
     stops: list[tuple[str, str]] = []
     for start, end in pairwise(ends):
-        over = [colour for low, high, colour in bands if low <= start and end <= high]
-        colour = over[-1] if over else "#0000"
+        colour = next((of for low, high, of in bands if low <= start and end <= high), "#0000")
         if stops and stops[-1][0] == colour:
             stops.pop()
         stops.append((colour, f"{end:.1f}".removesuffix(".0")))
