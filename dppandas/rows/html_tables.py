@@ -15,8 +15,10 @@ from html import escape, unescape
 from itertools import zip_longest
 from zlib import crc32
 
+import pandas as pd
+
 from ..dataclasses import dataclass
-from .figures import decimals
+from .figures import decimals, format_value
 
 #: What stands back: heads and feet.
 MUTED = "opacity:.75;"
@@ -28,6 +30,7 @@ LABEL, NUMBER, ERROR, TEXT, STRIP = "label", "number", "error", "text", "strip"
 _EVEN, _NUMBER, _NEXT = "padding:2px 8px", "padding:2px 0", " 2px 12px"
 _LEFT = f"{_EVEN};text-align:left"
 _INNER = "padding:2px 8px 2px 24px;text-align:left;font-weight:normal"
+_EMPTY = "<td></td>"
 _TOP, _WHOLE, _WRAPS = "vertical-align:top", "white-space:nowrap", "min-width:8em"
 _RULE = "border-bottom:1px solid #8888"
 _SPANNER = f"padding:2px 8px;text-align:center;font-weight:normal;{_RULE}"
@@ -173,7 +176,7 @@ class Table:
         mark = f' class="{column.mark}"' if column.mark else ""
         said = f' style="{own}{style}"' if own or style else ""
         if not text and not own:
-            return "<td></td>"
+            return _EMPTY
         if column.kind != LABEL:
             return f"<td{mark}{said}>{shown}</td>"
         # under a heading nothing else is meant
@@ -187,23 +190,24 @@ class Table:
         if not self.over:
             return ""
         each = (
-            f'<th scope="colgroup" style="{_SPANNER}" colspan="{wide}">{_escaped(said)}</th>'
-            if said else f'<td colspan="{wide}"></td>'
+            f'<th scope="colgroup" style="{_SPANNER}" colspan="{wide}">{_escaped(said)}'
+            + _unseen("\t" * (wide - 1)) + "</th>"
+            if said else _EMPTY * wide
             for said, wide in self.over
         )  # fmt: skip
-        return f'<tr style="{QUIET}">{"".join(each)}</tr>'
+        return f'<tr style="{QUIET}">{_begun("".join(each))}</tr>'
 
     def _heads(self) -> str:
         if not any(column.head for column in self.columns):
             return ""
         each = "".join(map(self._head, range(len(self.columns))))
-        return f'<tr style="{QUIET};{_RULE}">{each}</tr>'
+        return f'<tr style="{QUIET};{_RULE}">{_begun(each)}</tr>'
 
     def _head(self, place: int) -> str:
         """The head of a column. An error has a cell of its own here, too: so has a copy."""
         column = self.columns[place]
         if not column.head:
-            return "<td></td>"
+            return _EMPTY
         style, shown = self._style(place, is_head=True), _escaped(column.head)
         if column.kind == STRIP:
             return f'<td style="{style}">{shown}</td>'
@@ -228,13 +232,18 @@ class Table:
         """A class and its rules: what heads said stands before each cell."""
         over = [said for said, wide in self.over for _ in range(wide)]
         rules = []
-        for at, kind in enumerate((NUMBER, ERROR), 1):
-            places = (i for i, column in enumerate(self.columns, 1) if column.kind == kind)
-            if these := ",".join(f"td:nth-child({place})" for place in places):
-                side = "text-align:left!important;" * (kind == ERROR)
-                rules.append(f":is({these}){{{side}grid-column:{at}}}")
-                if kind == NUMBER:
-                    rules.append(f":is({these})::before{{float:left;margin-right:1em}}")
+        numbers, errors = (
+            ",".join(
+                f"td:nth-child({i})" for i, of in enumerate(self.columns, 1) if of.kind == kind
+            )
+            for kind in (NUMBER, ERROR)
+        )
+        if numbers:
+            alone = "" if errors else "max-width:24em;"
+            rules.append(f":is({numbers}){{{alone}grid-column:1{'' if errors else '/-1'}}}")
+            rules.append(f":is({numbers})::before{{float:left;margin-right:1em}}")
+        if errors:
+            rules.append(f":is({errors}){{text-align:left!important;grid-column:2}}")
         for place, (column, outer) in enumerate(zip_longest(self.columns, over), 1):
             if not column.head or column.kind in (LABEL, STRIP):
                 continue
@@ -245,6 +254,19 @@ class Table:
         sheet = _SHEET % (math.ceil(needed), "\n".join(rules))
         name = f"dp-{crc32(sheet.encode()):x}"
         return name, sheet.replace("§", name)
+
+
+def _begun(cells: str) -> str:
+    """Cells of which the first one isn't empty."""
+    rest = cells.removeprefix(_EMPTY)
+    return cells if rest == cells else f"<td>{_unseen(' ')}</td>{rest}"
+
+
+def _unseen(text: str) -> str:
+    """What a copy has and nobody sees: tabs in a cell that spans several, and a space in a first
+    one, since a copy leaves out an empty one."""
+    style = "font-size:0;position:absolute;white-space:pre"
+    return f'<span style="{style}">{text}</span>' if text else ""
 
 
 def _quoted(text: str) -> str:
@@ -271,6 +293,14 @@ def _escaped(text: str) -> str:
 def whole(text: str) -> str:
     """A text whose lines don't break after "±" and "≈"."""
     return text.replace("± ", "±\N{NO-BREAK SPACE}").replace("≈ ", "≈\N{NO-BREAK SPACE}")
+
+
+def of_frame(frame: pd.DataFrame) -> Table:
+    """Some columns of numbers, whose labels head the rows."""
+    heads = [", ".join(str(name) for name in frame.index.names if name is not None)]
+    columns = [Column(heads[0], LABEL), *[Column(str(name), NUMBER) for name in frame.columns]]
+    rows = zip(frame.index, *(frame.iloc[:, i] for i in range(frame.shape[1])), strict=True)
+    return Table(columns, [[str(label), *map(format_value, each)] for label, *each in rows])
 
 
 # --- what stands around a table -------------------------------------------------------------------
@@ -303,3 +333,9 @@ def folded(said: str, lines: Iterable[str]) -> str:
         f'<details style="{_FOOT}"><summary style="cursor:pointer">{escape(said)}'
         f'</summary><div style="margin:4px 0 0 14px">{more}</div></details>'
     )
+
+
+def sentences(kind: str, first: str, *more: str) -> str:
+    """What is said without a table: a line, and smaller ones below it."""
+    strong, _, rest = first.partition(": ")
+    return card(kind, title(strong, rest), *map(foot, more))

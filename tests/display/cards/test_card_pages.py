@@ -46,6 +46,19 @@ def test_a_copy_has_a_line_for_each_row_and_a_cell_for_each_cell(exact: None) ->
     assert "600\t" in aligned, "decimals that keep a place aren't copied"
 
 
+def test_a_copy_has_a_cell_below_each_cell(exact: None) -> None:
+    df = pd.DataFrame({"pet": ["cat", "dog"] * 300, "age": [2.5, 7.25] * 300})
+    by = df.dp.groupby("pet", keys=["cat", "dog"])[["age"]]
+    shown = table(by.agg(["count", "mean"], bounds=(0, 20), epsilon=8)).to_html()
+    assert ">age<span" in shown, "a spanner"
+    with browser.offline() as page:
+        page.set_content(LAB + f"<p>x</p>{shown}")
+        copied = page.evaluate(SELECTED.replace("tbody').parentElement", "body')"))
+    lines = [line for line in copied.split("\n") if "\t" in line]
+    assert {line.count("\t") for line in lines} == {5}, lines
+    assert lines[0].split("\t") == [" ", "age", "", "", "", ""]
+
+
 def _figures() -> pd.DataFrame:
     ages = pd.DataFrame({"age": [2.5, 7.25] * 300})
     found: pd.DataFrame = ages.dp.describe(bounds=(0, 20), epsilon=1)
