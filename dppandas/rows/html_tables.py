@@ -126,7 +126,8 @@ class Table:
             return f"{_NUMBER};font-size:11px" if is_head else ""
         style = _LEFT
         if column.kind == NUMBER:
-            style = _NUMBER + _NEXT * self._has_several
+            is_followed = [each.kind for each in self.columns[place + 1 : place + 2]] == [ERROR]
+            style = _NUMBER + _NEXT * self._has_several if is_followed else _EVEN
         elif column.kind == LABEL and self._is_grouped and not is_head:
             style = _INNER
         elif column.kind == ERROR and self._is_even(place):
@@ -138,8 +139,11 @@ class Table:
 
     def _is_even(self, place: int) -> bool:
         """Whether texts are equally long, so that they begin alike where they end alike, too."""
-        rows = (row for row in self.rows if not isinstance(row, Across))
-        return self.is_dense and len({len(_text(row[place])) for row in rows}) == 1
+        return self.is_dense and len({*map(len, self._texts(place))}) == 1
+
+    def _texts(self, place: int) -> list[str]:
+        """The texts of a column."""
+        return [_text(row[place]) for row in self.rows if not isinstance(row, Across)]
 
     @property
     def _has_several(self) -> bool:
@@ -152,9 +156,8 @@ class Table:
 
     def _longest(self) -> list[str]:
         """Of each column of numbers the longest decimals."""
-        cells = [row for row in self.rows if not isinstance(row, Across)]
         return [
-            max((decimals(_text(row[i])) or "" for row in cells), key=len, default="")
+            max((decimals(text) or "" for text in self._texts(i)), key=len, default="")
             if column.kind == NUMBER else ""
             for i, column in enumerate(self.columns)
         ]  # fmt: skip
@@ -217,12 +220,11 @@ class Table:
 
     def _needed(self) -> float:
         """How wide the columns are together, in em, without those that give way."""
-        rows = [row for row in self.rows if not isinstance(row, Across)]
         wide = 0.0
         for i, column in enumerate(self.columns):
             if column.kind == STRIP:
                 continue
-            most = max(map(_length, (column.head, *(_text(row[i]) for row in rows))))
+            most = max(map(_length, (column.head, *self._texts(i))))
             may_wrap = column.wraps or (column.kind == LABEL and self.is_dense)
             wide += _LETTER * (min(most, _COUNTED) if may_wrap else most)
             wide += _BEFORE * self._has_several if column.kind == NUMBER else _AROUND
