@@ -224,7 +224,7 @@ class Table:
         for i, column in enumerate(self.columns):
             if column.kind == STRIP:
                 continue
-            most = max(map(_length, (column.head, *self._texts(i))))
+            most = max(map(_length, (*column.head.split(), *self._texts(i))), default=0)
             may_wrap = column.wraps or (column.kind == LABEL and self.is_dense)
             wide += _LETTER * (min(most, _COUNTED) if may_wrap else most)
             wide += _BEFORE * self._has_several if column.kind == NUMBER else _AROUND
