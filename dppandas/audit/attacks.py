@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from ..dataclasses import dataclass, field
 from ..display.plots.looks import draw_alone, parse_look
 from ..display.plots.style import INK, ORANGE, TEAL, tidy
 from ..errors import hide_internals
+from ..rows import html_tables
 from .events import ClopperPearson, Floats
 
 NOT_PRIVATE = "Not private: these are exact figures of the rows."
@@ -176,10 +176,7 @@ class MembershipResult:
         return "\n".join(self._sentences())
 
     def _repr_html_(self) -> str:
-        first, *more = self._sentences()
-        return f"<div>{escape(first)}</div>" + "".join(
-            f"<div><small>{escape(line)}</small></div>" for line in more
-        )
+        return html_tables.sentences("attack", *self._sentences())
 
 
 def _draw(ax: Any, found: MembershipResult) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,9 @@ import pandas as pd
 from ..errors import QueryError, hide_internals
 from ..release.accuracy.expected import CONFIDENCE, parse_confidence
 from ..release.answers.populations import POPULATION, ROWS, parse_how
+from ..rows import html_tables
 from ..rows.figures import within
+from ..rows.html_tables import ERROR, LABEL, NUMBER, Column, Table
 from ..statistics.samples import FEW, Estimate, How
 from .answers import Derived, DerivedFrame, DerivedSeries, Findings, made_of
 from .derive import is_answer, quantities_in, sides
@@ -54,19 +55,30 @@ class Comparison(pd.DataFrame):  # type: ignore[misc,unused-ignore]
     def _repr_html_(self) -> str | None:
         if not self._is_whole:
             return super()._repr_html_()  # type: ignore[misc, no-any-return]
-        return f"{self._short.to_html(border=0)}<div><small>{escape(self._foot)}</small></div>"
+        columns = [Column("", LABEL)]
+        columns += [Column(*of) for name in INTERVALS for of in ((name, NUMBER), ("", ERROR))]
+        rows = [
+            [str(label), *(part for each in said for part in (each.value, each.beside)), told]
+            for label, *said, told in self._told
+        ]
+        table = Table([*columns, Column("conclusion", wraps=True)], rows).html()
+        return html_tables.card("comparison", table, html_tables.foot(self._foot))
 
     @property
     def _is_whole(self) -> bool:
         return hasattr(self, "_difference") and {*self.columns} >= SHOWN
 
     @property
+    def _told(self) -> list[tuple[Any, ...]]:
+        """Of each pair its label, the difference and the ratio with their intervals, and what
+        follows."""
+        each = (map(within, *(self[of] for of in columns)) for columns in INTERVALS.values())
+        return list(zip(self.index, *each, self["conclusion"], strict=True))
+
+    @property
     def _short(self) -> pd.DataFrame:
-        made = {
-            name: list(map(str, map(within, *(self[of] for of in columns))))
-            for name, columns in INTERVALS.items()
-        }
-        return pd.DataFrame({**made, "conclusion": self["conclusion"].tolist()}, index=self.index)
+        told = [[*map(str, said)] for _, *said in self._told]
+        return pd.DataFrame(told, columns=[*INTERVALS, "conclusion"], index=self.index)
 
     @property
     def _foot(self) -> str:

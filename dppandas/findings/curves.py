@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 import pandas as pd
+
+from ..rows import html_tables
 
 
 class Curve(pd.DataFrame):  # type: ignore[misc,unused-ignore]
@@ -33,5 +34,5 @@ class Curve(pd.DataFrame):  # type: ignore[misc,unused-ignore]
         return "\n".join([self._title, self.to_string(), *self._said])
 
     def _repr_html_(self) -> str | None:
-        said = "".join(f"<div><small>{escape(each)}</small></div>" for each in self._said)
-        return f"<div>{escape(self._title)}</div>{self.to_html(border=0)}{said}"
+        table, feet = html_tables.of_frame(self).html(), map(html_tables.foot, self._said)
+        return html_tables.card("curve", html_tables.title(self._title), table, *feet)

@@ -162,7 +162,9 @@ def groups_html(head: str, rows_kept: str, facts: Sequence[Fact]) -> str:
 
 
 def _html(kind: str, head: str, rows_kept: str, facts: Sequence[Fact], foot: str = "") -> str:
-    table = html_tables.table(_HEADS, facts, wrapped=[2, 3])
+    kinds = [html_tables.LABEL, *[html_tables.TEXT] * 3]
+    each = zip(_HEADS, kinds, (False, False, True, True), strict=True)
+    table = html_tables.Table([html_tables.Column(*of) for of in each], facts).html()
     title = html_tables.title(head, rows_kept)
     return html_tables.card(kind, title, table, html_tables.foot(foot))
 

@@ -6,7 +6,6 @@ import math
 import typing
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from html import escape
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -26,6 +25,7 @@ from ..release.answers.populations import check_rows
 from ..release.blocks import split
 from ..release.request import Request
 from ..release.ways import Ways
+from ..rows import html_tables
 from ..rows.facts.keys import Keys
 from ..rows.facts.units import whole_number
 from ..rows.figures import format_error, format_interval, written
@@ -287,7 +287,8 @@ class JointPosterior(Found):
         if self._is_preview:
             return None
         head, _, _ = repr(self).partition("\n")
-        return f"<div>{escape(head)}</div>{self.to_frame().to_html(border=0)}"
+        table = html_tables.of_frame(self.to_frame()).html()
+        return html_tables.card("posterior", html_tables.title(head), table)
 
 
 class Mixture:

@@ -37,6 +37,8 @@ _FORMS = {
 _LEAST = 0.01
 #: Enough for any two floats, whatever context a user has set.
 _EXACT = Context(prec=700)
+#: A number as it is written here, with its point and decimals.
+_NUMBER = re.compile(r"-?[\d,]+(\.\d+)?")
 #: What ``f"{n:±}"`` takes.
 _FORMAT = re.compile(r"±(?:\.([1-9]))?")
 
@@ -62,6 +64,12 @@ def short(value: float) -> str:
     """A number in as few digits as tell it from every other."""
     said = f"{value:g}"
     return said if float(said) == value else repr(float(value)).removesuffix(".0")
+
+
+def decimals(text: str) -> str | None:
+    """The point and the decimals of a number; None for what isn't one."""
+    found = _NUMBER.fullmatch(text)
+    return found and (found[1] or "")
 
 
 # --- a value and its error ------------------------------------------------------------------------

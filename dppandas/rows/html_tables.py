@@ -1,27 +1,317 @@
-"""Facts in a table as HTML, by inline styles alone: a notebook that isn't trusted shows it, too.
-One look for all that isn't an answer: frames, columns, groups, records and previews.
+"""Tables as HTML: one component for answers, frames, columns, groups, records, previews, ledgers
+and summaries (docs/adr/0081-one-table.md).
 
-Text has the colour of the page around it, so that it is read on light and on dark grounds.
+Styles are inline, so that a notebook that isn't trusted shows them, too. One sheet is added where a
+table may be wider than its place: there its rows stack. Text has the colour of the page around it,
+so that it is read on light and on dark grounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from html import escape
+import math
+import re
+from collections.abc import Iterable, Sequence
+from html import escape, unescape
+from itertools import zip_longest
+from zlib import crc32
+
+import pandas as pd
+
+from ..dataclasses import dataclass
+from .figures import decimals, format_value
 
 #: What stands back: heads and feet.
-QUIET = "opacity:.75;font-size:12px"
-#: Of every cell; front ends have other ideas of borders and sides.
-CELL = "border:0;padding:2px 8px;vertical-align:top;"
-_RULE = "border-bottom:1px solid rgba(128,128,128,.4);font-weight:normal;"
-_WRAPPED = ";white-space:normal;min-width:8em"
+MUTED = "opacity:.75;"
+QUIET = f"{MUTED}font-size:12px"
+#: Kinds of columns. A number has its error in a column of its own, which follows it.
+LABEL, NUMBER, ERROR, TEXT, STRIP = "label", "number", "error", "text", "strip"
+#: Hosts set these for each cell, so that none is inherited. Of what they leave alone nothing is
+#: said: an answer may have sixty rows.
+_EVEN, _NUMBER, _NEXT = "padding:2px 8px", "padding:2px 0", " 2px 12px"
+_LEFT = f"{_EVEN};text-align:left"
+_INNER = "padding:2px 8px 2px 24px;text-align:left;font-weight:normal"
+_EMPTY = "<td></td>"
+_TOP, _WHOLE, _WRAPS = "vertical-align:top", "white-space:nowrap", "min-width:8em"
+_RULE = "border-bottom:1px solid #8888"
+_SPANNER = f"padding:2px 8px;text-align:center;font-weight:normal;{_RULE}"
+
+#: In em: a letter, what is around a text, and before a number beside others. Of a text that may
+#: wrap so many letters are counted.
+_LETTER, _AROUND, _BEFORE, _COUNTED = 0.54, 1.25, 0.95, 16
+#: Tables that fit here have no sheet, and those that are wider than that scroll on a wide page.
+_PHONE, _MOST = 20, 60
+#: Where a table has no room: a label, and below it a line for each number, with its error.
+_SHEET = """<style>.§{container-type:inline-size;min-width:18em}
+@container (max-width:%dem){.§{table{display:block}tr{display:contents}
+thead,tr>:empty{display:none}tbody{display:grid;grid-template-columns:fit-content(70%%) 1fr}
+tr>*{grid-column:1/-1;white-space:normal!important}td{padding-left:8px!important}
+th{margin-top:4px;border-top:1px solid #8884!important}td::before,td::after{opacity:.75}
+%s}}</style>"""
+
+
+class Markup(str):
+    """A text that is markup already, such as of what somebody opens."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Column:
+    """What stands in a column, by its kind."""
+
+    head: str = ""
+    kind: str = TEXT
+    wraps: bool = False  # whether its lines may break; texts and numbers else stay whole
+    mark: str = ""  # a class of its cells, for who looks for them
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A text with a style of its own."""
+
+    text: str
+    style: str = ""
+
+
+@dataclass(frozen=True)
+class Across:
+    """A row of one text: what the rows below it have in common, or that rows are left out."""
+
+    text: str
+    is_head: bool = True
+
+
+Row = Sequence[str | Cell] | Across
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and rows, as many cells in each; the first one heads its row.
+
+    over : above the heads what some columns have in common, and how many of them.
+    is_dense : whether rows are many and short, and as low as can be.
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    over: Sequence[tuple[str, int]] = ()
+    is_dense: bool = False
+
+    def html(self) -> str:
+        """The table. Where it may be wider than its place it stacks, or, without a sheet, scrolls
+        by itself."""
+        styles = [self._style(i) for i in range(len(self.columns))]
+        longest = self._longest()
+        lines = "".join(self._line(row, styles, longest) for row in self.rows)
+        table = (
+            '<table style="border-collapse:collapse;border:0;margin:0;font-size:13px;'
+            f'text-align:right"><thead>{self._spanners()}{self._heads()}</thead>'
+            f"<tbody>{lines}</tbody></table>"
+        )
+        needed = self._needed()
+        if needed <= _PHONE:
+            return table
+        name, sheet = self._sheet(min(needed, _MOST))
+        return (
+            f'<div class="{name}" tabindex="0" style="font-size:13px;overflow-x:auto">'
+            f"{sheet}{table}</div>"
+        )
+
+    # --- rows -------------------------------------------------------------------------------------
+
+    def _style(self, place: int, is_head: bool = False) -> str:
+        """What all cells of a column have, or its head."""
+        column = self.columns[place]
+        if column.kind == STRIP:
+            return f"{_NUMBER};font-size:11px" if is_head else ""
+        style = _LEFT
+        if column.kind == NUMBER:
+            is_followed = [each.kind for each in self.columns[place + 1 : place + 2]] == [ERROR]
+            style = _NUMBER + _NEXT * self._has_several if is_followed else _EVEN
+        elif column.kind == LABEL and self._is_grouped and not is_head:
+            style = _INNER
+        elif column.kind == ERROR and self._is_even(place):
+            style = _EVEN
+        if self.is_dense or is_head:
+            return style
+        strong = ";font-weight:600" * (column.kind == LABEL)
+        return f"{style}{strong};{_TOP};{_WRAPS if column.wraps else _WHOLE}"
+
+    def _is_even(self, place: int) -> bool:
+        """Whether texts are equally long, so that they begin alike where they end alike, too."""
+        return self.is_dense and len({*map(len, self._texts(place))}) == 1
+
+    def _texts(self, place: int) -> list[str]:
+        """The texts of a column."""
+        return [_text(row[place]) for row in self.rows if not isinstance(row, Across)]
+
+    @property
+    def _has_several(self) -> bool:
+        """Whether there are several numbers in a row."""
+        return sum(column.kind == NUMBER for column in self.columns) > 1
+
+    @property
+    def _is_grouped(self) -> bool:
+        return any(isinstance(row, Across) and row.is_head for row in self.rows)
+
+    def _longest(self) -> list[str]:
+        """Of each column of numbers the longest decimals."""
+        return [
+            max((decimals(text) or "" for text in self._texts(i)), key=len, default="")
+            if column.kind == NUMBER else ""
+            for i, column in enumerate(self.columns)
+        ]  # fmt: skip
+
+    def _line(self, row: Row, styles: Sequence[str], longest: Sequence[str]) -> str:
+        if isinstance(row, Across):
+            tag = 'th scope="rowgroup"' if row.is_head else "td"
+            style = f'style="{_LEFT}" colspan="{len(self.columns)}"'
+            return f"<tr><{tag} {style}>{_escaped(row.text)}</{tag[:2]}></tr>"
+        each = zip(row, self.columns, styles, longest, strict=True)
+        return f"<tr>{''.join(self._cell(*of) for of in each)}</tr>"
+
+    def _cell(self, cell: str | Cell, column: Column, style: str, longest: str) -> str:
+        """A cell. Decimals that a number lacks take their room, and aren't copied."""
+        own, text = (cell.style, cell.text) if isinstance(cell, Cell) else ("", cell)
+        shown, found = _escaped(text), decimals(text)
+        if found is not None and (missing := longest[len(found) :]):
+            shown += f'<span style="visibility:hidden">{missing}</span>'
+        mark = f' class="{column.mark}"' if column.mark else ""
+        said = f' style="{own}{style}"' if own or style else ""
+        if not text and not own:
+            return _EMPTY
+        if column.kind != LABEL:
+            return f"<td{mark}{said}>{shown}</td>"
+        # under a heading nothing else is meant
+        is_meant = column.head and not style.startswith(_INNER)
+        scope = "" if is_meant else ' scope="row"'
+        return f"<th{scope}{mark}{said}>{shown}</th>"
+
+    # --- heads ------------------------------------------------------------------------------------
+
+    def _spanners(self) -> str:
+        if not self.over:
+            return ""
+        each = (
+            f'<th scope="colgroup" style="{_SPANNER}" colspan="{wide}">{_escaped(said)}'
+            + _unseen("\t" * (wide - 1)) + "</th>"
+            if said else _EMPTY * wide
+            for said, wide in self.over
+        )  # fmt: skip
+        return f'<tr style="{QUIET}">{_begun("".join(each))}</tr>'
+
+    def _heads(self) -> str:
+        if not any(column.head for column in self.columns):
+            return ""
+        each = "".join(map(self._head, range(len(self.columns))))
+        return f'<tr style="{QUIET};{_RULE}">{_begun(each)}</tr>'
+
+    def _head(self, place: int) -> str:
+        """The head of a column. An error has a cell of its own here, too: so has a copy."""
+        column = self.columns[place]
+        if not column.head:
+            return _EMPTY
+        style, shown = self._style(place, is_head=True), _escaped(column.head)
+        if column.kind == STRIP:
+            return f'<td style="{style}">{shown}</td>'
+        return f'<th scope="col" style="{style};font-weight:normal">{shown}</th>'
+
+    # --- where there is no room -------------------------------------------------------------------
+
+    def _needed(self) -> float:
+        """How wide the columns are together, in em, without those that give way."""
+        wide = 0.0
+        for i, column in enumerate(self.columns):
+            if column.kind == STRIP:
+                continue
+            most = max(map(_length, (*column.head.split(), *self._texts(i))), default=0)
+            may_wrap = column.wraps or (column.kind == LABEL and self.is_dense)
+            wide += _LETTER * (min(most, _COUNTED) if may_wrap else most)
+            wide += _BEFORE * self._has_several if column.kind == NUMBER else _AROUND
+        return wide
+
+    def _sheet(self, needed: float) -> tuple[str, str]:
+        """A class and its rules: what heads said stands before each cell."""
+        over = [said for said, wide in self.over for _ in range(wide)]
+        rules = []
+        numbers, errors = (
+            ",".join(
+                f"td:nth-child({i})" for i, of in enumerate(self.columns, 1) if of.kind == kind
+            )
+            for kind in (NUMBER, ERROR)
+        )
+        if numbers:
+            alone = "" if errors else "max-width:24em;"
+            rules.append(f":is({numbers}){{{alone}grid-column:1{'' if errors else '/-1'}}}")
+            rules.append(f":is({numbers})::before{{float:left;margin-right:1em}}")
+        if errors:
+            rules.append(f":is({errors}){{text-align:left!important;grid-column:2}}")
+        for place, (column, outer) in enumerate(zip_longest(self.columns, over), 1):
+            if not column.head or column.kind in (LABEL, STRIP):
+                continue
+            is_error, named = column.kind == ERROR, f"{outer}: " if outer else ""
+            said = f" {column.head}" if is_error else f"{named}{column.head} "
+            where = "after" if is_error else "before"
+            rules.append(f"td:nth-child({place})::{where}{{content:{_quoted(said)}}}")
+        sheet = _SHEET % (math.ceil(needed), "\n".join(rules))
+        name = f"dp-{crc32(sheet.encode()):x}"
+        return name, sheet.replace("§", name)
+
+
+def _begun(cells: str) -> str:
+    """Cells of which the first one isn't empty."""
+    rest = cells.removeprefix(_EMPTY)
+    return cells if rest == cells else f"<td>{_unseen(' ')}</td>{rest}"
+
+
+def _unseen(text: str) -> str:
+    """What a copy has and nobody sees: tabs in a cell that spans several, and a space in a first
+    one, since a copy leaves out an empty one."""
+    style = "font-size:0;position:absolute;white-space:pre"
+    return f'<span style="{style}">{text}</span>' if text else ""
+
+
+def _quoted(text: str) -> str:
+    """A text within a sheet, where nothing of it can be anything else."""
+    plain = (each if each.isascii() and each.isalnum() else f"\\{ord(each):x} " for each in text)
+    return f"'{''.join(plain)}'"
+
+
+def _length(text: str) -> int:
+    return len(unescape(re.sub("<[^>]*>", "", text)) if isinstance(text, Markup) else text)
+
+
+def _text(cell: str | Cell) -> str:
+    return cell.text if isinstance(cell, Cell) else cell
+
+
+def _escaped(text: str) -> str:
+    if isinstance(text, Markup):
+        return text
+    text = whole(text)
+    return escape(text)
+
+
+def whole(text: str) -> str:
+    """A text whose lines don't break after "±" and "≈"."""
+    return text.replace("± ", "±\N{NO-BREAK SPACE}").replace("≈ ", "≈\N{NO-BREAK SPACE}")
+
+
+def of_frame(frame: pd.DataFrame) -> Table:
+    """Some columns of numbers, whose labels head the rows."""
+    heads = [", ".join(str(name) for name in frame.index.names if name is not None)]
+    columns = [Column(heads[0], LABEL), *[Column(str(name), NUMBER) for name in frame.columns]]
+    rows = zip(frame.index, *(frame.iloc[:, i] for i in range(frame.shape[1])), strict=True)
+    return Table(columns, [[str(label), *map(format_value, each)] for label, *each in rows])
+
+
+# --- what stands around a table -------------------------------------------------------------------
 
 
 def card(kind: str, *parts: str) -> str:
-    """Parts one under the other. What is wider than the page scrolls by itself."""
-    style = "line-height:1.5;max-width:1000px;overflow-x:auto"
+    """Parts one under the other."""
     inside = "".join(filter(None, parts))
-    return f'<div class="dppandas-{kind}" tabindex="0" style="{style}">{inside}</div>'
+    return f'<div class="dppandas-{kind}" style="line-height:1.5">{inside}</div>'
 
 
 def title(strong: str, rest: str = "") -> str:
@@ -30,60 +320,24 @@ def title(strong: str, rest: str = "") -> str:
     return f'<div style="margin:0 8px 6px"><b>{escape(strong)}</b>{more}</div>'
 
 
+_FOOT = f"{QUIET};margin:4px 8px"
+
+
 def foot(said: str) -> str:
     """A remark under a table; nothing without one."""
-    return f'<div style="{QUIET};margin:4px 8px">{escape(said)}</div>' if said else ""
+    return f'<div style="{_FOOT}">{escape(said)}</div>' if said else ""
 
 
 def folded(said: str, lines: Iterable[str]) -> str:
     """A remark under a table that opens more lines."""
     more = "".join(f"<div>{escape(line)}</div>" for line in lines)
     return (
-        f'<details style="{QUIET};margin:4px 8px"><summary style="cursor:pointer">{escape(said)}'
+        f'<details style="{_FOOT}"><summary style="cursor:pointer">{escape(said)}'
         f'</summary><div style="margin:4px 0 0 14px">{more}</div></details>'
     )
 
 
-def table(
-    heads: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Collection[int] = (),
-    wrapped: Collection[int] = (), noisy: Collection[int] = (),
-) -> str:  # fmt: skip
-    """A table of texts, whose first cell heads its row.
-
-    numbers : the places of columns that stand at the right.
-    wrapped : those whose lines may break; all others stay whole.
-    noisy : those that are other ones in each run, marked for tests of notebooks.
-    """
-    sides = [f"text-align:{'right' if i in numbers else 'left'}" for i in range(len(heads))]
-    breaks = [_WRAPPED if i in wrapped else "" for i in range(len(heads))]
-    styles = [f"{CELL}{side}{each}" for side, each in zip(sides, breaks, strict=True)]
-    head = "".join(
-        _cell(text, f"{CELL}{_RULE}{QUIET};{side}", "col")
-        for text, side in zip(heads, sides, strict=True)
-    )
-    lines = "".join(f"<tr>{_row(row, styles, noisy)}</tr>" for row in rows)
-    return (
-        '<table style="border-collapse:collapse;border:0;margin:0;white-space:nowrap">'
-        f"<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
-    )
-
-
-def whole(text: str) -> str:
-    """A text whose lines don't break after "±" and "≈"."""
-    return text.replace("± ", "±\N{NO-BREAK SPACE}").replace("≈ ", "≈\N{NO-BREAK SPACE}")
-
-
-def _row(row: Sequence[str], styles: Sequence[str], noisy: Collection[int]) -> str:
-    return "".join(
-        _cell(text, style if i else f"{style};font-weight:600", "" if i else "row", i in noisy)
-        for i, (text, style) in enumerate(zip(row, styles, strict=True))
-    )
-
-
-def _cell(text: str, style: str, scope: str, is_noisy: bool = False) -> str:
-    """A cell, or a heading of a column or row if it has a text."""
-    mark = ' class="dp-noisy"' if is_noisy else ""
-    text = whole(text)
-    if scope and text:
-        return f'<th scope="{scope}"{mark} style="{style}">{escape(text)}</th>'
-    return f'<td{mark} style="{style}">{escape(text)}</td>'
+def sentences(kind: str, first: str, *more: str) -> str:
+    """What is said without a table: a line, and smaller ones below it."""
+    strong, _, rest = first.partition(": ")
+    return card(kind, title(strong, rest), *map(foot, more))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from html import escape
 from typing import Any, ClassVar, NamedTuple
 
 from ..dataclasses import dataclass
 from ..errors import QueryError, hide_internals
 from ..release.accuracy.expected import parse_confidence
 from ..release.context import here
+from ..rows import html_tables
 
 #: What an alternative says of a number and the one under the null hypothesis.
 ALTERNATIVES = {"two-sided": "other than", "less": "less than", "greater": "greater than"}
@@ -77,10 +77,7 @@ class SignificanceResult:
         return "\n".join([f"{self.test}: {numbers} ({kind})", *self._sentences()])
 
     def _repr_html_(self) -> str:
-        first, *more = repr(self).splitlines()
-        return f"<div>{escape(first)}</div>" + "".join(
-            f"<div><small>{escape(line)}</small></div>" for line in more
-        )
+        return html_tables.sentences("test", *repr(self).splitlines())
 
     def _sentences(self) -> list[str]:
         interval = []

@@ -88,7 +88,7 @@ def test_tables_have_all_rows_where_cards_leave_some_out(exact: None) -> None:
     assert len(repr(shown).splitlines()) == 1 + 10 + 1 + 1
     assert len(shown.to_markdown().splitlines()) == 2 + 300 + 2
     assert len(shown.to_frame()) == 300 == shown.to_latex().count(r" \\") - 1
-    assert shown.to_html().count("<tr>") == 301
+    assert shown.to_html().count("<tr>") == 300
 
 
 def test_what_is_no_answer_has_no_table(exact: None) -> None:

@@ -1,6 +1,7 @@
 """Comparisons of released numbers: what they show, and what they conclude."""
 
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -135,8 +136,11 @@ def test_a_comparison_is_shown_in_short(p: Any) -> None:
     found = dp.compare(rates, "A")
     row = found.loc["C"]
     text, html = repr(found), found._repr_html_()
+    value, _, _, ends = within(row["difference"], row["low"], row["high"])
+    assert f"{value} {ends}" in text
+    cells = re.findall("<td[^>]*>([^<]*)", html)
+    assert cells[cells.index(value) + 1] == ends
     for said in (text, html):
-        assert str(within(row["difference"], row["low"], row["high"])) in said
         assert "C is larger" in said
         assert "Each less A. 95 % intervals for the population (t), all 2 hold" in said
         assert "ratio_low" not in said

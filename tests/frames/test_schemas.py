@@ -173,4 +173,4 @@ def test_markup_in_names_and_keys_is_text(people: Any) -> None:
     for shown in (bad, bad["<i>"], bad.groupby("town"), bad["<i>"] == "<u>"):
         drawn = shown._repr_html_()
         assert not {"<i>", "<u>", "<b>M", "<b><"} & {drawn[i : i + 3] for i in range(len(drawn))}
-        assert "<style" not in drawn
+        assert drawn.count("<style") <= 1, "the table's own sheet"

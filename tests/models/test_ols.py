@@ -3,6 +3,7 @@ said of rows and of a population."""
 
 import math
 import pickle
+import re
 import sys
 import warnings
 from typing import Any
@@ -304,11 +305,17 @@ def test_the_summary_reads_as_statsmodels(exact: None) -> None:
     assert "[0.025" in text
     assert "[0.005" in str(results.summary(0.01))
     assert repr(results) == text
-    assert "<table>" in page
+    assert page.count("<table ") == 2
+    assert re.findall(r'colspan="(\d)">([^<]+)<', page) == [
+        ("2", "these rows"), ("5", "population, approximate"),
+    ]  # fmt: skip
+    assert ">age</th>" in page
     assert results._repr_html_() == page
     named = OLS(p["pay"].rename("<b>"), p[["age"]], epsilon=1)
     with dp.preview():
-        assert "<b>" not in named.fit().summary().as_html()
+        shown = named.fit().summary().as_html()
+        assert "<td" in shown.split("&lt;b&gt;")[0]
+        assert shown.count("<b>") == 1, "its title"
 
 
 def test_several_rows_of_a_unit_say_nothing_of_a_population() -> None:

@@ -213,10 +213,10 @@ def test_nothing_is_known_of_no_rows() -> None:
 
 def test_noise_is_looked_at_where_an_end_is() -> None:
     """Means near a bound, of which noise hides nearly all: at the estimate alone the noise would be
-    too small, and 1 in 200 would miss where 1 in 1,000 may. 4,000 draws: a false alarm of 5e-7, and
-    a power above .99."""
+    too small, and 1 in 200 would miss where 1 in 1,000 may. 10,000 draws: a false alarm of 5e-7,
+    and a power above .99."""
     rng, n, b, mean, row, risk = np.random.default_rng(1), 10**4, 1000, 0.05, 2**20, 1e-3
-    law, misses, draws = DiscreteLaplace(Fraction(b * row)), 0, 4000
+    law, misses, draws = DiscreteLaplace(Fraction(b * row)), 0, 10_000
     exact = n * np.array([(1 - mean) ** 2, 2 * mean * (1 - mean), mean**2])
     for noise in rng.laplace(scale=b, size=(draws, 3)):
         sums = tuple(int(each) for each in row * (exact + noise))

@@ -536,7 +536,7 @@ def test_what_is_told() -> None:
     assert record.error_unit == "blocks"
     assert record.error() == 3
     with noted("html"):
-        assert "<small>Null hypothesis" in first._repr_html_()
+        assert ">Null hypothesis" in first._repr_html_()
 
 
 # --- validity -------------------------------------------------------------------------------------

@@ -339,7 +339,7 @@ def test_a_plan_says_what_it_is() -> None:
     assert "solved for power" in first
     assert "Without noise its power would be" in more[0]
     assert "Values between -4 and 4" in more[-1]
-    assert "<div>" in plan._repr_html_()
+    assert f">{more[-1]}</div>" in plan._repr_html_()
     assert pickle.loads(pickle.dumps(plan)) == plan
     assert power("ttest_ind", n=1000, effect=0.2, epsilon=1, ratio=3.0) == plan  # no chance in it
 

@@ -4,6 +4,7 @@ import math
 import pickle
 from collections.abc import Callable
 from fractions import Fraction
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,8 @@ def test_a_result_is_taken_apart_as_scipys_and_says_what_noise_added(p: Any) -> 
     assert dp.stats.ttest_ind(means, "B", "A").pvalue == pvalue  # and it is the same test
     again = pickle.loads(pickle.dumps(found))
     assert (repr(again), again.confidence_interval()) == (said, found.confidence_interval())
-    assert said.splitlines()[0] in found._repr_html_()
+    name, _, numbers = said.splitlines()[0].partition(": ")
+    assert f"<b>{escape(name)}</b> · {numbers}" in found._repr_html_()
     other = dp.stats.ttest_ind(means, "A", "B")
     assert "This is test 2 of this session" in repr(other)
     assert "multipletests" in repr(other)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import groupby
@@ -25,6 +24,7 @@ from ...rows.facts.keys import is_missing
 from ...rows.figures import (
     CHOSEN,
     Written,
+    decimals,
     format_error,
     plus_minus,
     unit_of,
@@ -36,8 +36,6 @@ from ..labels import cut, names_of, text_of
 from . import populations
 from .strips import Axis, Strips
 
-#: A number, and its decimals.
-NUMBER = re.compile(r"-?[\d,]+(\.\d+)?")
 #: Longer labels are cut.
 LONGEST = 60
 #: The head of errors for the population that the rows are a sample of.
@@ -60,8 +58,7 @@ class Cell:
     @property
     def decimals(self) -> str | None:
         """The point and the decimals of its number; None for what isn't one."""
-        found = NUMBER.fullmatch(self.value)
-        return found and (found[1] or "")
+        return decimals(self.value)
 
     @property
     def text(self) -> str:

@@ -1,63 +1,41 @@
-"""A card as HTML, by inline styles alone: a notebook that isn't trusted shows it, too."""
+"""A card as HTML: an answer's table, and a foot that says how the errors hold."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby, pairwise
 
 from ...ledger.colours import TEAL
+from ...rows import html_tables as tables
+from ...rows.html_tables import ERROR, LABEL, MUTED, NUMBER, STRIP, Across, Column, Markup
 from . import provenance
 from .card import POPULATION, Card, Cell, Row
 
 #: Told from white and from the dark ground by 3 : 1 at least (docs/adr/0038-cards.md).
 MARK, QUIET = TEAL, "#767676"
-#: Hosts set these for each cell, so that none is inherited from the table. Of what they leave alone
-#: nothing is said: 60 rows are 20 kB.
-_LABEL = "padding:2px 8px;text-align:left"
-_INNER = "padding:2px 8px 2px 24px;text-align:left;font-weight:normal"
-_SPANNER = "padding:2px 8px;text-align:center;border-bottom:1px solid #8888"
-_VALUE = "padding:2px 8px"
-_NOTE = "padding:2px 8px 2px 0;text-align:left"
 _HATCHED = (
     "background-image:linear-gradient(135deg,rgba(128,128,128,.25) 25%,transparent 25%,"
     "transparent 50%,rgba(128,128,128,.25) 50%,rgba(128,128,128,.25) 75%,transparent 75%);"
     "background-size:8px 8px;"
 )
-_MUTED = "opacity:.75;"
-_FOOT = f"{_MUTED}font-size:12px;margin:4px 8px"
 #: Between the ends of the axis in pixels: this makes the column of strips as wide, and less wide
 #: where there is no room.
 _STRIP = 120
-#: How wide the line at 0 and the tick at an answer are, in percent of a strip.
-_ZERO, _TICK = 0.6, 2.0
+#: How wide the tick at an answer is, in percent of a strip, and how high each band.
+_TICK, _BAND = 2.0, " 10px no-repeat"
 #: How opaque the intervals of the noise and of the population are.
 _NOISE, _OUTER = "99", "59"
 
 
 def html(card: Card, code: str = "") -> str:
-    """The card: a table, and a foot that says how the errors hold. It opens what is known of the
-    release, with the code that asks for it."""
-    return (
-        '<div class="dppandas-card"><table style="border-collapse:collapse;border:none;margin:0;'
-        'text-align:right">'
-        f"<thead>{_spanners(card)}<tr>{_head(card)}</tr></thead><tbody>{_rows(card)}</tbody></table>"
-        f"{_with_provenance(escape(_foot(card)), card, code)}</div>"
-    )
-
-
-def _with_provenance(foot: str, card: Card, code: str) -> str:
-    """The foot, which unfolds."""
-    if card.record is None:
-        return f'<div style="{_FOOT}">{foot}</div>'
-    told = "".join(
-        f"<div>{escape(name)}: {escape(said)}</div>"
-        for name, said in provenance.facts(card.record, code)
-    )
-    return (
-        f'<details style="{_FOOT}"><summary style="cursor:pointer">{foot}</summary>'
-        f'<div style="margin:4px 0 0 14px">{told}</div></details>'
-    )
+    """The card. Its foot opens what is known of the release, with the code that asks for it."""
+    table = tables.Table(list(_columns(card)), list(_rows(card)), _spanners(card), True)
+    foot = tables.foot(_foot(card))
+    if card.record is not None:
+        facts = provenance.facts(card.record, code)
+        foot = tables.folded(_foot(card), (f"{name}: {said}" for name, said in facts))
+    return tables.card("card", table.html(), foot)
 
 
 def _foot(card: Card) -> str:
@@ -65,83 +43,68 @@ def _foot(card: Card) -> str:
     return f"{card.foot} · hatched: the interval includes 0" if hatched else card.foot
 
 
-def _spanners(card: Card) -> str:
-    """Above the names of columns, what some of them have in common."""
-    if not card.spanned:
-        return ""
-    widths, said = iter(_widths(card)), ["<td></td>"]
-    for outer, columns in groupby(card.spanned, lambda each: each.outer):
-        wide = sum(next(widths) for _ in columns)
-        said.append(_named(outer, _SPANNER, wide, "colgroup"))
-    return f"<tr>{''.join(said)}</tr>"
+# --- columns --------------------------------------------------------------------------------------
 
 
-def _widths(card: Card) -> list[int]:
-    """How many cells each column has."""
-    return [(1 if card.is_under else 2) + has for has in card.has_population]
-
-
-def _head(card: Card) -> str:
+def _columns(card: Card) -> Iterator[Column]:
+    yield Column(card.names, LABEL)
     heads = [each.inner for each in card.spanned] or card.columns
-    wide, columns = 1 if card.is_under else 2, zip(heads, card.has_population, strict=True)
-    names = _named(card.names, _LABEL, 1) + "".join(
-        _named(name, _VALUE, wide) + (_cell(POPULATION, _MUTED + _NOTE) if has else "")
-        for name, has in columns
-    )
-    return names if card.axis is None else names + _ends(*card.axis.ends)
+    for head, has_population in zip(heads, card.has_population, strict=True):
+        yield Column(head, NUMBER)
+        if not card.is_under:
+            yield Column("", ERROR)
+        if has_population:
+            yield Column(POPULATION, ERROR)
+    if card.axis is not None:
+        yield Column(_ends(*card.axis.ends), STRIP)
 
 
-def _ends(low: str, high: str) -> str:
+def _ends(low: str, high: str) -> Markup:
     """The ends of the axis, drawn as quotation marks, which copies of the table don't have."""
     style = f"quotes:'{_unbroken(low)} ' '{_unbroken(high)}';word-spacing:{_STRIP}px"
-    return (
-        f'<td style="{_MUTED}padding:2px 0;font-size:11px"><q style="{escape(style, False)}"></q>'
-        "</td>"
-    )
+    return Markup(f'<q style="{escape(style, False)}"></q>')
 
 
-def _named(name: str, style: str, wide: int, scope: str = "col") -> str:
-    """The head of a column; no heading where it has no name."""
-    across = f' colspan="{wide}"' if wide > 1 else ""
-    if not name:
-        return f"<td{across}></td>"
-    return f'<th scope="{scope}" style="{style}"{across}>{escape(name)}</th>'
+def _spanners(card: Card) -> list[tuple[str, int]]:
+    """What some names of columns have in common, and over how many cells."""
+    if not card.spanned:
+        return []
+    widths = iter((1 if card.is_under else 2) + has for has in card.has_population)
+    each = groupby(card.spanned, lambda part: part.outer)
+    return [("", 1), *((outer, sum(next(widths) for _ in columns)) for outer, columns in each)]
 
 
-def _rows(card: Card) -> str:
+# --- rows -----------------------------------------------------------------------------------------
+
+
+def _rows(card: Card) -> Iterator[tables.Row]:
     """All rows, below what some of them have in common."""
-    if not card.is_grouped:
-        return "".join(_row(row, card, card.decimals) for row in card.rows)
-    said, wide = [], 1 + sum(_widths(card)) + (card.axis is not None)
-    for outer, rows in groupby(card.rows, _outer):
+    for outer, rows in groupby(card.rows, _outer if card.is_grouped else lambda _: ""):
         if outer:
-            said.append(f"<tr>{_named(outer, _LABEL, wide, 'rowgroup')}</tr>")
-        said += [_row(row, card, card.decimals) for row in rows]
-    return "".join(said)
+            yield Across(outer)
+        for row in rows:
+            yield Across("…", is_head=False) if row is None else list(_cells(row, card))
 
 
 def _outer(row: Row | None) -> str:
     return row.parts.outer if row is not None and row.parts is not None else ""
 
 
-def _row(row: Row | None, card: Card, decimals: Sequence[str]) -> str:
-    if row is None:
-        wide = 1 + sum(_widths(card)) + (card.axis is not None)
-        return f'<tr><td style="{_LABEL}" colspan="{wide}">…</td></tr>'
-    write = _under if card.is_under else _beside
-    cells = "".join(
-        write(cell, longest) + (_cell(_error(cell.population), _MUTED + _NOTE) if has else "")
-        for cell, longest, has in zip(row.cells, decimals, card.has_population, strict=True)
-    )
-    scope = "" if card.names else ' scope="row"'  # under a heading nothing else is meant
-    label = f'<th{scope} style="{_LABEL}">{escape(row.label)}</th>'
-    if card.is_grouped and row.parts is not None:
-        label = f'<th scope="row" style="{_INNER}">{escape(row.parts.inner)}</th>'
-    return f"<tr>{label}{cells}{_strip(row, card)}</tr>"
-
-
-def _cell(said: str, style: str) -> str:
-    return f'<td style="{style}">{escape(said)}</td>'
+def _cells(row: Row, card: Card) -> Iterator[str | tables.Cell]:
+    yield row.parts.inner if card.is_grouped and row.parts is not None else row.label
+    for cell, has_population in zip(row.cells, card.has_population, strict=True):
+        if card.is_under:
+            yield _under(cell)
+        else:
+            muted = MUTED if cell.mark else ""
+            is_time = cell.decimals is None and cell.error.startswith("±")
+            whole = "white-space:nowrap;" if is_time else ""
+            yield tables.Cell(cell.value, muted + whole)
+            yield tables.Cell(_error(cell.note), muted)
+        if has_population:
+            yield tables.Cell(_error(cell.population), MUTED)
+    if card.axis is not None:
+        yield tables.Cell("", _strip(row, card))
 
 
 def _error(said: str) -> str:
@@ -154,25 +117,10 @@ def _unbroken(said: str) -> str:
     return said.replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def _beside(cell: Cell, longest: str) -> str:
-    """A number, and its error beside it. Decimals that it lacks take their room, and aren't
-    copied."""
-    muted = _MUTED if cell.mark else ""
-    is_time = cell.decimals is None and cell.error.startswith("±")
-    whole, value = "white-space:nowrap;" if is_time else "", escape(cell.value)
-    if cell.decimals is not None and (missing := longest[len(cell.decimals) :]):
-        value += f'<span style="visibility:hidden">{missing}</span>'
-    number = f'<td style="{muted}{whole}{_VALUE}">{value}</td>'
-    return number + _cell(_error(cell.note), muted + _NOTE)
-
-
-def _under(cell: Cell, longest: str) -> str:
+def _under(cell: Cell) -> tables.Cell:
     """A number, and its error under it."""
-    style = (_HATCHED if cell.includes_zero else "") + _VALUE
-    return (
-        f'<td style="{style}">{escape(cell.value)}'
-        f'<br><span style="{_MUTED}font-size:11px">{escape(_error(cell.note))}</span></td>'
-    )
+    error = f'<br><span style="{MUTED}font-size:11px">{escape(_error(cell.note))}</span>'
+    return tables.Cell(Markup(escape(cell.value) + error), _HATCHED if cell.includes_zero else "")
 
 
 def _strip(row: Row, card: Card) -> str:
@@ -181,22 +129,42 @@ def _strip(row: Row, card: Card) -> str:
         return ""
     low, value, high = row.interval
     colour = QUIET if any(cell.mark for cell in row.cells) else MARK
-    tick, zero = min(max(0.0, value - _TICK / 2), 100 - _TICK), card.axis.share(0)
-    bands = [(low, high, colour + _NOISE), (tick, tick + _TICK, colour)]
+    tick = min(max(0.0, value - _TICK / 2), 100 - _TICK)
+    bands = [(tick, tick + _TICK, colour), (low, high, colour + _NOISE)]
     if row.population is not None:
-        bands.insert(0, (*row.population, colour + _OUTER))
-    if 0 < zero < 100:
-        bands.insert(0, (zero, zero + _ZERO, "#8888"))
-    return f'<td style="background:{_painted(bands)}0/100% 10px no-repeat"></td>'
+        bands.append((*row.population, colour + _OUTER))
+    drawn = _around(bands) or f"{_painted(bands)}0/100%"
+    zero = card.axis.share(0)
+    under = f",linear-gradient(#8888 0 0){zero:.1f}%/1px{_BAND}" if 0 < zero < 100 else ""
+    return f"background:{drawn}{_BAND}{under}"
 
 
-def _painted(bands: Sequence[tuple[float, float, str]]) -> str:
-    """Bands on one line, each over those before it, as one gradient."""
+Band = tuple[float, float, str]
+
+
+def _around(bands: Sequence[Band]) -> str:
+    """Bands around one middle, each over the next one, as a gradient that is as wide as the widest
+    and says each colour once. "" if they have no middle in common."""
+    middles = [(low + high) / 2 for low, high, _ in bands]
+    if max(middles) - min(middles) > _TICK / 4:
+        return ""
+    wider: list[Band] = []  # others would be covered
+    for band in bands:
+        if not wider or band[1] - band[0] > wider[-1][1] - wider[-1][0]:
+            wider.append(band)
+    low, high, last = wider[-1]
+    wide, place = high - low, 100 * low / (100 - high + low) if high - low < 100 else 0
+    stops = [f"{of} 0 {100 * (end - start) / wide:.0f}%" for start, end, of in wider[:-1]]
+    drawn = ",".join([*stops, *[f"{last} 0"] * (1 if stops else 2)]).replace(" 0 ", " ", 1)
+    return f"radial-gradient(50% 9in,{drawn}){place:.0f}%/{wide:.0f}%"
+
+
+def _painted(bands: Sequence[Band]) -> str:
+    """Bands on one line, each over those after it, as one gradient."""
     ends = sorted({0.0, *(end for low, high, _ in bands for end in (low, high)), 100.0})
     stops: list[tuple[str, str]] = []
     for start, end in pairwise(ends):
-        over = [colour for low, high, colour in bands if low <= start and end <= high]
-        colour = over[-1] if over else "#0000"
+        colour = next((of for low, high, of in bands if low <= start and end <= high), "#0000")
         if stops and stops[-1][0] == colour:
             stops.pop()
         stops.append((colour, f"{end:.1f}".removesuffix(".0")))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from textwrap import wrap
 
 from .card import POPULATION, Card, Cell, Row
+
+#: Longer feet take another line.
+_WIDTH = 100
 
 
 def text(card: Card) -> str:
@@ -17,7 +22,17 @@ def text(card: Card) -> str:
     decimals = card.decimals
     rows = [*[head] * any(head), *(_parts(row, decimals) for row in card.rows)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join([*(_line(row, widths) for row in rows), card.foot])
+    return "\n".join([*(_line(row, widths) for row in rows), *_foot(card.foot)])
+
+
+def _foot(said: str) -> list[str]:
+    """In lines of a terminal, that break between parts if they can."""
+    lines = [""]
+    for part in re.split("(?<=[;·] )", said):
+        if len(lines[-1] + part.rstrip()) > _WIDTH:
+            lines.append("")
+        lines[-1] += part
+    return [each for line in lines for each in wrap(line.strip(" ·"), _WIDTH)]
 
 
 def _parts(row: Row | None, decimals: Sequence[str]) -> list[str]:

@@ -15,6 +15,7 @@ from ...privacy.accounting.losses import Loss
 from ...privacy.accuracy.nearly_normal import NearlyNormal
 from ...release.answers import populations
 from ...release.blocks import preview
+from ...rows import html_tables
 from ..base import Releases
 from ..points import Matrix
 from .design import OLSDesign
@@ -351,7 +352,7 @@ class PredictionResults:
         return repr(self.summary_frame())
 
     def _repr_html_(self) -> str:
-        return str(self.summary_frame().to_html())
+        return html_tables.card("predictions", html_tables.of_frame(self.summary_frame()).html())
 
 
 def _positions(cols: Any, coefficients: int) -> list[int]:

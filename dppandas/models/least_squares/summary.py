@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from html import escape
 from typing import Any
 
 import pandas as pd
 
 from ...dataclasses import dataclass
+from ...rows import html_tables
+from ...rows.html_tables import LABEL, NUMBER, Column, Table
 
 TITLE = "OLS Regression Results"
 
@@ -47,24 +48,12 @@ class Summary:
 
     def as_html(self) -> str:
         """The summary as a table."""
-        facts = "".join(
-            f"<tr>{''.join(f'<th>{escape(a)}:</th><td>{escape(b)}</td>' for a, b in pair)}</tr>"
-            for pair in (self.facts[i : i + 2] for i in range(0, len(self.facts), 2))
-        )
-        over = "".join(f'<th colspan="{count}">{escape(said)}</th>' for said, count in self.over)
-        head = "".join(f'<th scope="col">{escape(each)}</th>' for each in self.head)
-        rows = "".join(
-            f'<tr><th scope="row">{escape(name)}</th>'
-            + "".join(f"<td>{escape(each)}</td>" for each in values)
-            + "</tr>"
-            for name, *values in self.rows
-        )
-        notes = "".join(f"<div><small>{escape(each)}</small></div>" for each in self.notes)
-        return (
-            f'<div class="dppandas-ols"><table><caption>{TITLE}</caption>{facts}</table>'
-            f"<table><thead><tr><td></td>{over}</tr><tr>{head}</tr></thead><tbody>{rows}</tbody>"
-            f"</table>{notes}</div>"
-        )
+        pairs = [Column("", LABEL), Column()] * 2
+        facts = [[*a, *b] for a, b in zip(self.facts[::2], self.facts[1::2], strict=True)]
+        columns = [Column("", LABEL), *[Column(head, NUMBER) for head in self.head[1:]]]
+        tables = Table(pairs, facts), Table(columns, self.rows, [("", 1), *self.over])
+        shown = [html_tables.title(TITLE), *(table.html() for table in tables)]
+        return html_tables.card("ols", *shown, html_tables.foot(" ".join(self.notes)))
 
     def __str__(self) -> str:
         return self.as_text()

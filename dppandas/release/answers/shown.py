@@ -8,9 +8,12 @@ from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.mechanisms.selection import Selection
 from ...rows import html_tables
 from ...rows.figures import CHOSEN, format_value, plus_minus, within
+from ...rows.html_tables import ERROR, LABEL, NUMBER, Column
 from ..accuracy import units
 from ..accuracy.expected import CONFIDENCE, HELD
 
+#: The class of numbers that are other ones in each run, for tests of notebooks.
+NOISY = "dp-noisy"
 #: The note beside a number that is mostly noise.
 DROWNED = "noise-dominated"
 #: And beside one of a group that may have no rows.
@@ -82,9 +85,13 @@ def html(record: Any) -> str:
     so that a notebook test can find it."""
     first, *details = _facts(record)
     each = " of each label" if record._statistic.errors.each else ""
-    heads = ["", "answer", f"95 % interval{each}, noise only"]
+    columns = [
+        Column("", LABEL),
+        Column("answer", NUMBER, mark=NOISY),
+        Column(f"95 % interval{each}, noise only", ERROR, mark=NOISY),
+    ]
     rows = _lines(record)
-    table = html_tables.table(heads, rows, numbers=[1, 2], noisy=[1, 2]) if rows else ""
+    table = html_tables.Table(columns, rows).html() if rows else ""
     title, foot = html_tables.title(first), html_tables.folded(_told(record), details)
     return html_tables.card("record", title, table, foot)
 

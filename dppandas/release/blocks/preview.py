@@ -19,6 +19,7 @@ from ...privacy.accounting.composition import ParallelComposition
 from ...privacy.accounting.losses import NO_DELTA, NO_EPSILON, NO_RHO, Epsilon, Loss
 from ...privacy.mechanisms.base import Mechanism
 from ...rows import html_tables
+from ...rows.html_tables import LABEL, NUMBER, TEXT
 from .. import context, limited
 from ..accuracy import expected, reach
 from ..answers.records import PREVIEW, Record
@@ -216,11 +217,11 @@ class Preview:
             shown = self.to_frame().reset_index()
             heads = [each for each in _ORDER if each in shown.columns]
             rows = shown[heads].astype(str).to_numpy().tolist()
-            at_right = [i for i, each in enumerate(heads) if each in _NUMBERS]
-            wrapped = [i for i, each in enumerate(heads) if each in _WRAPPED]
-            table = html_tables.table(
-                [*map(_symbol, heads)], rows, numbers=at_right, wrapped=wrapped
-            )
+            columns = [
+                html_tables.Column(_symbol(head), _KINDS.get(head, TEXT), head in _WRAPPED)
+                for head in heads
+            ]
+            table = html_tables.Table(columns, rows).html()
         title = html_tables.title("Preview", self._summary())
         return html_tables.card("preview", title, table, *map(html_tables.foot, self.warnings))
 
@@ -231,7 +232,7 @@ _ORDER = (
     "mechanism", "scale", "source", "lineage", "status",
 )  # fmt: skip
 _WRAPPED = ("query", "error", "population", "without limits", "scale")
-_NUMBERS = ("epsilon", "delta", "rho", *_WRAPPED[1:])
+_KINDS = {"release": LABEL, **dict.fromkeys(("epsilon", "delta", "rho", *_WRAPPED[1:]), NUMBER)}
 
 
 def _symbol(head: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from html import escape
 from typing import Any
 
 from ...dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from ...errors import QueryError, hide_internals
 from ...privacy.accounting.losses import Number
 from ...privacy.accounting.measures import Measure
 from ...release.session import running
+from ...rows import html_tables
 from ...rows.figures import plus_minus
 from .designs import Design
 from .draws import Loss
@@ -54,10 +54,7 @@ class Power:
         return "\n".join(self._sentences())
 
     def _repr_html_(self) -> str:
-        first, *more = self._sentences()
-        return f"<div>{escape(first)}</div>" + "".join(
-            f"<div><small>{escape(line)}</small></div>" for line in more
-        )
+        return html_tables.sentences("power", *self._sentences())
 
     def _sentences(self) -> list[str]:
         loss = f"ε = {self.epsilon}" if self.rho is None else f"ρ = {self.rho}"
