@@ -96,10 +96,11 @@ class View:
         # a front end that doesn't know widgets shows nothing, not a box
         display({WIDGET_VIEW: model, "text/html": "<span></span>", "text/plain": ""}, raw=True)
 
-    def update(self) -> None:
+    def update(self, saves: bool = True) -> None:
+        """Show how the ledger is now. ``saves`` : also in the copy, which nobody sees meanwhile."""
         # One line: an interrupt between two would leave the lock behind, as in `store`.
-        with self._lock: self._shown = self._drawn()  # noqa: E701  # fmt: skip
-        if self._has_copy:
+        with self._lock: self._update(saves)  # noqa: E701  # fmt: skip
+        if saves and self._has_copy:
             self._copy.update(self._shown)
 
     def tell(self) -> None:
@@ -111,16 +112,27 @@ class View:
         ghost = None if takes is None else ledger.terms.measure.first(takes)
         self._bar.value = html.framed(html.bar(ledger, ghost))
 
+    def _update(self, saves: bool) -> None:
+        if saves:
+            self._shown = self._drawn()
+        else:
+            self._update_widget()
+
     def _drawn(self) -> Any:
         """Update the widget. Returns the copy: HTML, and plain text for text exports."""
+        ledger, charges = self._update_widget()
+        text = words.text(ledger, charges=charges[-html.PAGE :])
+        return _Both(copy(ledger, self._steps, charges), text)
+
+    def _update_widget(self) -> tuple[Snapshot, list[Entry]]:
+        """Update the widget. Returns what it shows."""
         ledger = self.ledger._snapshot()
         charges = html.shown(ledger)
         self._head.value = html.framed(html.head(ledger, is_live=True))
         self._legend.value = html.framed(html.legend(ledger, self._steps))
         self._what_if.update()
         self._pages.update(ledger, charges, progress.states(self.ledger))
-        text = words.text(ledger, charges=charges[-html.PAGE :])
-        return _Both(copy(ledger, self._steps, charges), text)
+        return ledger, charges
 
 
 def copy(ledger: Snapshot, steps: charts.Steps, charges: list[Entry]) -> str:

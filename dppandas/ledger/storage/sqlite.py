@@ -199,7 +199,9 @@ class SqliteStore(Connected):
         except ValueError:
             raise self._damaged() from None
 
-    def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:
+    def entries(
+        self, last: int | None = None, before: int | None = None, whole: bool = True
+    ) -> list[Entry]:
         def listed(db: Connection) -> list[Entry]:
             end = _count(db) if before is None else min(_count(db), before - 1)
             return schema.entries(db, _PAGE, 0 if last is None else end - last, end)

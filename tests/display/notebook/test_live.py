@@ -863,7 +863,7 @@ def test_the_last_of_many_releases_is_shown(pushed: list[str]) -> None:
     frame = pd.DataFrame({"x": [1]})
     for _ in range(100):
         frame.dp.count(epsilon="0.01")
-    until(lambda: "1 of ε = 2 left" in pushed[-1])
+    until(lambda: pushed and "1 of ε = 2 left" in pushed[-1])
     live.stop()
 
 
