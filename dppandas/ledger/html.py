@@ -49,10 +49,17 @@ def shown(ledger: Snapshot, before: int | None = None) -> list[Entry]:
         last = min(4 * last, MOST)
 
 
-def still(ledger: Snapshot, steps: Steps, charges: Sequence[Entry], state: str = "") -> str:
-    """A ledger without controls. ``state`` : what else its head says."""
+def still(
+    ledger: Snapshot, steps: Steps, charges: Sequence[Entry], state: str = "",
+    states: Mapping[str, str] = words.AT_REST,
+) -> str:  # fmt: skip
+    """A ledger without controls.
+
+    state : what else its head says.
+    states : as for `table`.
+    """
     told = head(ledger, state) + bar(ledger) + legend(ledger, steps)
-    return framed(told + newest(ledger, charges))
+    return framed(told + newest(ledger, charges, states))
 
 
 def framed(part: str) -> str:
@@ -164,11 +171,13 @@ def legend(ledger: Snapshot, steps: Steps) -> str:
 # --- releases -----------------------------------------------------------------------------------
 
 
-def newest(ledger: Snapshot, charges: Sequence[Entry]) -> str:
+def newest(
+    ledger: Snapshot, charges: Sequence[Entry], states: Mapping[str, str] = words.AT_REST
+) -> str:
     """The newest rows; those before them are folded."""
     rows = words.rows(charges)
     seen, before = rows[-PAGE:], rows[:-PAGE]
-    parts = [table(ledger, seen)]
+    parts = [table(ledger, seen, states=states)]
     if before:
         count = sum(len(row.entries) for row in before)
         said = f'<summary style="cursor:pointer">{count} earlier</summary>'

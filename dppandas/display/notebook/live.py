@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from ...engines.progress import started
 from ...errors import DPError, QueryError
@@ -80,49 +80,40 @@ class Updates(threading.Thread):
         self._due.set()
 
 
-class Live:
-    """Shows ledgers, and keeps the views of a notebook up to date from any thread."""
+class AnyView(Protocol):
+    """What shows a ledger."""
 
-    def __init__(self, shell: Any) -> None:
-        self.in_notebook = hasattr(shell, "kernel")
-        self._views: dict[int, View] = {}
+    ledger: Ledger
+
+    def update(self, saves: bool = True) -> None:
+        """Show how the ledger is now. ``saves`` : also in what is saved."""
+
+    def tell(self) -> None:
+        """Tell how far the scans are."""
+
+
+V = TypeVar("V", bound=AnyView)
+
+
+class Views(Generic[V]):
+    """Keeps the views of ledgers up to date, from any thread."""
+
+    def __init__(self, view_of: Callable[[Ledger], V]) -> None:
+        self._view_of = view_of
+        self._views: dict[int, V] = {}
         self._watches: dict[int, Watch] = {}
         self._stale: set[int] = set()  # whose views are to be updated
-        self._unsaved: set[int] = set()  # whose copies are
-        self._saved = 0.0  # when the copies were updated
+        self._unsaved: set[int] = set()  # of which what is saved isn't yet
+        self._saved = 0.0  # when it was
         self._updates: Updates | None = None
-        self._panel: Any = None
 
-    def show(self, ledger: Ledger) -> None:
-        """Show a ledger here: live in a notebook, as text in a terminal."""
-        if not self.in_notebook:
-            print(ledger)
-            return
-        self._view(ledger).show()
-
-    def show_beside(self, ledger: Ledger) -> None:
-        """Show a ledger in JupyterLab's side panel, live. One panel: another takes its place."""
-        try:
-            from sidecar import Sidecar
-        except ImportError:
-            raise QueryError(
-                'side=True needs the package sidecar: pip install "dppandas[side]", also where '
-                "JupyterLab runs, and reload the page. dp.ledger() shows the ledger here."
-            ) from None
-        view = self._view(ledger)
-        if self._panel is not None:
-            self._panel.close()
-        self._panel = Sidecar(title="Privacy ledger")
-        with self._panel:
-            view.show_widget()
-
-    def _view(self, ledger: Ledger) -> View:
+    def view(self, ledger: Ledger) -> V:
         """The view of a ledger, up to date from now on."""
         view = self._views.get(id(ledger))
         if view is not None:
             view.update()
             return view
-        view = self._views[id(ledger)] = View(ledger)
+        view = self._views[id(ledger)] = self._view_of(ledger)
         ledger._observe(self._changed)
         if ledger._store.identity and not ledger._closed:  # a file that others may write to
             ledger._poll()  # what is there now is shown already
@@ -130,12 +121,6 @@ class Live:
             if started(watch):
                 self._watches[id(ledger)] = watch
         return view
-
-    def show_session(self, session: Session) -> None:
-        """Show its ledger, and first why its next question would be refused."""
-        if session._refusal:
-            print(session._refusal)
-        self.show(session.ledger)
 
     def _changed(self, ledger: Ledger) -> None:
         self._stale.add(id(ledger))
@@ -188,7 +173,6 @@ class Live:
                 watch.join(LOOK)
         self._views.clear()
         self._watches.clear()
-        self._panel = None  # what it shows stays, as in cells
 
     def tell(self) -> None:
         """Tell how far the scans are, in the rows of their charges."""
@@ -203,3 +187,45 @@ def _taken(names: set[int]) -> set[int]:
         while True:
             found.add(names.pop())
     return found
+
+
+class Live(Views[View]):
+    """Shows ledgers in a notebook of Jupyter."""
+
+    def __init__(self, shell: Any) -> None:
+        super().__init__(View)
+        self.in_notebook = hasattr(shell, "kernel")
+        self._panel: Any = None
+
+    def show(self, ledger: Ledger) -> None:
+        """Show a ledger here: live in a notebook, as text in a terminal."""
+        if not self.in_notebook:
+            print(ledger)
+            return
+        self.view(ledger).show()
+
+    def show_beside(self, ledger: Ledger) -> None:
+        """Show a ledger in JupyterLab's side panel, live. One panel: another takes its place."""
+        try:
+            from sidecar import Sidecar
+        except ImportError:
+            raise QueryError(
+                'side=True needs the package sidecar: pip install "dppandas[side]", also where '
+                "JupyterLab runs, and reload the page. dp.ledger() shows the ledger here."
+            ) from None
+        view = self.view(ledger)
+        if self._panel is not None:
+            self._panel.close()
+        self._panel = Sidecar(title="Privacy ledger")
+        with self._panel:
+            view.show_widget()
+
+    def show_session(self, session: Session) -> None:
+        """Show its ledger, and first why its next question would be refused."""
+        if session._refusal:
+            print(session._refusal)
+        self.show(session.ledger)
+
+    def stop(self) -> None:
+        super().stop()
+        self._panel = None  # what it shows stays, as in cells
