@@ -181,7 +181,8 @@ def newest(
     if before:
         count = sum(len(row.entries) for row in before)
         said = f'<summary style="cursor:pointer">{count} earlier</summary>'
-        listed = "".join(_in_a_line(ledger, row) for row in reversed(before))
+        states = words.with_others(ledger, charges, states)
+        listed = "".join(_in_a_line(ledger, row, states) for row in reversed(before))
         parts.append(f'<details>{said}<ul style="{_LIST}">{listed}</ul></details>')
     if ledger.count > len(charges):
         parts.append(note(words.earlier(ledger.count - len(charges))))
@@ -213,11 +214,11 @@ def bare(part: str) -> str:
     return part
 
 
-def _in_a_line(ledger: Snapshot, row: Row) -> str:
+def _in_a_line(ledger: Snapshot, row: Row, states: Mapping[str, str]) -> str:
     """A row without a table."""
     loss = f"{words.counted(ledger)} {words.loss_in_words(ledger, row.loss)}"
     error = row.last.known_error if len(row.entries) == 1 else ""
-    said = (row.question(), row.last.source, words.mark(row.last), loss, error)
+    said = (row.question(states), row.last.source, words.mark(row.last), loss, error)
     told = " · ".join(filter(None, (*said, words.cell(ledger, row.last))))
     return f"<li>{escape(told)}</li>"
 
@@ -234,6 +235,7 @@ def table(
     if not rows:
         return note("no releases yet")
     entries = [entry for row in rows for entry in row.entries]
+    states = words.with_others(ledger, entries, states)
     again = words.again(ledger, entries)
     most = max(ledger.terms.measure.first(row.loss) for row in rows)
     heads = ("question", "source", words.counted(ledger), "error (95 %)", "cell")
@@ -286,7 +288,7 @@ def _loss(ledger: Snapshot, row: Row, most: Fraction) -> str:
 
 def _scan(state: str) -> str:
     """How far an answer is, and how to end that."""
-    if not state:
+    if not state or state in words.OTHERS:
         return ""
     return (
         f'<div class="dp-scan" style="{_SOFT};font-size:12px">{escape(state)}<br>'

@@ -16,7 +16,7 @@ from .storage.store import MISSING, NOT_COMPARED, Entry, lost_log
 
 _SYMBOLS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 _OUTCOMES = {
-    "charged": "charged; no answer is known",
+    "charged": "charged; no answer was known when this was written",
     "failed": "charged; failed without an answer",
     "interrupted": "charged; interrupted before there was an answer",
     "recorded": "charged; used in an audit, without an answer",

@@ -124,6 +124,11 @@ class SqliteStore(Connected):
             lambda db: schema.version_of(db) >= schema.LEASED and _is_taken(db, key, draw)
         )
 
+    def is_answered(self, entry: Entry) -> bool | None:
+        if not entry.key:
+            return None
+        return self._read(lambda db: None if db.hold is None else db.hold.is_answered(entry.number))
+
     def between_charges(self, action: Callable[[Loss], None]) -> None:
         self._write(lambda db: action(self._spending_of(db).total))
 

@@ -186,6 +186,10 @@ class Store(Protocol):
     def is_taken(self, key: str, draw: int) -> bool:
         """Whether a claim that is still open has leased a draw of a key."""
 
+    def is_answered(self, entry: Entry) -> bool | None:
+        """Whether a process is answering a charge that has no outcome; None where nobody knows, as
+        of questions without a key."""
+
     def between_charges(self, action: Callable[[Loss], None]) -> None:
         """Call ``action(spent)`` while nobody can charge."""
 
@@ -333,6 +337,9 @@ class MemoryStore:
     def is_taken(self, key: str, draw: int) -> bool:
         lease = self._leases.get((key, draw))
         return lease is not None and lease[1].is_open()
+
+    def is_answered(self, entry: Entry) -> bool | None:
+        return None
 
     def between_charges(self, action: Callable[[Loss], None]) -> None:
         with self._lock: action(self._spending.total)  # noqa: E701  # fmt: skip
