@@ -33,23 +33,13 @@ _EITHER_OR = f"""<style>
 
 #: For the widget alone, which sends it once: what rows repeat, a head that stays, rows that stack
 #: where it is narrow, a focus and arrows of dropdowns for every theme.
-_CONTROLS = """<style>
-SHEET
+_CONTROLS = """SHEET<style>
 .dppandas-live .dp-sheet{max-height:30em;overflow:auto;margin:4px 2px;outline-offset:1px!important}
 .dppandas-live .widget-html-content{line-height:1.5}
 .dppandas-live .widget-label{text-align:left}
 .dppandas-live thead th{position:sticky;top:0;z-index:1;\
 background:var(--jp-layout-color0,var(--vscode-editor-background,Canvas))!important}
 .dppandas-live .dp-sheet tbody tr td{overflow-wrap:anywhere}
-.dppandas-live{container-type:inline-size}
-@container (max-width:30em){
-.dppandas-live .dp-sheet thead{display:none}
-.dppandas-live .dp-sheet tbody tr{display:flex;flex-wrap:wrap}
-.dppandas-live .dp-sheet tbody tr td{padding:1px 14px 3px 0;width:auto}
-.dppandas-live .dp-sheet tbody tr td:first-child{flex-basis:100%}
-.dppandas-live .dp-sheet tbody td:nth-child(3)>div{white-space:nowrap}
-.dppandas-live .dp-sheet tbody td:nth-child(3)>div::before{content:"loss "}
-}
 .dppandas-live select{appearance:auto!important;background-image:none!important}
 [data-jp-theme-light="false"] .dppandas-live select{color-scheme:dark}
 .dppandas-live :is(button,select,input,summary,.dp-sheet):focus-visible\
