@@ -155,11 +155,9 @@ def asked(entry: Entry, states: Mapping[str, str] = AT_REST) -> str:
 
 def _unanswered(entry: Entry, states: Mapping[str, str] = AT_REST) -> str:
     """That there is no answer; not of a charge that is being answered here."""
-    told = states.get(entry.draw_id) if entry.status == "charged" else None
-    if told in OTHERS:
-        return f" ({told})"
-    if told is not None or entry.status == "released":
-        return ""
+    if entry.status == "released" or (entry.status == "charged" and entry.draw_id in states):
+        told = states.get(entry.draw_id)
+        return f" ({told})" if told in OTHERS else ""
     return f" ({entry.status}, no answer)"
 
 
