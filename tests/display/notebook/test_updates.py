@@ -107,7 +107,7 @@ def test_a_release_draws_nothing_and_waits_for_nothing(
     ask(1)  # starts the thread
     front.clear()
     frame = people(version="1")
-    made = calls(lambda: ask(MANY, frame), room="/display/")
+    made = calls(lambda: ask(MANY, frame), room="/dppandas/display/")
     assert MANY < made < (CALLS + 1) * MANY
     assert (front.states, front.copies) == ([], [])
 
