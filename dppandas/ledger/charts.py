@@ -49,7 +49,7 @@ class Steps:
         if not last:
             last, spending, steps = _start(ledger)
         new = ledger.count - last
-        entries = ledger.charges(new) if new > 0 else []
+        entries = ledger.charges(new, whole=False) if new > 0 else []
         first = ledger.terms.measure.first
         for place, group in groupby(entries, lambda e: (e.kernel, e.cell)):
             charges = list(group)
@@ -69,7 +69,7 @@ def _start(ledger: Snapshot) -> tuple[int, ParallelComposition, tuple[Step, ...]
     was charged since."""
     if ledger.count <= FIRST:
         return 0, ParallelComposition(), ()
-    last = ledger.charges(FIRST)
+    last = ledger.charges(FIRST, whole=False)
     since = ParallelComposition().plus(charge for entry in last for charge in entry.charges)
     now = ledger.spending.losses
     before = {place: loss - since.losses.get(place, Loss()) for place, loss in now.items()}

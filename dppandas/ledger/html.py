@@ -7,12 +7,14 @@ around it, or a ground of its own; marks are seen on light and on dark grounds.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from html import escape
 from itertools import cycle
 
 from ..privacy.accounting.losses import Epsilon
+from ..rows.html_tables import ERROR, LABEL, NUMBER, STRIP, Cell, Column, Markup, Table
 from . import charts, words
 from .charts import Steps
 from .colours import COLOURS
@@ -49,10 +51,17 @@ def shown(ledger: Snapshot, before: int | None = None) -> list[Entry]:
         last = min(4 * last, MOST)
 
 
-def still(ledger: Snapshot, steps: Steps, charges: Sequence[Entry], state: str = "") -> str:
-    """A ledger without controls. ``state`` : what else its head says."""
+def still(
+    ledger: Snapshot, steps: Steps, charges: Sequence[Entry], state: str = "",
+    states: Mapping[str, str] = words.AT_REST,
+) -> str:  # fmt: skip
+    """A ledger without controls.
+
+    state : what else its head says.
+    states : as for `table`.
+    """
     told = head(ledger, state) + bar(ledger) + legend(ledger, steps)
-    return framed(told + newest(ledger, charges))
+    return framed(told + newest(ledger, charges, states))
 
 
 def framed(part: str) -> str:
@@ -164,15 +173,18 @@ def legend(ledger: Snapshot, steps: Steps) -> str:
 # --- releases -----------------------------------------------------------------------------------
 
 
-def newest(ledger: Snapshot, charges: Sequence[Entry]) -> str:
+def newest(
+    ledger: Snapshot, charges: Sequence[Entry], states: Mapping[str, str] = words.AT_REST
+) -> str:
     """The newest rows; those before them are folded."""
     rows = words.rows(charges)
     seen, before = rows[-PAGE:], rows[:-PAGE]
-    parts = [table(ledger, seen)]
+    parts = [table(ledger, seen, states=states)]
     if before:
         count = sum(len(row.entries) for row in before)
         said = f'<summary style="cursor:pointer">{count} earlier</summary>'
-        listed = "".join(_in_a_line(ledger, row) for row in reversed(before))
+        states = words.with_others(ledger, charges, states)
+        listed = "".join(_in_a_line(ledger, row, states) for row in reversed(before))
         parts.append(f'<details>{said}<ul style="{_LIST}">{listed}</ul></details>')
     if ledger.count > len(charges):
         parts.append(note(words.earlier(ledger.count - len(charges))))
@@ -185,30 +197,49 @@ def note(said: str) -> str:
 
 
 _LIST = "margin:2px 0 2px 18px;padding:0;font-size:12px"
-_CELL = "text-align:left;vertical-align:top;padding:4px 14px 4px 0"
-_HEADED = f"{_CELL};font-weight:bold"
 _MARK = f"border:1px solid {EDGE};border-radius:8px;padding:0 6px;font-size:12px"
-#: Around rows, and below the head. A front end's own rules are for cells, which have no border.
-_RULED = "border-bottom:1px solid rgba(128,128,128,0.3)"
-_RULED_HEAD = f"border-bottom:1px solid {EDGE}"
-#: Styles that a page of rows repeats, and of what.
-_REPEATED = {"td": _CELL, "th": _HEADED, "tbody tr": _RULED, ".dp-mark": _MARK}
+
+
+def _columns(head: str) -> list[Column]:
+    return [
+        Column("question", LABEL, wraps=True), Column("source", wraps=True), Column(head, NUMBER),
+        Column("", STRIP), Column("error (95 %)", ERROR, wraps=True), Column("cell", wraps=True),
+    ]  # fmt: skip
+
+
+def _repeated() -> dict[str, str]:
+    """Styles that a page of rows repeats, and of what."""
+    plain = Table(_columns("ε"), (), is_ruled=True)
+    found = {"tbody tr": plain.ruled[len(' style="') : -1], ".dp-mark": _MARK}
+    for i, style in enumerate(plain.styles, 1):
+        if style:
+            found[f"tbody tr>:nth-child({i})"] = style
+    return found
+
+
+_REPEATED = _repeated()
+#: Where the widget's rows stack: so many em, and the class of what has them.
+STACKS, _STACKED = Table(_columns("loss"), ()).sheet(30)
 #: They are said once where a front end keeps a sheet: for the widget.
-SHEET = "".join(f".dppandas-live .dp-sheet {of}{{{style}}}" for of, style in _REPEATED.items())
+_RULES = "".join(f".dppandas-live .dp-sheet {of}{{{style}}}" for of, style in _REPEATED.items())
+SHEET = f"<style>{_RULES}</style>{_STACKED}"
+
+
+_STACKS = re.compile(r'<div class="dp-\w+"[^>]*><style>.*?</style>(.*?</table>)</div>', re.DOTALL)
 
 
 def bare(part: str) -> str:
-    """The same piece, shorter, for where `SHEET` is in force."""
+    """The same piece, shorter: for where `SHEET` is in force, and what is around it scrolls."""
     for style in _REPEATED.values():
         part = part.replace(f' style="{style}"', "")
-    return part
+    return _STACKS.sub(r"\1", part)
 
 
-def _in_a_line(ledger: Snapshot, row: Row) -> str:
+def _in_a_line(ledger: Snapshot, row: Row, states: Mapping[str, str]) -> str:
     """A row without a table."""
     loss = f"{words.counted(ledger)} {words.loss_in_words(ledger, row.loss)}"
     error = row.last.known_error if len(row.entries) == 1 else ""
-    said = (row.question(), row.last.source, words.mark(row.last), loss, error)
+    said = (row.question(states), row.last.source, words.mark(row.last), loss, error)
     told = " · ".join(filter(None, (*said, words.cell(ledger, row.last))))
     return f"<li>{escape(told)}</li>"
 
@@ -225,37 +256,47 @@ def table(
     if not rows:
         return note("no releases yet")
     entries = [entry for row in rows for entry in row.entries]
+    states = words.with_others(ledger, entries, states)
     again = words.again(ledger, entries)
     most = max(ledger.terms.measure.first(row.loss) for row in rows)
-    heads = ("question", "source", words.counted(ledger), "error (95 %)", "cell")
-    head = "".join(f'<th scope="col" style="{_HEADED}">{each}</th>' for each in heads)
-    lines = "".join(_row(ledger, row, again, most, listed, states) for row in reversed(rows))
-    drawn = (
-        '<table title="releases" style="border-collapse:collapse;width:100%;margin:4px 0;border:0;'
-        f'font-size:13px;table-layout:auto"><thead style="border:0"><tr style="{_RULED_HEAD}">'
-        f"{head}</tr></thead><tbody>{lines}</tbody></table>"
-    )
+    lines = [
+        _row(ledger, row, again, most, listed, states, is_first=row is rows[-1])
+        for row in reversed(rows)
+    ]
+    columns = _columns(words.counted(ledger))
+    drawn = Table(columns, lines, is_ruled=True, title="releases").html()
     is_told = marks and not all(map(ledger.is_here, entries))
     return drawn + (note(words.ELSEWHERE) if is_told else "")
 
 
 def _row(
     ledger: Snapshot, row: Row, again: dict[int, str], most: Fraction, listed: bool | None,
-    states: Mapping[str, str],
-) -> str:  # fmt: skip
+    states: Mapping[str, str], is_first: bool,
+) -> list[str | Cell]:  # fmt: skip
     last = row.last
     single = len(row.entries) == 1
-    question = _exact(last, states) if single else _program(ledger, row, listed, states)
+    if single:
+        text, title = escape(words.title(last, states)), words.asked(last, states)
+    else:
+        text, title = _program(ledger, row, listed, states), ""
     if not single or last.status == "charged":
-        question += _scan(next((s for e in row.entries if (s := states.get(e.draw_id))), ""))
+        text += _scan(next((s for e in row.entries if (s := states.get(e.draw_id))), ""))
     cells = [escape(words.cell(ledger, last))]
     told = {again[e.number] for e in row.entries if e.number in again}
     cells += [f'<span style="{_SOFT};font-size:12px">{escape(t)}</span>' for t in sorted(told)]
-    error = escape(last.known_error) if single else ""
-    where = "<br>".join(filter(None, cells))
-    columns = (question, _source(last), _loss(ledger, row, most), error, where)
-    drawn = "".join(f'<td style="{_CELL}">{each}</td>' for each in columns)
-    return f'<tr style="{_RULED}">{drawn}</tr>'
+    share = _share(ledger.terms.measure.first(row.loss), most)
+    return [
+        Cell(Markup(text), title=title), Markup(_source(last)),
+        Cell(words.loss_in_words(ledger, row.loss), title=str(row.loss)),
+        Cell("", "min-width:88px;" * is_first + _bar(share)), last.known_error if single else "",
+        Markup("<br>".join(filter(None, cells))),
+    ]  # fmt: skip
+
+
+def _bar(share: float) -> str:
+    """A bar as long as a share of the largest loss that is shown."""
+    painted = f"{charts.LINE} {max(1, round(share))}%,#0000 0"
+    return f"background:linear-gradient(90deg,{painted})8px 10px/72px 4px no-repeat;"
 
 
 def _source(entry: Entry) -> str:
@@ -265,19 +306,9 @@ def _source(entry: Entry) -> str:
     return f'{escape(entry.source)} <span class="dp-mark" style="{_MARK}">{escape(said)}</span>'
 
 
-def _loss(ledger: Snapshot, row: Row, most: Fraction) -> str:
-    """A loss, exact on hover, over a bar as long as its share of the largest that is shown."""
-    share = _share(ledger.terms.measure.first(row.loss), most)
-    bar = f"width:{max(1, round(0.72 * share))}px;height:4px;background-color:{charts.LINE}"
-    return (
-        f'<div title="{escape(str(row.loss))}">{escape(words.loss_in_words(ledger, row.loss))}'
-        f'<div style="{bar}"></div></div>'
-    )
-
-
 def _scan(state: str) -> str:
     """How far an answer is, and how to end that."""
-    if not state:
+    if not state or state in words.OTHERS:
         return ""
     return (
         f'<div class="dp-scan" style="{_SOFT};font-size:12px">{escape(state)}<br>'

@@ -16,7 +16,7 @@ from .storage.store import MISSING, NOT_COMPARED, Entry, lost_log
 
 _SYMBOLS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 _OUTCOMES = {
-    "charged": "charged; no answer is known",
+    "charged": "charged; no answer was known when this was written",
     "failed": "charged; failed without an answer",
     "interrupted": "charged; interrupted before there was an answer",
     "recorded": "charged; used in an audit, without an answer",
@@ -114,27 +114,50 @@ def _measure(said: Statement) -> Iterator[str]:
             "k units together, ρ counts k² times.",
         ),
     }[terms.measure]
-    slack = ", and at least one over that" if terms.measure is Measure.PURE else f", plus {delta}"
+    is_pure = terms.measure is Measure.PURE
+    slack = ", and at least one over that" if is_pure else f", plus {delta}"
     yield _p(figure, "figure")
     yield _p(
         "Whatever anybody concludes from all releases together, and whatever else they know, "
         f"its probability is at most {_factor(epsilon)} times what it would be if any one unit "
-        f"had been left out of the data{slack}."
+        f"had been left out of the data{slack}.{_meant(epsilon, is_pure)}"
     )
     yield _p(groups)
 
 
+#: From this ε on, a factor of 22,000, a promise hardly protects anybody.
+WEAK = 10
+#: Larger factors are told by their digits, and those of more than so many digits by e^ε alone.
+_LONG, _LONGEST = 30, 10**6
+
+
 def _factor(epsilon: Fraction) -> str:
-    """e^ε, with its value rounded up where that is small enough to mean something."""
+    """e^ε as a number, rounded up, and as a power."""
     power = f"e<sup>{_up(epsilon)}</sup>"
-    return f"{power} (≤ {_up(Fraction(math.exp(epsilon)), 3)})" if epsilon <= 10 else power
+    if epsilon <= _LONG:
+        return f"{_up(Fraction(math.exp(epsilon)), 3)} ({power})"
+    digits = math.ceil(epsilon * Fraction(43_429_449, 10**8))  # no less than log₁₀ e
+    return f"10<sup>{digits:,}</sup> ({power})" if digits <= _LONGEST else power
+
+
+def _meant(epsilon: Fraction, is_pure: bool) -> str:
+    """What the factor means for one person."""
+    if epsilon >= WEAK:
+        return " <strong>So large a factor is practically no protection.</strong>"
+    if not is_pure:  # then only but for δ
+        return ""
+    sure = _up(100 / (1 + Fraction(math.exp(-epsilon))))
+    return (
+        " Who thought it as likely as not that somebody is in the data may afterwards be "
+        f"{sure} % sure of it, at most."
+    )
 
 
 def _up(value: Fraction, digits: int = 4) -> str:
     """A number rounded up to `digits` digits: no promise may look stronger than it is."""
     context = Context(prec=digits, rounding=ROUND_CEILING)
     rounded = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize()
-    return f"{rounded:f}" if -6 < rounded.adjusted() < 9 else str(rounded)
+    return f"{rounded:,f}" if -6 < rounded.adjusted() < 14 else str(rounded)
 
 
 # --- figures --------------------------------------------------------------------------------------

@@ -44,9 +44,12 @@ class Snapshot:
         first = self.terms.measure.first
         return {name: first(loss) for name, loss in self.spending.by_source().items()}
 
-    def charges(self, last: int | None = None, before: int | None = None) -> list[Entry]:
-        """The charges below a number, or the `last` of these. Oldest first."""
-        return self.store.entries(last, self.count + 1 if before is None else before)
+    def charges(
+        self, last: int | None = None, before: int | None = None, whole: bool = True
+    ) -> list[Entry]:
+        """The charges below a number, or the `last` of these. Oldest first. Without ``whole`` they
+        may lack their words, which take longer to find."""
+        return self.store.entries(last, self.count + 1 if before is None else before, whole)
 
     def entries(self, last: int | None = None) -> list[Entry]:
         """The charges and the replayed answers; `last` limits both together. Oldest first."""

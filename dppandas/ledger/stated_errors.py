@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ..dataclasses import dataclass
+from ..dataclasses import dataclass, found_once
 from ..rows.facts.spans import FURTHEST
 from ..rows.figures import errors_in_words, spread
 from ..rows.values import canonical
@@ -50,6 +50,10 @@ class StatedError:
 
     def __str__(self) -> str:
         """In words: "± 30", "± 12 to 30", "age ± 2, income ± 230"."""
+        return self._words
+
+    @found_once
+    def _words(self) -> str:
         figures = list(dict.fromkeys(each.figure for each in self.widths))
         names = [each.column for each in self.widths[:: len(figures)]]
         ranks = "ranks" if self.widths[0].unit == "ranks" else ""

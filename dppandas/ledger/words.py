@@ -32,6 +32,11 @@ READ_ONLY = "read only: the kernel has ended"
 #: By draw, what is told of charges that are being answered: here nothing, as in all that is saved.
 AT_REST: Mapping[str, str] = {}
 
+#: What is told of charges of other kernels that have no answer: those that are being answered, and
+#: those of which nobody knows.
+ANSWERED_ELSEWHERE, UNKNOWN = "being answered in another session", "charged, no answer known"
+OTHERS = (ANSWERED_ELSEWHERE, UNKNOWN)
+
 
 def short(value: Fraction, down: bool = False) -> str:
     """A figure in at most four digits; with ``down`` it is never rounded up."""
@@ -149,10 +154,24 @@ def asked(entry: Entry, states: Mapping[str, str] = AT_REST) -> str:
 
 
 def _unanswered(entry: Entry, states: Mapping[str, str] = AT_REST) -> str:
-    """That there is no answer; not of a charge that is being answered."""
+    """That there is no answer; not of a charge that is being answered here."""
     if entry.status == "released" or (entry.status == "charged" and entry.draw_id in states):
-        return ""
+        told = states.get(entry.draw_id)
+        return f" ({told})" if told in OTHERS else ""
     return f" ({entry.status}, no answer)"
+
+
+def with_others(
+    ledger: Snapshot, entries: Iterable[Entry], states: Mapping[str, str] = AT_REST
+) -> Mapping[str, str]:
+    """What is told of charges that are being answered, also in other kernels."""
+    found = {}
+    for entry in entries:
+        if entry.status == "charged" and entry.draw_id and not ledger.is_here(entry):
+            is_answered = ledger.store.is_answered(entry)
+            if is_answered is not False:
+                found[entry.draw_id] = ANSWERED_ELSEWHERE if is_answered else UNKNOWN
+    return {**found, **states} if found else states
 
 
 def mark(entry: Entry) -> str:
@@ -256,17 +275,20 @@ def text(ledger: Snapshot, last: int | None = SHOWN, charges: Sequence[Entry] | 
         lines += terminal.wrapped(earlier(ledger.count - len(charges)), width)
     head = ("release", "cell", "source", counted(ledger), "error (95 %)", "question")
     replays = again(ledger, charges)
-    rows = [head, *(_row(ledger, entry, replays) for entry in charges)]
+    states = with_others(ledger, charges)
+    rows = [head, *(_row(ledger, entry, replays, states) for entry in charges)]
     lines += terminal.table(rows, width)
     is_told = not all(map(ledger.is_here, charges))
     return "\n".join(lines + (terminal.wrapped(ELSEWHERE, width) if is_told else []))
 
 
-def _row(ledger: Snapshot, entry: Entry, replays: dict[int, str]) -> tuple[str, ...]:
+def _row(
+    ledger: Snapshot, entry: Entry, replays: dict[int, str], states: Mapping[str, str]
+) -> tuple[str, ...]:
     said = mark(entry)
     source = entry.source + (f" ({said})" if said else "")
     # cells of replays differ from run to run: last, so that they don't move the other columns
-    question = entry.what.text + _unanswered(entry)
+    question = entry.what.text + _unanswered(entry, states)
     said = " · ".join(filter(None, [question, replays.get(entry.number, "")]))
     return (
         str(entry.number), cell(ledger, entry), source,

@@ -32,7 +32,7 @@ _LEFT = f"{_EVEN};text-align:left"
 _INNER = "padding:2px 8px 2px 24px;text-align:left;font-weight:normal"
 _EMPTY = "<td></td>"
 _TOP, _WHOLE, _WRAPS = "vertical-align:top", "white-space:nowrap", "min-width:8em"
-_RULE = "border-bottom:1px solid #8888"
+_RULE, _THIN = "border-bottom:1px solid #8888", "border-bottom:1px solid #8884"
 _SPANNER = f"padding:2px 8px;text-align:center;font-weight:normal;{_RULE}"
 
 #: In em: a letter, what is around a text, and before a number beside others. Of a text that may
@@ -47,6 +47,10 @@ thead,tr>:empty{display:none}tbody{display:grid;grid-template-columns:fit-conten
 tr>*{grid-column:1/-1;white-space:normal!important}td{padding-left:8px!important}
 th{margin-top:4px;border-top:1px solid #8884!important}td::before,td::after{opacity:.75}
 %s}}</style>"""
+
+
+#: Around a table that may be wider than its place.
+SCROLLS = ' tabindex="0" style="font-size:13px;overflow-x:auto"'
 
 
 class Markup(str):
@@ -67,10 +71,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """A text with a style of its own."""
+    """A text with a style of its own, and what is told on hover."""
 
     text: str
     style: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -90,32 +95,38 @@ class Table:
 
     over : above the heads what some columns have in common, and how many of them.
     is_dense : whether rows are many and short, and as low as can be.
+    is_ruled : whether a line ends each row, where rows have several lines.
+    title : what is told on hover.
     """
 
     columns: Sequence[Column]
     rows: Sequence[Row]
     over: Sequence[tuple[str, int]] = ()
     is_dense: bool = False
+    is_ruled: bool = False
+    title: str = ""
 
     def html(self) -> str:
         """The table. Where it may be wider than its place it stacks, or, without a sheet, scrolls
         by itself."""
-        styles = [self._style(i) for i in range(len(self.columns))]
-        longest = self._longest()
+        styles, longest = self.styles, self._longest()
         lines = "".join(self._line(row, styles, longest) for row in self.rows)
+        said = f' title="{escape(self.title)}"' if self.title else ""
         table = (
-            '<table style="border-collapse:collapse;border:0;margin:0;font-size:13px;'
+            f'<table{said} style="border-collapse:collapse;border:0;margin:0;font-size:13px;'
             f'text-align:right"><thead>{self._spanners()}{self._heads()}</thead>'
             f"<tbody>{lines}</tbody></table>"
         )
         needed = self._needed()
         if needed <= _PHONE:
             return table
-        name, sheet = self._sheet(min(needed, _MOST))
-        return (
-            f'<div class="{name}" tabindex="0" style="font-size:13px;overflow-x:auto">'
-            f"{sheet}{table}</div>"
-        )
+        name, sheet = self.sheet(min(needed, _MOST))
+        return f'<div class="{name}"{SCROLLS}>{sheet}{table}</div>'
+
+    @property
+    def styles(self) -> list[str]:
+        """Of each column what all of its cells have."""
+        return [self._style(i) for i in range(len(self.columns))]
 
     # --- rows -------------------------------------------------------------------------------------
 
@@ -132,10 +143,15 @@ class Table:
             style = _INNER
         elif column.kind == ERROR and self._is_even(place):
             style = _EVEN
-        if self.is_dense or is_head:
+        if self.is_dense:
             return style
-        strong = ";font-weight:600" * (column.kind == LABEL)
-        return f"{style}{strong};{_TOP};{_WRAPS if column.wraps else _WHOLE}"
+        wide = f";{_WRAPS}" if column.wraps and is_head == bool(column.head) else ""
+        if is_head:
+            return style + wide
+        strong = ""
+        if column.kind == LABEL:  # one whose lines break is a sentence
+            strong = f";font-weight:{'normal' if column.wraps else 600}"
+        return f"{style}{strong};{_TOP}{wide if column.wraps else f';{_WHOLE}'}"
 
     def _is_even(self, place: int) -> bool:
         """Whether texts are equally long, so that they begin alike where they end alike, too."""
@@ -168,16 +184,24 @@ class Table:
             style = f'style="{_LEFT}" colspan="{len(self.columns)}"'
             return f"<tr><{tag} {style}>{_escaped(row.text)}</{tag[:2]}></tr>"
         each = zip(row, self.columns, styles, longest, strict=True)
-        return f"<tr>{''.join(self._cell(*of) for of in each)}</tr>"
+        return f"<tr{self.ruled}>{''.join(self._cell(*of) for of in each)}</tr>"
+
+    @property
+    def ruled(self) -> str:
+        """What each row says of itself."""
+        return f' style="{_THIN}"' if self.is_ruled else ""
 
     def _cell(self, cell: str | Cell, column: Column, style: str, longest: str) -> str:
         """A cell. Decimals that a number lacks take their room, and aren't copied."""
-        own, text = (cell.style, cell.text) if isinstance(cell, Cell) else ("", cell)
+        text, title, own = _text(cell), "", ""
+        if isinstance(cell, Cell):
+            title, own = cell.title, cell.style
         shown, found = _escaped(text), decimals(text)
         if found is not None and (missing := longest[len(found) :]):
             shown += f'<span style="visibility:hidden">{missing}</span>'
         mark = f' class="{column.mark}"' if column.mark else ""
         said = f' style="{own}{style}"' if own or style else ""
+        said += f' title="{escape(title)}"' if title else ""
         if not text and not own:
             return _EMPTY
         if column.kind != LABEL:
@@ -230,7 +254,7 @@ class Table:
             wide += _BEFORE * self._has_several if column.kind == NUMBER else _AROUND
         return wide
 
-    def _sheet(self, needed: float) -> tuple[str, str]:
+    def sheet(self, needed: float) -> tuple[str, str]:
         """A class and its rules: what heads said stands before each cell."""
         over = [said for said, wide in self.over for _ in range(wide)]
         rules = []

@@ -16,8 +16,14 @@ import pytest
 from waiting import LIMIT
 
 import dppandas as dp
+from dppandas.display.notebook import marimo_cards, marimo_ledger
+from dppandas.display.notebook.live import Views
+from dppandas.display.notebook.marimo_ledger import MarimoView
+from dppandas.engines import progress
 from dppandas.errors import WorkerProcessError
 from dppandas.ledger import cells, marimo
+from dppandas.ledger.ledger import Ledger
+from dppandas.release import release
 
 HOUSE = Path(dp.__file__).parent.parent
 
@@ -113,18 +119,23 @@ def exported(folder: Path, **said: Any) -> str:
 
 
 def run_marimo(folder: Path) -> str:
-    """The page that marimo exports of book.py, as text."""
+    """What cells show on the page that marimo exports of book.py, as text. One of them fails."""
+    said, page = marimo_page(folder)
+    assert "some cells failed" in said, "for one asks of no column"
+    start = page.index('"session": {"cells"') + len('"session": ')
+    cells, _ = json.JSONDecoder().raw_decode(page[start:])
+    found = [each for cell in cells["cells"] for each in (*cell["outputs"], *cell["console"])]
+    return html.unescape("\n".join(json.dumps(each, ensure_ascii=False) for each in found))
+
+
+def marimo_page(folder: Path) -> tuple[str, str]:
+    """What marimo says, and the page that it exports of book.py."""
     command = [sys.executable, "-m", "marimo", "export", "html", "book.py", "-o", "book.html", "-f"]
     environment = {**os.environ, "PYTHONPATH": str(HOUSE), "XDG_CONFIG_HOME": str(folder)}
     ran = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT
     )
-    assert "some cells failed" in ran.stdout + ran.stderr, "for one asks of no column"
-    page = (folder / "book.html").read_text("utf-8")
-    start = page.index('"session": {"cells"') + len('"session": ')
-    cells, _ = json.JSONDecoder().raw_decode(page[start:])
-    found = [each for cell in cells["cells"] for each in (*cell["outputs"], *cell["console"])]
-    return html.unescape("\n".join(json.dumps(each, ensure_ascii=False) for each in found))
+    return ran.stdout + ran.stderr, (folder / "book.html").read_text("utf-8")
 
 
 def told(page: str, word: str) -> str:
@@ -230,10 +241,63 @@ def test_marimo_shows_the_cards_and_its_own_tables_of_all_else(real: None, tmp_p
     page = run_marimo(tmp_path)
     assert page.count('class=\\"dppandas-card\\"') == 2
     assert "a plain pandas Series" in page
-    assert "<td>can't be told apart</td>" in page
+    assert "can't be told apart</td>" in page
     assert "synthetic · ε = 1 · not people" in page
     assert "private frame of people (verified), protecting each row</b>" in page
     assert page.count("<marimo-table") == 2, "synthetic rows, and others"
+
+
+LIVING = """
+import marimo
+
+app = marimo.App()
+
+
+@app.cell
+def _():
+    import pandas as pd
+    import dppandas as dp
+
+    dp.session(epsilon=5)
+    frame = pd.DataFrame({"town": ["a", "b"] * 500})
+    people = dp.protect(frame, name="people", version="1", domain={"town": ["a", "b"]})
+    return dp, people
+
+
+@app.cell
+def _(dp):
+    dp.ledger()
+    return
+
+
+@app.cell
+def _(people):
+    people["town"].value_counts(epsilon=1)
+    return
+
+
+@app.cell
+def _():
+    from dppandas.display.notebook.marimo_ledger import ledgers
+
+    ledgers.flush()
+    return
+"""
+
+
+def test_a_ledger_goes_on_living(real: None, tmp_path: Path) -> None:
+    """It was shown before anything was asked. A page that marimo exports shows its last state."""
+    (tmp_path / "book.py").write_text(LIVING)
+    _, page = marimo_page(tmp_path)
+    start = page.index("modelNotifications: Object.freeze(") + len(
+        "modelNotifications: Object.freeze("
+    )
+    models, _ = json.JSONDecoder().raw_decode(page[start:])
+    states = [model["message"]["state"] for model in models]
+    (shown,) = [state["html"] for state in states if "html" in state]
+    assert "4 of ε = 5 left" in shown
+    assert "Count of rows by town" in shown
+    assert page.count("marimo-anywidget data-initial-value") == 1
 
 
 # --- without marimo -------------------------------------------------------------------------------
@@ -315,6 +379,84 @@ def test_a_theme_that_is_set_is_the_ground(theme: str, told: str | None, running
     assert marimo.ground() is None, "nothing is known"
     running("aaaa").marimo_config = {"display": {"theme": theme}}
     assert marimo.ground() == told
+
+
+class Element:
+    """What marimo makes of a widget with a script of its own."""
+
+    def __init__(self, widget: Any) -> None:
+        self.widget = widget
+
+    def _mime_(self) -> tuple[str, str]:
+        return "text/html", "<marimo-anywidget>"
+
+
+@pytest.fixture
+def shows(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """marimo, as far as it shows ledgers: its tables of formatters, and its element."""
+    module: Any = types.ModuleType("marimo")
+    module.ui = SimpleNamespace(anywidget=Element)
+    registry = SimpleNamespace(formatters={})
+    registry.add_formatter = registry.formatters.__setitem__
+    formatting: Any = types.ModuleType("marimo._output.formatting")
+    formatting.OPINIONATED_FORMATTERS = registry
+    monkeypatch.setitem(sys.modules, "marimo", module)
+    monkeypatch.setitem(sys.modules, "marimo._output.formatting", formatting)
+    monkeypatch.setattr(marimo_ledger, "ledgers", Views(MarimoView))
+    marimo_cards.register()
+    yield lambda: registry.formatters[Ledger](dp.ledger())
+    marimo_ledger.ledgers.stop()
+    progress.tell_to(None)
+
+
+def places() -> list[Any]:
+    (view,) = marimo_ledger.ledgers._views.values()
+    return [element.widget for element in view._places]
+
+
+def test_all_places_are_kept_up_to_date_until_marimo_closes_them(shows: Any) -> None:
+    dp.session(epsilon=2)
+    for _ in range(2):
+        assert shows() == ("text/html", "<marimo-anywidget>")
+    assert ["nothing spent yet" in each.html for each in places()] == [True, True]
+    pd.DataFrame({"x": [1]}).dp.count(epsilon=1)
+    marimo_ledger.ledgers.flush()
+    assert ["1 of ε = 2 left" in each.html for each in places()] == [True, True]
+    first, second = places()
+    first.comm._closed = True  # its cell ran again
+    pd.DataFrame({"x": [1]}).dp.count(epsilon="0.5")
+    marimo_ledger.ledgers.flush()
+    assert places() == [second]
+    assert "0.5 of ε = 2 left" in second.html
+    for _ in range(2 * marimo_ledger.PLACES):
+        shows()
+    assert len(places()) == marimo_ledger.PLACES
+
+
+def test_a_scan_is_told_there_too(shows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    dp.session(epsilon=2)
+    shows()
+    told = []
+
+    def drawn(*args: Any) -> Any:
+        (draw,) = progress.states(dp.ledger())
+        monkeypatch.setattr(progress, "states", lambda of: {draw: "computing … 12 s"})
+        marimo_ledger.ledgers.tell()
+        told.append(places()[0].html)
+        return noisy(*args)
+
+    noisy = release._drawn
+    monkeypatch.setattr(release, "_drawn", drawn)
+    pd.DataFrame({"x": [1]}).dp.count(epsilon=1)
+    assert "computing … 12 s" in told[0]
+
+
+def test_where_marimo_can_not_keep_it_up_to_date_a_ledger_is_shown_as_it_is(
+    shows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["marimo"], "ui", None)
+    dp.session(epsilon=2)
+    assert shows() == ("text/html", dp.ledger()._repr_html_())
 
 
 def asked_again(recwarn: pytest.WarningsRecorder) -> list[str]:

@@ -209,11 +209,33 @@ def test_what_rho_means_is_told_of_the_whole_budget_alone(tmp_path: Path) -> Non
 
 
 def test_no_promise_is_told_stronger_than_it_is() -> None:
-    for epsilon in (Epsilon("0.001"), Epsilon(1, 3), Epsilon(2), Epsilon("9.99"), Epsilon(10)):
-        power, factor = re.findall(r"<sup>(.*)</sup> \(≤ (.*)\)", report._factor(epsilon))[0]
+    for epsilon in map(Epsilon, ("0.001", "1/3", "2", "9.99", "10", "20", "30")):
+        factor, power = re.findall(r"(.*) \(e<sup>(.*)</sup>\)", report._factor(epsilon))[0]
         assert Fraction(power) >= epsilon
-        assert math.exp(epsilon) <= float(factor) < 1.02 * math.exp(epsilon)
+        assert math.exp(epsilon) <= float(factor.replace(",", "")) < 1.02 * math.exp(epsilon)
+    for large in (31, 100, 700, 10**5):
+        digits = re.findall(r"10<sup>([\d,]+)</sup> \(e<sup>", report._factor(Epsilon(large)))[0]
+        assert large / math.log(10) <= int(digits.replace(",", "")) < large / math.log(10) + 1
     assert report._factor(Epsilon(10**400)) == "e<sup>1E+400</sup>"
+    for epsilon in map(Epsilon, ("0.001", "1/3", "2", "9.99")):
+        told = float(re.findall(r"be ([\d.]+) % sure", report._meant(epsilon, True))[0])
+        assert 0 <= told - 100 / (1 + math.exp(-epsilon)) < 0.01
+
+
+@pytest.mark.parametrize(("terms", "says"), [
+    ({"epsilon": 1}, "at most 2.72 (e1) times what it would be"),
+    ({"epsilon": 1}, "may afterwards be 73.11 % sure of it, at most"),
+    ({"epsilon": 20}, "at most 486,000,000 (e20) times what it would be"),
+    ({"epsilon": 20}, "practically no protection"),
+    ({"epsilon": 12, "delta": 1e-6}, "practically no protection"),
+])  # fmt: skip
+def test_what_a_loss_means_is_told_in_numbers_that_people_know(
+    terms: Any, says: str, tmp_path: Path
+) -> None:
+    dp.session(**terms)
+    text = "".join(page(dp.ledger(), tmp_path).text.split())
+    assert "".join(says.split()) in text
+    assert ("practically" in text) == (terms["epsilon"] >= report.WEAK)
 
 
 NASTY = "<script>alert('&')</script>\"\u202e\n\x00\ud800 a"
@@ -321,7 +343,8 @@ def test_what_has_no_answer_counts_all_the_same(tmp_path: Path) -> None:
     store.settle(1, "failed")
     ledger = dp.types.Ledger(store.terms, store)
     said = page(ledger, tmp_path)
-    outcomes = ["charged; failed without an answer", "charged; no answer is known"]
+    unknown = "charged; no answer was known when this was written"
+    outcomes = ["charged; failed without an answer", unknown]
     assert said.table("Every release")["outcome"].tolist() == outcomes
     queries = [f"count |in the part sex = {k}" for k in "fm"]
     assert said.table("Every release")["query"].tolist() == queries

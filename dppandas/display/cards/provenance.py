@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from ...errors import RecordError
+from ...ledger.ledger import kernel
 from ...privacy.accounting.losses import Loss
 from ...privacy.accuracy.combined import is_additive
 from ...release.answers.record_bundle import RecordBundle
@@ -44,6 +45,7 @@ def _of_one(record: Record, code: str) -> Iterator[Fact]:
     yield "proof", f"docs/proofs/{record._statistic.proof}.md"
     if record.preview:
         return
+    yield "charged", _charged(record)
     if not record._query.key:  # nobody knows that the rows are the same ones
         yield "again", f"{code or 'the same call'} draws and pays anew"
         return
@@ -55,6 +57,17 @@ def _of_one(record: Record, code: str) -> Iterator[Fact]:
 def _changed(record: Record) -> str:
     change = record._change
     return f"; {change.in_short} if a unit's rows change" if change else ""
+
+
+def _charged(record: Record) -> str:
+    """Where the ledger has it, and which cell asked, as in In [3]."""
+    entry = f"as release {record.number:,}"
+    if record._components:
+        entry = f"as {len(record._components):,} releases, the last one {record.number:,}"
+    if record.cell is None:
+        return entry
+    place = "" if record._kernel == kernel() else " of another kernel"  # or before a restart
+    return f"in cell [{record.cell}]{place}, {entry}"
 
 
 def argument(loss: Loss) -> str:

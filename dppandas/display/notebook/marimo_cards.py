@@ -11,6 +11,7 @@ from typing import Any
 
 from ...findings.comparisons import Comparison
 from ...findings.curves import Curve
+from ...ledger.ledger import Ledger
 from ...rows import html_tables
 from ..cards import markup
 from ..cards.card import PLAIN, caption_of, card_of
@@ -23,7 +24,8 @@ _REGISTRIES = ("OPINIONATED_FORMATTERS", "FORMATTERS")
 
 
 def register() -> None:
-    """Show answers as cards in the marimo that runs here; a second call changes nothing."""
+    """Show answers as cards, and ledgers live, in the marimo that runs here; a second call changes
+    nothing."""
     formatting: Any = sys.modules.get(_FORMATTING)
     for name in _REGISTRIES:
         registry: Any = getattr(formatting, name, None)
@@ -31,6 +33,19 @@ def register() -> None:
             before = getattr(registry, "formatters", {}).get(kind)
             if before is not None and not isinstance(before, _Cards):
                 registry.add_formatter(kind, _Cards(before))
+    live: Any = getattr(formatting, _REGISTRIES[0], None)
+    if hasattr(live, "add_formatter"):
+        live.add_formatter(Ledger, _ledger)
+
+
+def _ledger(ledger: Ledger) -> tuple[str, str]:
+    """A ledger that stays up to date; as it is now, where marimo can't show that."""
+    try:
+        from .marimo_ledger import formatted
+
+        return formatted(ledger)
+    except Exception:
+        return "text/html", ledger._repr_html_()
 
 
 class _Cards:

@@ -51,7 +51,8 @@ class Pages:
         self._states = words.AT_REST  # by draw, of charges that are being answered
         self._drawn: tuple[Snapshot, list[Row]] | None = None
         self._table = ipywidgets.HTML(tabbable=True)
-        self._table.add_class("dp-sheet")
+        for name in ("dp-sheet", html.STACKS):
+            self._table.add_class(name)
         self._search = ipywidgets.Text(
             description="Search", placeholder="question, source or [cell]"
         )

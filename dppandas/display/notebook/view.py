@@ -33,23 +33,13 @@ _EITHER_OR = f"""<style>
 
 #: For the widget alone, which sends it once: what rows repeat, a head that stays, rows that stack
 #: where it is narrow, a focus and arrows of dropdowns for every theme.
-_CONTROLS = """<style>
-SHEET
+_CONTROLS = """SHEET<style>
 .dppandas-live .dp-sheet{max-height:30em;overflow:auto;margin:4px 2px;outline-offset:1px!important}
 .dppandas-live .widget-html-content{line-height:1.5}
 .dppandas-live .widget-label{text-align:left}
 .dppandas-live thead th{position:sticky;top:0;z-index:1;\
 background:var(--jp-layout-color0,var(--vscode-editor-background,Canvas))!important}
 .dppandas-live .dp-sheet tbody tr td{overflow-wrap:anywhere}
-.dppandas-live{container-type:inline-size}
-@container (max-width:30em){
-.dppandas-live .dp-sheet thead{display:none}
-.dppandas-live .dp-sheet tbody tr{display:flex;flex-wrap:wrap}
-.dppandas-live .dp-sheet tbody tr td{padding:1px 14px 3px 0;width:auto}
-.dppandas-live .dp-sheet tbody tr td:first-child{flex-basis:100%}
-.dppandas-live .dp-sheet tbody td:nth-child(3)>div{white-space:nowrap}
-.dppandas-live .dp-sheet tbody td:nth-child(3)>div::before{content:"loss "}
-}
 .dppandas-live select{appearance:auto!important;background-image:none!important}
 [data-jp-theme-light="false"] .dppandas-live select{color-scheme:dark}
 .dppandas-live :is(button,select,input,summary,.dp-sheet):focus-visible\
@@ -96,10 +86,11 @@ class View:
         # a front end that doesn't know widgets shows nothing, not a box
         display({WIDGET_VIEW: model, "text/html": "<span></span>", "text/plain": ""}, raw=True)
 
-    def update(self) -> None:
+    def update(self, saves: bool = True) -> None:
+        """Show how the ledger is now. ``saves`` : also in the copy, which nobody sees meanwhile."""
         # One line: an interrupt between two would leave the lock behind, as in `store`.
-        with self._lock: self._shown = self._drawn()  # noqa: E701  # fmt: skip
-        if self._has_copy:
+        with self._lock: self._update(saves)  # noqa: E701  # fmt: skip
+        if saves and self._has_copy:
             self._copy.update(self._shown)
 
     def tell(self) -> None:
@@ -111,16 +102,27 @@ class View:
         ghost = None if takes is None else ledger.terms.measure.first(takes)
         self._bar.value = html.framed(html.bar(ledger, ghost))
 
+    def _update(self, saves: bool) -> None:
+        if saves:
+            self._shown = self._drawn()
+        else:
+            self._update_widget()
+
     def _drawn(self) -> Any:
         """Update the widget. Returns the copy: HTML, and plain text for text exports."""
+        ledger, charges = self._update_widget()
+        text = words.text(ledger, charges=charges[-html.PAGE :])
+        return _Both(copy(ledger, self._steps, charges), text)
+
+    def _update_widget(self) -> tuple[Snapshot, list[Entry]]:
+        """Update the widget. Returns what it shows."""
         ledger = self.ledger._snapshot()
         charges = html.shown(ledger)
         self._head.value = html.framed(html.head(ledger, is_live=True))
         self._legend.value = html.framed(html.legend(ledger, self._steps))
         self._what_if.update()
         self._pages.update(ledger, charges, progress.states(self.ledger))
-        text = words.text(ledger, charges=charges[-html.PAGE :])
-        return _Both(copy(ledger, self._steps, charges), text)
+        return ledger, charges
 
 
 def copy(ledger: Snapshot, steps: charts.Steps, charges: list[Entry]) -> str:

@@ -187,8 +187,10 @@ def how_many(ledger: Ledger, query: Query, cost: Loss) -> int | None:
     if limit is None:
         return None
     place = query.source.name, query.path
+    pairs = zip(vars(limit).values(), vars(cost).values(), strict=True)
+    most = min((int(whole // part) for whole, part in pairs if part), default=0)
     fit = 0
-    for step in (1 << bit for bit in reversed(range(40))):
+    for step in (1 << bit for bit in reversed(range(most.bit_length()))):
         many = Loss(*(type(part)(part * (fit + step)) for part in vars(cost).values()))
         if spending.plus([(place, many)]).total.within(limit):
             fit += step

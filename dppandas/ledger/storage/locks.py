@@ -249,6 +249,15 @@ class Hold:
             self.descriptor, ANSWERS + release, 1
         )
 
+    def is_answered(self, release: int) -> bool | None:
+        """Whether somebody is computing an answer, also if the file is only read; None where the
+        system can't tell."""
+        if release in self.answering:
+            return True
+        descriptor = self._looking if self.descriptor is None else self.descriptor
+        free = None if descriptor is None else _is_free(descriptor, ANSWERS + release, 1)
+        return None if free is None else not free
+
 
 #: Taken by whoever changes what follows.
 registry = threading.Lock()

@@ -124,6 +124,11 @@ class SqliteStore(Connected):
             lambda db: schema.version_of(db) >= schema.LEASED and _is_taken(db, key, draw)
         )
 
+    def is_answered(self, entry: Entry) -> bool | None:
+        if not entry.key:
+            return None
+        return self._read(lambda db: None if db.hold is None else db.hold.is_answered(entry.number))
+
     def between_charges(self, action: Callable[[Loss], None]) -> None:
         self._write(lambda db: action(self._spending_of(db).total))
 
@@ -199,7 +204,9 @@ class SqliteStore(Connected):
         except ValueError:
             raise self._damaged() from None
 
-    def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:
+    def entries(
+        self, last: int | None = None, before: int | None = None, whole: bool = True
+    ) -> list[Entry]:
         def listed(db: Connection) -> list[Entry]:
             end = _count(db) if before is None else min(_count(db), before - 1)
             return schema.entries(db, _PAGE, 0 if last is None else end - last, end)

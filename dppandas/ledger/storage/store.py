@@ -186,6 +186,10 @@ class Store(Protocol):
     def is_taken(self, key: str, draw: int) -> bool:
         """Whether a claim that is still open has leased a draw of a key."""
 
+    def is_answered(self, entry: Entry) -> bool | None:
+        """Whether a process is answering a charge that has no outcome; None where nobody knows, as
+        of questions without a key."""
+
     def between_charges(self, action: Callable[[Loss], None]) -> None:
         """Call ``action(spent)`` while nobody can charge."""
 
@@ -218,8 +222,11 @@ class Store(Protocol):
     def caveats(self) -> Caveats:
         """What the ledger says against its own figures."""
 
-    def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:
-        """All entries, or those below a number, or the `last` of these; oldest first."""
+    def entries(
+        self, last: int | None = None, before: int | None = None, whole: bool = True
+    ) -> list[Entry]:
+        """All entries, or those below a number, or the `last` of these; oldest first. Their words
+        are found unless ``whole`` is False."""
 
     def count(self) -> int:
         """How many entries there are."""
@@ -331,6 +338,9 @@ class MemoryStore:
         lease = self._leases.get((key, draw))
         return lease is not None and lease[1].is_open()
 
+    def is_answered(self, entry: Entry) -> bool | None:
+        return None
+
     def between_charges(self, action: Callable[[Loss], None]) -> None:
         with self._lock: action(self._spending.total)  # noqa: E701  # fmt: skip
 
@@ -383,9 +393,12 @@ class MemoryStore:
     def note_not_compared(self, source: str, version: str | None) -> None:
         """Data in memory are compared by `protect` itself."""
 
-    def entries(self, last: int | None = None, before: int | None = None) -> list[Entry]:
-        below = self._entries if before is None else self._entries[: max(0, before - 1)]
-        return [each.whole for each in below[0 if last is None else max(0, len(below) - last) :]]
+    def entries(
+        self, last: int | None = None, before: int | None = None, whole: bool = True
+    ) -> list[Entry]:
+        end = len(self._entries) if before is None else min(len(self._entries), max(0, before - 1))
+        found = self._entries[0 if last is None else max(0, end - last) : end]
+        return [each.whole for each in found] if whole else found
 
     def count(self) -> int:
         return len(self._entries)

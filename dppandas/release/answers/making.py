@@ -54,6 +54,7 @@ def record_of(
         preview=entry.status == PREVIEW,
         _query=query,
         _seed=entry.draw_id,
+        _kernel=entry.kernel,
     ))  # fmt: skip
 
 

@@ -183,6 +183,7 @@ def joined(first: Record, parts: Sequence[Record], law: Any) -> Record:
             scale=units.scale_of(first._statistic, law),
             loss=sum((part.loss for part in parts), Loss()),
             cell=latest.cell,
+            _kernel=latest._kernel,
             time=latest.time,
             draw=0,
             _law=law,

@@ -1,5 +1,8 @@
 """What a card says of where its answer comes from."""
 
+import pickle
+from collections.abc import Iterator
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ from IPython.core.interactiveshell import InteractiveShell
 import dppandas as dp
 from dppandas.display.cards import provenance
 from dppandas.display.notebook import answers
+from dppandas.ledger import cells
 from dppandas.statistics.base import REGISTRY
 
 PROOFS = Path(__file__).parents[3] / "docs" / "proofs"
@@ -20,9 +24,9 @@ def table() -> pd.DataFrame:
     return pd.DataFrame({"age": range(20, 92), "city": list("xyz") * 24})
 
 
-def people() -> Any:
+def people(**more: Any) -> Any:
     domain = {"age": (0, 100), "city": list("xyz")}
-    return dp.protect(table(), name="people", domain=domain)
+    return dp.protect(table(), name="people", domain=domain, **more)
 
 
 def told(answer: Any) -> dict[str, str]:
@@ -38,6 +42,7 @@ def test_the_facts_are_those_of_the_record() -> None:
         "whole numbers",
         "guarantee": "ε = 0.1 for each row; ε = 0.2 if a unit's rows change",
         "proof": "docs/proofs/counts.md",
+        "charged": "as release 1",
         "again, free": "the same call",
         "nearer": "dp.record(answer).refine(epsilon=0.1) spends that much more",
     }
@@ -47,6 +52,51 @@ def test_rows_that_nobody_can_compare_are_paid_for_again() -> None:
     facts = told(table().dp["city"].value_counts(keys=list("xyz"), epsilon="0.1"))
     assert facts["again"] == "the same call draws and pays anew"
     assert not {"again, free", "nearer"} & {*facts}
+
+
+@pytest.fixture
+def cell() -> Iterator[Any]:
+    """``cell(n)`` runs the cell In [n] from now on."""
+    running = [0]
+    cells.attribute_to(lambda: running[0])
+    yield partial(running.__setitem__, 0)
+    cells.attribute_to(None)
+
+
+def test_the_cell_that_paid_is_named_and_stays_so_when_it_is_answered_again(cell: Any) -> None:
+    private = people()
+    cell(3)
+    first = private.count(epsilon="0.1")
+    cell(7)
+    other = private["age"].mean(epsilon="0.1")
+    again = private.count(epsilon="0.1")
+    said = [told(each)["charged"] for each in (first, other, again)]
+    paid = "in cell [3], as release 1"
+    assert said == [paid, "in cell [7], as release 2", paid]
+
+
+def test_the_cell_of_an_answer_that_was_refined_is_the_last_one(cell: Any) -> None:
+    private = people()
+    cell(3)
+    answer = private.count(epsilon="0.1")
+    cell(4)
+    refined = dp.record(answer).refine(epsilon="0.1")
+    facts = dict(provenance.facts(dp.record(refined)))
+    assert facts["charged"] == "in cell [4], as 2 releases, the last one 2"
+
+
+def test_a_cell_of_another_kernel_is_told_as_such(cell: Any, tmp_path: Path) -> None:
+    """Its number says nothing of the cells that are seen here."""
+    cell(2)
+    dp.session(epsilon=9, store=tmp_path / "a.ledger")
+    count = people(version="1").count(epsilon="0.1")
+    kept = pickle.dumps(dp.record(count))
+    for theirs in (pickle.loads(kept), dp.record(count)):
+        assert dict(provenance.facts(theirs))["charged"] == "in cell [2], as release 1"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(provenance, "kernel", lambda: "another process")
+        facts = dict(provenance.facts(pickle.loads(kept)))
+    assert facts["charged"] == "in cell [2] of another kernel, as release 1"
 
 
 @pytest.mark.parametrize("loss", ["0.1", "1/3"])
@@ -68,7 +118,7 @@ def test_what_was_chosen_offers_no_average() -> None:
 def test_a_preview_offers_nothing() -> None:
     with dp.preview():
         facts = told(people()["age"].mean(epsilon=1))
-    assert not {"again", "again, free", "nearer"} & {*facts}
+    assert not {"charged", "again", "again, free", "nearer"} & {*facts}
 
 
 def test_the_scale_of_smooth_sensitivity_is_never_told() -> None:

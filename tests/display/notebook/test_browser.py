@@ -157,7 +157,8 @@ def test_the_ledger_is_live_in_jupyterlab_and_after_it(folders: tuple[Path, Path
 
 
 #: What a reader sees of a copy: where each piece is, and its colours.
-SEEN = """() => [...document.querySelectorAll('.dppandas-copy .dppandas-ledger *')].map(e => {
+SEEN = """() => [...document.querySelectorAll(
+    '.dppandas-copy .dppandas-ledger :not(style)')].map(e => {
   const box = e.getBoundingClientRect(), style = getComputedStyle(e);
   return [e.tagName, Math.round(box.x), Math.round(box.y), Math.round(box.width),
     Math.round(box.height), style.color, style.backgroundColor, style.fontSize,

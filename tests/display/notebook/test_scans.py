@@ -51,7 +51,8 @@ class Watched:
         """The rows of the widget's table as text, newest first."""
         (view,) = self.live._views.values()
         found = re.findall(r"<tr[^>]*>(.*?)</tr>", view._pages._table.value, re.S)[1:]
-        return [unescape(re.sub(r"<[^>]*>", " ", row)).strip() for row in found]
+        texts = [unescape(re.sub(r"<[^>]*>", " ", row)).strip() for row in found]
+        return [text.replace("\N{NO-BREAK SPACE}", " ") for text in texts]
 
     @property
     def saved(self) -> str:
