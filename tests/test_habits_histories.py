@@ -339,11 +339,11 @@ REFUSED: dict[str, tuple[Line, str]] = {
         r"\.agg\(first=\('x', 'min'\)",
     ),
     "apply": (lambda f: f.groupby("who").apply(lambda g: g.nlargest(1, "paid")), "agg\\(first="),
-    "spreads": (lambda f: f.groupby("who")["paid"].std(), "computed columns such as squares"),
+    "spreads": (lambda f: f.groupby("who")["paid"].std(), "mean, median and the like of each unit"),
     "a spread, in each row": (lambda f: f.groupby("who")["paid"].transform("std"), "one of these"),
     "moving means": (
         lambda f: f.sort_values("when").groupby("who")["paid"].rolling(3),
-        r"g\['x'\]\.shift",
+        r"add up \.shift",
     ),
     "a kind of sorting": (lambda f: f.sort_values("when", kind="stable"), "sort by one more"),
     "new labels of rows": (lambda f: f.sort_values("when", ignore_index=True), "leave it out"),

@@ -86,7 +86,7 @@ REASONS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "filled": (lambda p: p.fillna(method="ffill"), "rows have no order"),
     "no parentheses": (
         lambda p: p["white"] == 1 & p["x"] == 1, r"parentheses, as in \(p\['a'\] == 1\) & \("),
-    "compared in a chain": (lambda p: 1 < p["x"] < 3, "each comparison in parentheses"),
+    "compared in a chain": (lambda p: 1 < p["x"] < 3, "and parentheses"),
     "a joint unit": (
         lambda p: dp.protect(ROWS.copy(), "j", unit=["g", "x"]),
         r"names several columns.*df\['who'\] = list\(zip\(df\['g'\], df\['x'\]\)\)"),

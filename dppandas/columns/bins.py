@@ -15,7 +15,7 @@ from ..rows.expressions import Cut, Expression, Measured
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import Keys
 from ..rows.facts.spans import TICKS, Ruler, Span
-from ..rows.figures import short
+from ..rows.figures import format_fact, short
 from ..statistics import Cells
 from .ranges import bounds_of, range_of
 from .rowwise import edges_of
@@ -69,7 +69,9 @@ def _measured(
     ruler = Ruler(span, TICKS[1] if all(edge % 1000 == 0 for edge in nanos) else TICKS[0])
     edges = tuple((edge - ruler.origin) / ruler.tick for edge in nanos)
     if any(a >= b for a, b in itertools.pairwise(edges)):
-        raise QueryError(f"{span} can't be cut into such bins, because edges must rise.")
+        raise QueryError(
+            f"{format_fact(span)} can't be cut into such bins, because edges must rise."
+        )
     breaks = ruler.array([span.value(edge) for edge in nanos], of_lengths=not span.is_time)
     return Measured(expression, ruler), edges, breaks
 
@@ -208,7 +210,7 @@ def edges_within(
             ) from None
         edges = _equal(bounds, number)
         if any(a >= b for a, b in itertools.pairwise(edges)):
-            raise QueryError(f"{bounds} is too narrow for {number} bins.")
+            raise QueryError(f"{format_fact(bounds)} is too narrow for {number:,} bins.")
     if not all(map(math.isfinite, edges)):
         raise QueryError("the edges of bins= must be finite.")
     return edges

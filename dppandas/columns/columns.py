@@ -15,6 +15,7 @@ from ..rows import expressions
 from ..rows.expressions import Clip, ClipSpan, Column, Expression, Function, Literal, Where
 from ..rows.facts.keys import is_hashable
 from ..rows.facts.units import whole_number
+from ..rows.figures import format_exactly
 from ..rows.plain_values import is_listed, listed
 from .accessors import TextMethods
 from .bins import cut_up
@@ -87,7 +88,7 @@ class PrivateColumn(ColumnOperators):
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.private(pd.DataFrame({"age": [20, 90, 300]}), unit="row")
         >>> p["age"].clip(0, 99).mean()
-        <unreleased mean of clip(age, 0, 99) in (0, 99), from unnamed (asserted): nothing computed \
+        <unreleased mean of clip(age, 0, 99) in 0 to 99, from unnamed (asserted): nothing computed \
 or charged; ask .release(epsilon=…)>
         """
         span = clipped_to(lower, upper)
@@ -96,7 +97,9 @@ or charged; ask .release(epsilon=…)>
         low = -math.inf if lower is None else number(lower, "lower")
         high = math.inf if upper is None else number(upper, "upper")
         if low > high:
-            raise QueryError(f"lower={low:g} is above upper={high:g}. Swap them.")
+            raise QueryError(
+                f"lower={format_exactly(low)} is above upper={format_exactly(high)}. Swap them."
+            )
         return self._new(Clip(self._expression, low, high))
 
     @release_method

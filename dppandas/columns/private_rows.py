@@ -176,33 +176,30 @@ def declared_keys(table: Table, name: Any, expression: Expression) -> Keys:
     if is_unit(expression, table):
         unit = table.source.unit.column
         raise MissingArgument(
-            f"keys= is needed for the unit column {name!r}: which units there are is private. Make "
-            "one row for each unit, and ask that for an answer: "
-            "frame.per_unit().agg(total=('amount', 'sum')), or, for how many rows each has, "
-            f"frame.groupby({quoted(unit)}).size(). Or group by the other columns only."
+            f"keys= is needed for the unit column {name!r}: which units there are is private. "
+            "Leave it out; or ask of one row a unit, frame.per_unit().agg(n=('amount', 'sum')); "
+            f"or how many rows each has, frame.groupby({quoted(unit)}).size()."
         )
     kind = expression.kind(table.source.facts.schema)
     if kind in kinds.TIMES or isinstance(expression, TimePart | InPeriod):
         raise MissingArgument(
-            f"keys= is needed for {name!r}: which times occur is never read from the data, and no "
-            "short list follows from declared bounds. For periods of a public range write "
-            'resample("MS", on="when", range=("2020-01-01", "2020-12-31")), or '
-            'groupby(pd.Grouper(key="when", freq="MS"), range=…).'
-            f"{table.list_for_tuple(expression)}"
+            f"keys= is needed for {name!r}: which times occur is never read from the data, and "
+            'bounds give no short list. For periods write resample("MS", on="when", '
+            f'range=("2020-01-01", "2020-12-31")).{table.list_for_tuple(expression)}'
         )
     example = ["a", "b"] if kind == kinds.TEXT else [9, 12, 14]
     raise MissingArgument(
-        f"keys= is needed for {name!r}: labels are never read from the data, because a rare one "
-        f"would show who is in it. Write keys={example}, or {declaring_keys(expression)}. Or pay "
-        "for common ones: value_counts(…, delta=…) or groupby(…, delta=…)."
+        f"keys= is needed for {name!r}: labels are never read from the data. Write "
+        f"keys={example}, or {declaring_keys(expression)}. Or pay for common ones: value_counts "
+        "or groupby(…, delta=…)."
     )
 
 
 def declaring_keys(expression: Expression) -> str:
     """How a column gets keys: only columns of the table can be declared."""
     if isinstance(expression, Column):
-        return "declare them: domain= of dp.protect, or .declare(…)"
-    return "compute the column by .map({…}) or .cut([…]), which give it keys"
+        return "declare them by domain= or .declare(…)"
+    return "compute it by .map({…}) or .cut([…])"
 
 
 def listed(names: Iterable[Any]) -> str:

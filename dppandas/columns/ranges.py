@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 from ..errors import MissingArgument, QueryError
 from ..release.private import Table
 from ..rows import expressions
-from ..rows.expressions import Column, Expression, Measured
+from ..rows.expressions import Column, Expression, Measured, undeclared_column
 from ..rows.facts import kinds
 from ..rows.facts.bounds import Bounds, Ticks
 from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Ruler, Span, tick_of
+from ..rows.figures import format_fact
 from ..statistics import Layout
 
 R = TypeVar("R", Bounds, Bounds | Span)
@@ -32,8 +33,8 @@ def bounds_of(table: Table, name: Any, expression: Expression, bounds: object) -
     if found.is_time:
         column = f"({column} - pd.Timestamp({str(found.ends[0])!r}))"
     raise QueryError(
-        f"{name!r} is bounded by {found}, and this works with numbers only. Convert it: "
-        f"{column}.dt.total_seconds()."
+        f"{name!r} is bounded by {format_fact(found)}, and this works with numbers only. Convert "
+        f"it: {column}.dt.total_seconds()."
     )
 
 
@@ -49,7 +50,8 @@ def _of_one_kind(table: Table, name: Any, expression: Expression, span: Span) ->
         return
     wanted = sorted(expressions.KINDS[span.family])[0]
     raise QueryError(
-        f"bounds {span} of {name!r} are for the kind {wanted}, but the column is of kind {kind}. "
+        f"bounds {format_fact(span)} of {name!r} are for the kind {wanted}, but the column is of "
+        f"kind {kind}. "
         f"{_BOUNDED.get(kind, '')}"
     )
 
@@ -105,17 +107,19 @@ def _known_range(
 def _no_bounds(table: Table, columns: Sequence[tuple[Any, Expression]]) -> MissingArgument:
     """The error for columns whose bounds are missing."""
     names = [shown(name, expression) for name, expression in columns]
-    otherwise = "declare it: domain= of dp.protect, or .declare(…)"
+    otherwise = "declare it by domain= or .declare(…)"
     if not all(isinstance(expression, Column) for _, expression in columns):
-        otherwise = "compute the column by .clip(0, 60), or from columns whose bounds are declared"
+        otherwise = "compute it by .clip(0, 60), or from columns with declared bounds"
     each, said = "(0, 60)", ", ".join(map(repr, names))
     if len(names) > 1:
         each = f"{{{', '.join(f'{name!r}: (0, 60)' for name in names[:MOST_WRITTEN])}"
         each += ", …}" if len(names) > MOST_WRITTEN else "}"
+    undeclared = (undeclared_column(each, table.source.facts) for _, each in columns)
+    told = next((name for name in undeclared if name is not None), None)
+    truths = "for truths (0, 1)" if told is None else f"for truths kinds={{{told!r}: 'truth'}}"
     return MissingArgument(
-        f"bounds= is needed for {said}: the range that values are clipped to is never "
-        "read from the data, because the largest value belongs to somebody. Write "
-        f"bounds={each}, (0, 1) for True and False, or two times; or {otherwise}."
+        f"bounds= is needed for {said}: the range that values are clipped to is never read from "
+        f"the data. Write bounds={each}, {truths}, or two times; or {otherwise}."
         + "".join(dict.fromkeys(table.list_for_tuple(each) for _, each in columns))
     )
 

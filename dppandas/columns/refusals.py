@@ -13,17 +13,21 @@ that row, or on the rows of its unit, alone.
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Collection
 from typing import NamedTuple
 
 from ..errors import UnsupportedVerb, nearest
 from ..release import foreign
 
-_ORDER = "rows have no order, because which one comes first depends on other rows"
-_OTHERS = "the result of each row would depend on other rows"
+#: So many letters of the names of what a private object answers.
+MOST_LISTED = 140
+
+_ORDER = "rows have no order"
+_OTHERS = "each result would depend on other rows"
 _SHOWS = "it would show private values"
 _LABELS = "private rows have no labels, because which rows there are is private"
-_INDEX = "private rows have no index, and frames never change in place"
+_INDEX = "private rows have no index, and frames never change"
 _LACKING = "this version doesn't offer it"
 _BY_COLUMN = "this version offers it for single columns"
 _BY_ROW = "it works on rows, not on groups"
@@ -50,16 +54,15 @@ class Refusal(NamedTuple):
 
 Refusals = dict[str, Refusal]
 
-_LINEAGE = (
-    "What you protect then is the source; a frame of an earlier dp.protect has asserted lineage."
-)
 #: Where each row's result depends on that row alone.
-_ROW_WISE = f"Plain pandas can do it before the first dp.protect, row by row. {_LINEAGE}"
+_ROW_WISE = "Plain pandas can do it before the first dp.protect, row by row."
+#: An answer for each period, to compare what was released.
+_PERIODS = "release a value of each period, groupby(pd.Grouper(key='when', freq='MS'), range=…)"
 
 
 def _by_unit(code: str) -> str:
     """Where the result of each row can depend on the rows of its unit alone, and how."""
-    return f"ask for it within each unit, where there is a unit column: {code}"
+    return f"ask within each unit: {code}"
 
 
 def _by_name(*refused: tuple[str, ...]) -> Refusals:
@@ -82,8 +85,7 @@ OF_RESULTS = _by_name(
     ("unstack stack pivot", "the shape of the result would be read from the data",
      "group by declared keys, or use crosstab or pivot_table; their results can be reshaped"),
     ("set_index", _INDEX,
-     'name the column where pandas would use the index: resample("W", on="when", range=…), '
-     'groupby("city"), merge(…, left_on="city")'),
+     'name the column where pandas would use the index, as in resample("W", on="when", …)'),
     ("reset_index reindex reindex_like", _INDEX,
      "release an answer and change its index: its labels are the declared keys"),
     ("T transpose swapaxes squeeze", "it would make columns of private rows",
@@ -99,27 +101,22 @@ VERBS: Refusals = OF_RESULTS | _by_name(
      'keep rows by their own values: query("age > 30"), or loc[mask, columns]'),
     ("rank", _OTHERS, _PUBLIC + "; or " + _by_unit("frame.groupby('person_id')['x'].rank()")),
     ("cumsum cummax cummin", _OTHERS,
-     "release an answer for each period or group, and take its .cumsum(), .cummax() …; or "
+     "take that of an answer; or "
      + _by_unit("frame.sort_values('when').groupby('person_id')['x'].cumsum()")),
     ("cumprod", _OTHERS,
-     "release an answer for each period or group, and take its .cumprod(); or " + _by_unit(
-         "the .cumsum() of logarithms")),
+     "take the .cumprod() of a released answer; or the .cumsum() of logarithms, within each unit"),
     ("cumcount", _OTHERS,
      _by_unit("frame.sort_values('when').groupby('person_id').cumcount()")),
     ("ngroup", "which groups there are is private", "number the declared keys: map({'a': 0, …})"),
     ("shift diff pct_change", _OTHERS,
-     "ask for a value of each period, as in groupby(pd.Grouper(key='when', freq='MS'), range=…), "
-     "and compare the released values; or "
+     "compare released periods; or "
      + _by_unit("frame.sort_values('when').groupby('person_id')['x'].diff()")),
     ("rolling expanding ewm", _OTHERS,
-     "ask for a value of each period, as in groupby(pd.Grouper(key='when', freq='MS'), range=…), "
-     "and compare the released values; or "
-     + _by_unit("frame.sort_values('when').groupby('person_id')['x'].shift(1), .shift(2) … added "
-                "up, or its cumsum() divided by cumcount() + 1")),
+     "use released values of periods; or add up, within each unit, "
+     "frame.groupby('person_id')['x'].shift(1), .shift(2) …"),
     ("autocorr", _OTHERS,
-     "ask for a value of each period, as in groupby(pd.Grouper(key='when', freq='MS'), range=…), "
-     "and take the released answer's .autocorr()"),
-    ("interpolate ffill bfill pad backfill", _OTHERS, "fill with a constant: fillna(0); or "
+     f"{_PERIODS}, and take its .autocorr()"),
+    ("interpolate ffill bfill pad backfill", _OTHERS, "fill by fillna(0); or "
      + _by_unit("frame.sort_values('when').groupby('person_id')['x'].ffill()")),
     ("resample asfreq", "which periods have rows is private, so their range has to be public",
      'frame.resample("MS", on="when", range=("2024-01", "2024-12"))'),
@@ -184,7 +181,7 @@ VERBS: Refusals = OF_RESULTS | _by_name(
      "name them: astype(float), or kinds= of dp.protect"),
     ("cat", "which categories a column has is data", "declare labels: frame.declare(city=[…])"),
     ("list", "elements are taken by .str", ".str[0], .str.len() or frame.explode(…, max_items=3)"),
-    ("struct sparse", "cells have no fields, and a sparse column means the same as a dense one", "",
+    ("struct sparse", "cells have no fields, and a sparse column is as a dense one", "",
      _ROW_WISE),
     ("from_dict from_records from_arrow", "private rows come from dp.protect",
      "make a plain frame, and protect that"),
@@ -222,16 +219,13 @@ BY_GROUP = _by_name(
     ("first last nth", _ORDER,
      _by_unit("frame.sort_values('when').groupby('person_id')['city'].first()")),
     ("cumcount cumsum cummax cummin rank shift diff pct_change ffill bfill", _OTHERS,
-     _by_unit("frame.sort_values('when').groupby('person_id')['x'].shift(), and groups of it: "
-              "groupby(['person_id', 'city'])")),
-    ("transform", "the value of each row would depend on other rows",
-     "release the means, then map them: means = frame.groupby('g')['x'].mean(epsilon=0.1), and "
-     "frame['g'].map(means); or "
+     _by_unit("frame.sort_values('when').groupby('person_id')['x'].shift()")),
+    ("transform", _OTHERS,
+     ".map(released) means; or "
      + _by_unit("frame.groupby('person_id')['x'].transform('mean')")),
     ("apply", "a function of your own could look at all rows of a group",
-     "compute columns before: frame.assign(late=frame['delay'] > 15).groupby('g')['late']"
-     ".mean(epsilon=0.1); ask for statistics by their names: agg(['count', 'mean']); and weigh "
-     "rows: mean(weights='w', weight_bounds=(0, 2))"),
+     "compute columns before groupby, with assign; name statistics: agg(['count', 'mean']); and "
+     "weigh rows: mean(weights='w', …)"),
     ("filter", "whether a group stays would depend on other rows",
      "release size(epsilon=…), and keep the groups that you want of the answer; or keep rows by "
      "their own values before groupby, with query"),
@@ -254,7 +248,7 @@ BY_GROUP = _by_name(
      'groupby(["city", pd.Grouper(key="when", freq="MS")], range=("2024-01", "2024-12"))'),
     ("sample", "units are sampled, not rows of a group",
      "sample the frame before: frame.sample(frac=0.1).groupby(…)"),
-    ("head tail", _ORDER, "ask for the largest groups: size().nlargest(3, epsilon=0.1); or "
+    ("head tail", _ORDER, "take the largest groups, size().nlargest(3); or "
      + _by_unit("frame.sort_values('when').groupby('person_id').head(2)")),
 )  # fmt: skip
 
@@ -263,8 +257,8 @@ GROUPS = VERBS | BY_GROUP
 #: What rows of each unit lack, of which a value is made for each unit or for each row.
 BY_UNIT = _by_name(
     ("apply pipe", "a function of your own could keep what it sees",
-     "compute with named figures: agg(first=('x', 'min'), last=('x', 'max')), and their difference "
-     "on the result; or transform('mean') and the like, for each row"),
+     "compute with named figures, agg(first=('x', 'min'), last=('x', 'max')), or with "
+     "transform('mean')"),
     ("filter", "it takes a function of your own",
      "keep rows by a figure of their unit: "
      "frame[frame.groupby('person_id')['x'].transform('size') >= 5]"),
@@ -273,19 +267,16 @@ BY_UNIT = _by_name(
     ("nlargest nsmallest", "it would show a unit's rows",
      "keep them: frame.sort_values('x', ascending=False).groupby('person_id').head(3)"),
     ("rolling expanding ewm resample", _LACKING,
-     "add up g['x'].shift(1), g['x'].shift(2) …, or take g['x'].cumsum() / (g.cumcount() + 1), "
-     "where g = frame.sort_values('when').groupby('person_id'); for periods use "
+     "add up .shift(1), .shift(2) …, or divide .cumsum() by .cumcount() + 1; for periods use "
      "per_unit(by='month')"),
     ("std var sem skew kurt quantile prod cumprod corr cov mode unique value_counts describe ohlc",
      _LACKING,
-     "ask for sum, mean, median, min, max, count, nunique and the like of each unit, also of "
-     "computed columns such as squares or logarithms; statistics over all units are asked of the "
-     "result: frame.groupby('person_id')['x'].mean().std(bounds=…, epsilon=0.1)"),
+     "ask for sum, mean, median and the like of each unit; and statistics over units of these: "
+     "per_unit().agg(x=('x', 'mean'))['x'].std(…)"),
     ("get_group groups indices ngroup ngroups keys", "which units there are is private",
      "count units: frame['person_id'].nunique(epsilon=0.1)"),
     ("unstack pivot stack", "a unit has one row, with a column for each figure",
-     "make columns by their labels: frame.assign(web=frame['place'] == 'web')"
-     ".groupby('person_id')['web'].sum()"),
+     "make columns by their labels before: frame.assign(web=frame['place'] == 'web')"),
     ("hist plot boxplot", _SHOWS, "ask the result: "
      "frame.groupby('person_id').size().hist(bins=10, range=(0, 20), epsilon=0.1)"),
     ("fillna dropna assign query rename astype", _BY_ROW,
@@ -343,4 +334,5 @@ def refuse(
     names |= {each: repr(each) for each in dir(of) if each[0] != "_" and each not in names}
     near = nearest(name, names)
     hint = f" Did you mean {names[near[0]]}?" if near else ""
-    return UnsupportedVerb(f"{kind} have no {name!r}.{hint} They answer {answers}.")
+    some = textwrap.shorten(answers, MOST_LISTED, placeholder=" …")
+    return UnsupportedVerb(f"{kind} have no {name!r}.{hint} They answer {some}.")

@@ -144,7 +144,7 @@ class PrivateFrame(FrameAggregations[Counted, "PrivateFrame[pd.Series[int]]"]):
         >>> people = dp.protect(pd.DataFrame({"age": [20, 30, 40] * 99}), name="known")
         >>> people = people.declare(age=(0, 120))
         >>> people["age"].mean()
-        <unreleased mean of age in (0, 120), from known (verified): nothing computed or charged; \
+        <unreleased mean of age in 0 to 120, from known (verified): nothing computed or charged; \
 ask .release(epsilon=…)>
         """
         parsed = [parse_domain(given, list(self._columns), "declare") for given in (facts, columns)]
@@ -162,9 +162,8 @@ ask .release(epsilon=…)>
             if not isinstance(column, Column):
                 raise QueryError(
                     f"{quoted(name)} is computed from other columns, so it can't be declared. "
-                    "Give keys= or bounds= in the question, or declare the columns that it is "
-                    "computed from. Or compute it with .clip(0, 1) to bound it, or with .map({…}) "
-                    "or .cut([…]) to give it keys."
+                    "Give keys= or bounds= in the question, or declare those columns. Or bound it "
+                    "by .clip(0, 1), or give it keys by .map({…}) or .cut([…])."
                 )
             if repr(found.setdefault(column.name, fact)) != repr(fact):
                 raise QueryError(

@@ -461,8 +461,7 @@ def two_columns(name: Any) -> QueryError:
     """Why labels can't become columns of an answer."""
     return QueryError(
         f"as_index=False: two columns of the answer would be named {quoted(name)}. Leave it out, "
-        'or rename the labels, as in groupby(frame["when"].dt.month.rename("month"), '
-        "as_index=False)."
+        "or rename the labels: groupby(frame['when'].dt.month.rename('month'), as_index=False)."
     )
 
 

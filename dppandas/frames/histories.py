@@ -391,9 +391,9 @@ def _no_transform(func: Any) -> QueryError:
             f"{did_you_mean(func, names)}"
         )
     return QueryError(
-        f"transform({quoted(func)}): a function of your own could keep what it sees. Give names, "
-        "and compute with the columns: in place of lambda x: x - x.mean() write "
-        "frame['x'] - frame.groupby(…)['x'].transform('mean')."
+        f"transform({quoted(func)}): a function of your own could keep what it sees. Name it, and "
+        "compute with columns: in place of x - x.mean() write frame['x'] - "
+        "frame.groupby(…)['x'].transform('mean')."
     )
 
 

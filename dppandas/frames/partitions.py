@@ -126,10 +126,9 @@ def parts_of(frame: V, by: Any, keys: object, ranges: object) -> dict[Any, V]:
     table = frame._table
     if not table.source.verified:
         raise LineageError(
-            "partition needs a verified frame, which dp.protect returns: parts are charged in "
-            "parallel only if each person's rows lie in few of them, and what pandas did to this "
-            "frame can't be checked. Use groupby(…, keys=[…]), which answers for all keys in one "
-            "release."
+            "partition needs a verified frame, as dp.protect returns: what pandas did to this one "
+            "can't be checked, so its parts can't be charged in parallel. Use groupby(…, "
+            "keys=[…]), which answers for all keys in one release."
         )
     return divided(frame, grouping(frame, by, keys, ranges, "partition"))
 

@@ -102,7 +102,7 @@ def protect(
     >>> df = pd.DataFrame({"age": [20, 30, 40]})
     >>> people = dp.protect(df, name="doctest", domain={"age": (17, 60)})
     >>> people["age"].mean()
-    <unreleased mean of age in (17, 60), from doctest (verified): nothing computed or charged; \
+    <unreleased mean of age in 17 to 60, from doctest (verified): nothing computed or charged; \
 ask .release(epsilon=…)>
     """
     _check_names(name, version)

@@ -20,7 +20,7 @@ from ..rows.facts import kinds
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Span
-from ..rows.figures import short
+from ..rows.figures import format_fact
 
 #: Longer lists of keys, and names, are cut.
 LONGEST = 32
@@ -100,17 +100,7 @@ def _asks(kind: str, is_bounded: bool, has_keys: bool) -> list[str]:
 
 def bounds_in_words(declared: Any) -> str:
     """Bounds as people read them: "0 to 90,000"; "" for none."""
-    if isinstance(declared, Span):
-        ends = [str(end).removesuffix(" 00:00:00") for end in declared.ends]
-    elif isinstance(declared, Bounds):
-        ends = [_number(end) for end in (declared.lower, declared.upper)]
-    else:
-        return ""
-    return " to ".join(ends)
-
-
-def _number(end: float) -> str:
-    return f"{int(end):,}" if end == int(end) and abs(end) < 1e15 else short(end)
+    return format_fact(declared) if isinstance(declared, Span | Bounds) else ""
 
 
 def keys_in_words(keys: Keys) -> str:

@@ -154,7 +154,7 @@ class PerUnit(UnitRows[V]):
         >>> people = dp.private(visits, unit="person", max_rows=1).per_unit()
         >>> spend = people.agg(spend=("amount", "sum"))
         >>> spend["spend"].mean(bounds=(0, 50))
-        <unreleased mean of spend in (0, 50), from unnamed (asserted): nothing computed or \
+        <unreleased mean of spend in 0 to 50, from unnamed (asserted): nothing computed or \
 charged; ask .release(epsilon=…)>
         >>> people["amount"].sum()
         <private column amount of unnamed (asserted)>

@@ -7,11 +7,12 @@ kept the sentence alone; `earlier_questions` reads those.)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from ..dataclasses import dataclass, found_once, replace
+from ..rows.figures import format_fact
 from .verbs import Verb, text_of
 
 #: Longer expressions of columns with a name are cut in a question's text; `Question.whole` has all.
@@ -32,6 +33,8 @@ _AT_END = {
     "cells": " ({})", "limit": ", {}", "weights": ", weighted by {}", "weight_bounds": " in {}",
     "norm": " (norm {})",
 }  # fmt: skip
+#: Options that are public facts: they are kept as they always were, and shown as people read them.
+_FACTS = {"step", "outside", "bins", "weight_bounds", "bounds"}
 #: An option that tells apart rows whose text doesn't.
 OF_ROWS = "digest of rows"
 #: Options that are the same for all questions of a key.
@@ -72,7 +75,7 @@ class Operand(NamedTuple):
         named = str(self.name) or made
         is_said = made if made and made != named else ""
         found = f"{named} = {is_said}" if is_said else named if bounds else ""
-        return f"{found} in {bounds}" if bounds else found
+        return f"{found} in {format_fact(bounds)}" if bounds else found
 
     def to_json(self) -> dict[str, Any]:
         """The column in the types of JSON, for `from_json`."""
@@ -114,7 +117,7 @@ class Question:
         the same sums, such as variances and deviations. Of older ledgers the text is known alone.
         """
         is_known = not (self.kept or other.kept)
-        return self.text == other.text and not (is_known and self._free != other._free)
+        return self._kept_text == other._kept_text and not (is_known and self._free != other._free)
 
     @property
     def _free(self) -> list[tuple[str, str]]:
@@ -130,25 +133,33 @@ class Question:
     @found_once
     def _asked(self) -> str:
         """The question without its rows."""
-        if self.kept:
-            return self.kept
-        columns = self._columns_text
-        if not self.options and not self.keys:
-            return f"{self.verb.name} of {columns}" if columns else self.verb.name
-        of = f" of {'complete rows of ' * bool(self.option('complete'))}{columns}"
-        return "".join([
-            self._said(_BEFORE), self.verb.name, self._said(_OF_VERB), of if columns else "",
-            self._said(_OF_COLUMNS), f" by {_row(self.keys)}" if self.keys else "",
-            self._said(_AT_END),
-        ])  # fmt: skip
+        return self._sentence(format_fact)
 
     @found_once
     def text(self) -> str:
         """The question in one line: expressions, columns and keys are shortened."""
+        return self._asked if self.kept else _with_rows(self._asked, self.where, " where ")
+
+    @found_once
+    def _kept_text(self) -> str:
+        """`text` with public facts as ledgers keep them, whatever they are shown as."""
+        return self.kept or _with_rows(self._sentence(str), self.where, " where ")
+
+    def _sentence(self, write: Callable[[object], str]) -> str:
+        """The question without its rows, with public facts as they are written."""
         if self.kept:
             return self.kept
-        rows = str(self.where)
-        return f"{self._asked} where {rows}" if rows else self._asked
+        columns = self._columns_text(write)
+        if not self.options and not self.keys:
+            return f"{self.verb.name} of {columns}" if columns else self.verb.name
+        of = f" of {'complete rows of ' * bool(self.option('complete'))}{columns}"
+        before, of_verb, of_columns, at_end = (
+            self._said(places, write) for places in (_BEFORE, _OF_VERB, _OF_COLUMNS, _AT_END)
+        )
+        by = f" by {_row(self.keys)}" if self.keys else ""
+        return "".join([
+            before, self.verb.name, of_verb, of if columns else "", of_columns, by, at_end
+        ])  # fmt: skip
 
     @property
     def title(self) -> str:
@@ -167,7 +178,7 @@ class Question:
     @found_once
     def details(self) -> str:
         """What the text leaves out: expressions, bounds and options."""
-        shown = _names_of(self.columns) if self.is_brief else self._columns_text
+        shown = self._columns_text(format_fact)
         said = [
             each.definition
             for side in (self.columns, self.keys)
@@ -178,7 +189,8 @@ class Question:
             names = ", ".join(str(each.name) for each in self.columns)
             said = [f"columns {names}", *said] if names != shown else said
         options = ((name, str(value)) for name, value in self.options if name not in _BESIDE)
-        said += [f"{name} {value}" for name, value in options if value]
+        told = ((name, format_fact(value) if name in _FACTS else value) for name, value in options)
+        said += [f"{name} {value}" for name, value in told if value]
         return "; ".join(said)
 
     @property
@@ -200,16 +212,21 @@ class Question:
         named = tuple(map(Operand, columns))
         return replace(self, verb=verb, columns=named, is_brief=True)
 
-    def _said(self, places: Mapping[str, str]) -> str:
+    def _said(self, places: Mapping[str, str], write: Callable[[object], str]) -> str:
         """The options that stand at a place of the text."""
-        found = ((places[name], said) for name, said in self.options if name in places)
+        found = (
+            (places[name], write(said) if name in _FACTS else said)
+            for name, said in self.options
+            if name in places
+        )
         return "".join(form.format(said) for form, said in found)
 
-    @property
-    def _columns_text(self) -> str:
+    def _columns_text(self, write: Callable[[object], str]) -> str:
         if self.is_brief:
             return _names_of(self.columns)
-        return " and ".join(_with_rows(each.text, each.bounds, " in ") for each in self.columns)
+        return " and ".join(
+            _with_rows(each.text, write(each.bounds), " in ") for each in self.columns
+        )
 
     def _in_words(self) -> str:
         """The title, without what comes after a comma."""
@@ -225,7 +242,8 @@ class Question:
         )
         before = (verb.of_formula if is_formal else "") or verb.of
         said = f"{before} {listed(columns)}" if columns else verb.alone
-        said += f" below, inside and above {out}" if (out := self.option("outside")) else ""
+        if out := self.option("outside"):
+            said += f" below, inside and above {format_fact(out)}"
         by = [str(each.name) or each.short for each in self.keys]
         return f"{said} by {listed(by)}" if by else said
 

@@ -225,10 +225,9 @@ def _bits(responses: Any, design: Design) -> pd.DataFrame:
 def _refuse_private(data: Any, table: bool = False) -> None:
     if isinstance(data, Private) or SOURCE_ATTR in getattr(data, "attrs", ()):
         raise PrivateValueError(
-            "dp.protect holds these data: noise is added once to all rows together, and "
-            "dp.ledger() counts its cost. Randomised row by row, each row would cost its unit as "
-            "much again, outside of that count, and say less. Ask for "
-            ".value_counts(epsilon=…, keys=[…]), or give a plain Series of answers."
+            "dp.protect holds these data, where noise is added once to all rows. Randomised row "
+            "by row, each would cost its unit as much again, uncounted. Ask "
+            ".value_counts(epsilon=…, keys=[…]), or give a plain Series."
         )
     if isinstance(data, pd.DataFrame) and not table:
         raise QueryError(

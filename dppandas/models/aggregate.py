@@ -30,6 +30,7 @@ from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import some_names
 from ..rows.facts.steps import Step
 from ..rows.facts.units import whole_number
+from ..rows.figures import format_fact
 from ..rows.values import hashing
 from ..statistics import (
     BlockMean,
@@ -65,7 +66,8 @@ class BlockAverage(ReleasedFloat):
     @property
     def spread(self) -> float:
         """The standard deviation of what the function says, from block to block: an estimate from
-        noisy sums, and 0 where noise hides it."""
+        noisy sums, and 0 where noise hides it. It has no error of its own: only roughly is it known
+        how far noise moves its square, which the interval for a population takes into account."""
         statistic: Any = self._record._statistic
         (sample,) = statistic.samples(self._record._noisy, self._record._law, {})
         width = statistic.bounds.upper - statistic.bounds.lower
@@ -177,7 +179,9 @@ class Aggregation(NamedTuple):
             raise QueryError(f"interval={quoted(interval)} must be True or False.")
         parsed = Bounds.parse(bounds, "f")
         if parsed.lower == parsed.upper:
-            raise QueryError(f"bounds {parsed} are a single point, and so would be the answer.")
+            raise QueryError(
+                f"bounds {format_fact(parsed)} are a single point, and so would be the answer."
+            )
         options: tuple[tuple[str, str], ...] = (("bounds", str(parsed)),)
         if method == "mean":
             if step is not None:
@@ -226,10 +230,9 @@ def _parse_blocks(blocks: object, units: object) -> tuple[int, int]:
     if (blocks is None) == (units is None):
         problem = "say the same twice. Give one" if units is not None else "aren't given"
         raise MissingArgument(
-            f"blocks= and units= {problem}: into how many blocks units are dealt, such as "
-            "blocks=100; or about how many units there are, from public knowledge, and as many "
-            "blocks are made as suit these and the loss, such as units=10_000. dppandas never "
-            "counts rows to choose it; a count that was released will do."
+            f"blocks= and units= {problem}: how many blocks units are dealt into, such as "
+            "blocks=100; or about how many units there are, from public knowledge or a released "
+            "count, such as units=10_000. It is never counted."
         )
     if blocks is not None:
         return whole_number(blocks, "blocks", 2, MOST_BLOCKS), 0
@@ -287,10 +290,9 @@ def try_out(
             return
     names = some_names([each.name for each in shown])
     raise QueryError(
-        f"{whose} {first.said}, for made-up rows. It gets a DataFrame with the columns {names}, of "
-        f"float64, boolean and objects, and must return {needed}. Declare what columns hold "
-        "(frame.declare, kinds=) so that the rows made up look like yours; and where a block may "
-        "lack what it looks up, use .get(…, 0) or return a number."
+        f"{whose} {first.said}, for made-up rows. It gets a DataFrame with the columns {names}, "
+        f"and must return {needed}, of few rows too. Declare what columns hold (.declare, "
+        "kinds=), so that such rows look like yours."
     )
 
 

@@ -41,8 +41,8 @@ _HARMLESS = {
 
 #: The reason is proven in docs/proofs/smooth.md.
 _NO_SMOOTH = (
-    "one row at the {} bound moves it there, so smooth sensitivity is never less than how far that "
-    "is. Leave method= out, or ask for a quantile: frame['x'].quantile({}, method='smooth')"
+    "one row at the {} bound moves it there, so smooth sensitivity is never small. Leave it out, "
+    "or ask for a quantile: frame['x'].quantile({}, method='smooth')"
 )
 
 #: What to do without other options of pandas, of some methods or of all.
@@ -143,9 +143,7 @@ def _unexpected(method: str, given: dict[str, Any], known: set[str], takes: str)
     name = next(name for name in given if name not in known)
     instead = _ADVICE.get(f"{method} {name}", _ADVICE.get(name))
     if instead is not None:
-        return QueryError(
-            f"{method} has no {name}=: {instead.format(method=method)}. It takes {takes}."
-        )
+        return QueryError(f"{method} has no {name}=: {instead.format(method=method)}.")
     advice = _SHARES if "func" in known and name == "weights" else ""
     return QueryError(
         f"{method}: got an unexpected keyword argument {name!r}.{did_you_mean(name, known)} "

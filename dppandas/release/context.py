@@ -38,9 +38,9 @@ class Slot:
         has_limit = running is not None and running.budget is not None
         runs = f", such as {running._terms.call}" if has_limit else ""
         return (
-            "the last dp.session(…) was refused, and answers in another session than you asked for "
-            f"are refused too. Call dp.session(…) with terms that can be met{runs}, or dp.reset() "
-            f"to start without a budget. The refusal was: {self.refused}"
+            "the last dp.session(…) was refused, and so are answers in another session. Call "
+            f"dp.session(…) with terms that can be met{runs}, or dp.reset() to have no budget. "
+            f"The refusal was: {self.refused}"
         )
 
 

@@ -8,8 +8,8 @@ _NAMES = {"pandas": "pd", "numpy": "np", "seaborn": "sns", "sklearn": "sklearn"}
 _PLOT = "plot a released answer: dp.plot(frame['x'].hist(bins=10, range=(0, 100), epsilon=0.1))"
 _FIT = "fit a model of dp.models, such as dp.models.LinearRegression(epsilon=1).fit(frame, y)"
 _COMPARE = (
-    "release means and deviations by group, as in frame.groupby('g')['x'].agg(['mean', 'std'], "
-    "epsilon=1). A test of these, as if they were exact, leaves out their noise"
+    "use dp.stats, or release frame.groupby('g')['x'].agg(['mean', 'std'], epsilon=1): a test of "
+    "these, as if they were exact, leaves out their noise"
 )
 
 #: What works here, by library and function; "" is any other function of the library.

@@ -118,20 +118,13 @@ def _way_on(source: Source, facts: DeclaredFacts, mends: bool) -> str:
         if mends:
             return ""
         return (
-            "correct domain= in dp.protect, which can still change, because nothing about this "
-            "source is charged yet. Then go on with the frame that it returns."
+            "correct domain= in dp.protect, as nothing is charged yet, and go on with what it "
+            "returns."
         )
-    again = "end the session with dp.reset(), start it again with"
+    again = "call dp.reset(), dp.session("
     if store.identity:
-        return (
-            f"{again} dp.session(store={str(store.path)!r}), which keeps all charges and answers, "
-            "and protect the source anew. Only the frames are lost."
-        )
-    return (
-        f"{again} dp.session(…), which sets its budget, and protect the source anew. "
-        "Without a store, dp.reset() loses the ledger and the answers that could be given again; "
-        "what was released stays released, and what is charged later adds to it."
-    )
+        return f"{again}store={str(store.path)!r}) and protect it anew: only the frames are lost."
+    return f"{again}…) and protect it anew, which loses the ledger and its free answers."
 
 
 def _refusing(what: str, shows: bool = False) -> Callable[..., Any]:
@@ -147,11 +140,11 @@ def _refusing(what: str, shows: bool = False) -> Callable[..., Any]:
 #: What the refused calls would reveal.
 _REVEALED = {"len()": "how many rows there are", "the truth value": "what the rows hold"}
 _FUNCTIONS = (
-    "In place of other libraries' functions there are .astype, .merge, dp.cut, dp.concat, "
+    "For functions of other libraries there are .astype, .merge, dp.cut, dp.concat, "
     "dp.crosstab, dp.models and dp.plot."
 )
 _MASKS = (
-    "To combine masks, write & | ~ in place of and, or, not, and each comparison in parentheses: "
+    "To combine masks, write & | ~ in place of and, or, not, and parentheses: "
     "(p['a'] > 1) & (p['b'] < 2)."
 )
 
@@ -186,11 +179,11 @@ class Private:
 
     def _refuse(self, what: str) -> NoReturn:
         function, instead = foreign.caller(sys._getframe())
-        called = f"{function} would read private values. Instead, {instead}. " if function else ""
+        if function:
+            raise PrivateValueError(f"{function} would read private values. Instead, {instead}.")
         raise PrivateValueError(
-            f"{called}{what} would reveal {_REVEALED.get(what, 'private values')}. Ask for a "
-            "released answer instead, such as .count(epsilon=0.1) or .value_counts(keys=[…], "
-            "epsilon=0.1). "
+            f"{what} would reveal {_REVEALED.get(what, 'private values')}. Ask for a released "
+            "answer, such as .count(epsilon=0.1). "
             f"{_MASKS if what == 'the truth value' else _FUNCTIONS}"
         )
 

@@ -15,7 +15,7 @@ from ..rows.expressions import Expression
 from ..statistics import Statistic
 from . import limited
 from .accuracy import target_error
-from .answers.making import among
+from .answers.making import aimed
 from .answers.records import Record
 from .blocks import split
 from .combining import refinable
@@ -103,4 +103,4 @@ class Request:
             (record,) = release_all([asked], allowed=lambda loss: goal.check(query, loss))
         except BudgetExceeded as error:
             raise goal.cannot_afford(error, self.query, query.asked) from None
-        return among(record, goal.rows)
+        return aimed(record, goal.rows, goal.shown)

@@ -186,10 +186,9 @@ class Session:
             names = ", ".join(f"{s.name!r} (unit {s.unit.column!r})" for s in owned)
             unit = f"unit={owned[0].unit.column!r}, max_rows={owned[0].unit.max_rows}"
             raise LineageError(
-                f"this session protects {names}, and these rows may come from there: pandas loses "
-                "track in files, and in a merge or concat with other frames. Use the private frame "
-                f"that dp.protect returned. Or say whose rows these are: {call}, {unit}). If each "
-                f'row is another person: {call}, unit="row").'
+                f"this session protects {names}, and these rows may come from there. Use the "
+                f"frame of dp.protect, or say whose rows these are: {call}, {unit}), or if each "
+                f'is one person {call}, unit="row").'
             )
 
     def __repr__(self) -> str:

@@ -20,6 +20,8 @@ from .values import canonical
 LISTED = 4
 #: How many digits of an error are shown. The value is rounded to the last of them.
 DIGITS = 2
+#: And how many at most, where two would make it look larger than the error that was asked for.
+MOST_DIGITS = 4
 #: An infinite error, in words.
 UNBOUNDED = "unbounded"
 #: What stands in the place of an error beside what was selected, which has none.
@@ -35,6 +37,12 @@ _FORMS = {
 }  # fmt: skip
 #: A unit suits a duration whose error is at least this much of it: it has three decimals at most.
 _LEAST = 0.01
+#: Two ends as `Bounds` and `Span` write them, and how bins are kept in a question.
+_ENDS = re.compile(r"\(([^(),]+), ([^(),]+)\)")
+_BINS = re.compile(r"(\d+) bins in (.+) to (.+)")
+_DURATION = re.compile(r"-?\d+ days(?: [+-]?\d\d:\d\d:\d\d(?:\.\d+)?)?")
+#: From here on public facts have thousands separators, which years are better without.
+_SEPARATED = 10_000
 #: Enough for any two floats, whatever context a user has set.
 _EXACT = Context(prec=700)
 #: A number as it is written here, with its point and decimals.
@@ -103,7 +111,10 @@ def written(
     """
     if _is_missing(value):
         return Written("unknown")
-    if _is_missing(error) or (isinstance(value, float) and math.isinf(value)):
+    if isinstance(value, float) and math.isinf(value):  # such as a number by a noisy 0
+        ends = _open(low, high)
+        return Written(UNBOUNDED, said=f"({ends})" if ends != _open(None, None) else "")
+    if _is_missing(error):
         return Written(format_value(value))
     if _is_infinite(error):
         return Written(format_value(value), said=f"({_open(low, high)})")
@@ -130,6 +141,33 @@ def format_error(error: Any, digits: int = DIGITS) -> str:
     if _is_small(error, digits):
         return f"{int(error):,}"
     return _at(error, _last_digit(error, digits), ROUND_CEILING)
+
+
+def digits_within(errors: Iterable[Any], target: Any) -> int:
+    """How many digits of errors are shown beside the error that a call asked for: two, or as many
+    as don't make them look larger than that."""
+    known = [each for each in errors if not (_is_missing(each) or _is_infinite(each))]
+    if target is None or not known or (most := max(known)) > target:
+        return DIGITS
+    if isinstance(most, pd.Timedelta):  # shown in its own unit, or in that of a longer value
+        ones = [one for one, _ in _UNITS.values() if one >= _UNITS[_unit_within(_nanos(most))][0]]
+        return max(_digits_below(_nanos(most) / one, _nanos(target) / one) for one in ones)
+    return _digits_below(most, target)
+
+
+def _digits_below(error: float, target: float) -> int:
+    exact, limit = _decimal(error), _decimal(target)
+    for digits in range(DIGITS, MOST_DIGITS):
+        if _to(exact, exact.adjusted() - digits + 1, ROUND_CEILING) <= limit:
+            return digits
+    return MOST_DIGITS
+
+
+def as_target(error: Any, digits: int = 3) -> str:
+    """An error, rounded up, as a call takes it: "2700", "pd.Timedelta('3.3 h')"."""
+    if isinstance(error, pd.Timedelta):
+        return f"pd.Timedelta({format_error(error, digits).replace(',', '')!r})"
+    return format_error(error, digits).replace(",", "")
 
 
 def within(value: Any, low: Any, high: Any) -> Written:
@@ -206,6 +244,110 @@ def _open(low: Any, high: Any) -> str:
     if ends[0]:
         return f"{format_value(low)} or more"
     return f"{format_value(high)} or less" if ends[1] else f"error {UNBOUNDED}"
+
+
+# --- public facts ---------------------------------------------------------------------------------
+
+
+def format_fact(declared: object) -> str:
+    """Bounds, bins or a step as people read them, to the last digit: "0 to 20,000,000", "20 bins in
+    0 to 8 h". Also of the texts that ledgers keep, which stay as they were; others as they are."""
+    said = str(declared)
+    if found := _ENDS.fullmatch(said):
+        return _range(*found.groups())
+    if found := _BINS.fullmatch(said):
+        return f"{int(found[1]):,} bins in {_range(*found.groups()[1:])}"
+    return _DURATION.sub(lambda each: format_exactly(_duration(each[0]) or each[0]), said)
+
+
+def format_exactly(value: Any) -> str:
+    """A public number, duration or time with all its digits, and no more: "1.5 h", "2020-01-31"."""
+    if isinstance(value, pd.Timedelta):
+        return _in_one_unit([value])
+    if isinstance(value, pd.Timestamp):
+        date = re.fullmatch(r"(.*) 00:00:00(?:[+-]\d\d:\d\d)?", str(value))  # raises for no time
+        return date[1] if date else _time_text(str(value))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _plainly(value, abs(value) >= _SEPARATED)
+    return str(value)
+
+
+def format_ends(low: Any, high: Any, between: str = " to ") -> str:
+    """Two public numbers, durations or times, alike."""
+    ends = low, high
+    if all(isinstance(end, pd.Timedelta) for end in ends):
+        return _in_one_unit(ends, between)
+    if all(isinstance(end, int | float) for end in ends):
+        is_separated = any(_SEPARATED <= abs(end) < math.inf for end in ends)
+        return between.join(_plainly(end, is_separated) for end in ends)
+    return between.join(map(format_exactly, ends))
+
+
+def format_label(label: Any) -> str:
+    """A label of an answer in one line. Different labels of one answer stay different."""
+    if isinstance(label, tuple):
+        return ", ".join(map(format_label, label))
+    if isinstance(label, pd.Interval):
+        return _bin(label)
+    if _is_missing(label):
+        return "missing"
+    if isinstance(label, float):
+        return f"{label:.12g}"
+    if isinstance(label, pd.Timestamp | pd.Timedelta):
+        return format_exactly(label)
+    return " ".join(str(label).split())
+
+
+def _bin(label: pd.Interval) -> str:
+    """A bin with ends of six digits, unless these would be equal."""
+    ends = label.left, label.right
+    least, most = (float(f"{end:.6g}") if isinstance(end, float) else end for end in ends)
+    said = format_ends(*(ends if least == most else (least, most)), ", ")
+    return f"{'[' if label.closed_left else '('}{said}{']' if label.closed_right else ')'}"
+
+
+def _range(low: str, high: str) -> str:
+    """Two ends that are texts."""
+    with suppress(ValueError):
+        return format_ends(float(low), float(high))
+    durations = _duration(low), _duration(high)
+    if durations[0] is not None and durations[1] is not None:
+        return format_ends(*durations)
+    return " to ".join(map(_time_text, (low, high)))
+
+
+def _time_text(text: str) -> str:
+    """The text of a time, without seconds that are 0, nor a midnight that has no zone."""
+    return re.sub(r"(\d\d:\d\d):00(?=$|[+-])", r"\1", text.removesuffix(" 00:00:00"))
+
+
+def _duration(text: str) -> pd.Timedelta | None:
+    with suppress(ValueError, OverflowError):  # longer than pandas reads
+        return pd.Timedelta(text) if _DURATION.fullmatch(text) else None
+    return None
+
+
+def _in_one_unit(durations: Sequence[pd.Timedelta], between: str = "") -> str:
+    """Durations in the largest unit that one of them has, and which takes two decimals at most."""
+    nanos = [_nanos(each) for each in durations]
+    first = list(_UNITS).index(_unit_within(max(map(abs, nanos))))
+    fit = [
+        (name, one) for name, (one, _) in list(_UNITS.items())[first:]
+        if all(each * 100 % one == 0 for each in nanos)
+    ]  # fmt: skip
+    unit, one = fit[0]  # all are whole nanoseconds
+    most = max(abs(each) / one for each in nanos)
+    numbers = (_plainly(each / one, most >= _SEPARATED) for each in nanos)
+    return f"{between.join(numbers)} {unit}"
+
+
+def _plainly(value: float, is_separated: bool) -> str:
+    """A number with all its digits, in thousands or not; but 1e-07, and 1e+15."""
+    if not math.isfinite(value) or (value and not 1e-4 <= abs(value) < 1e15):
+        return short(value)
+    exact = _decimal(value)
+    exact = exact.to_integral_value() if exact == int(exact) else exact.normalize(_EXACT)
+    return f"{exact or abs(exact):{',' if is_separated else ''}f}"
 
 
 # --- digits ---------------------------------------------------------------------------------------

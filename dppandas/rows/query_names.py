@@ -21,9 +21,8 @@ _TOKENS = re.compile(
     re.VERBOSE,
 )
 _SAYS = (
-    "A query string may use columns, plain values, @names, comparisons, and/or/not, arithmetic, "
-    "in, and row-wise methods such as .isna(), .isin([...]), .str.len() and .dt.year, because each "
-    "row's answer must depend on that row alone."
+    "A query string takes columns, plain values, @names, comparisons, and/or/not, arithmetic, in, "
+    "and row-wise methods such as .isna(): each answer must depend on that row alone."
 )
 
 

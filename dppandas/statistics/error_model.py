@@ -26,6 +26,9 @@ class ErrorModel:
     #: Why no interval follows from public facts and the answer; "" where one does.
     no_interval: ClassVar[str] = ""
 
+    #: What a preview says where public facts decide no error.
+    later: ClassVar[str] = "told by the answer"
+
     #: Whether an interval that includes all that no rows give says that there may be none.
     tells_of_none: ClassVar[bool] = True
 

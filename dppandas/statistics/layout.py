@@ -19,6 +19,7 @@ from ..rows.facts.spans import Ruler
 from ..rows.figures import by_name as by_name
 from ..rows.figures import errors_in_words as errors_in_words
 from ..rows.figures import format_error as format_error
+from ..rows.figures import format_label as format_label
 from ..rows.figures import format_number as format_number
 from ..rows.figures import format_value as format_value
 from ..rows.figures import spread as spread
@@ -260,10 +261,10 @@ class Layout:
         """A name for each number, in declared order."""
         if self.index is None:
             return ["answer"]
-        rows = [_label_text(row) for row in self.index]
+        rows = [format_label(row) for row in self.index]
         if self.columns is None:
             return rows
-        columns = [_label_text(column) for column in self.columns]
+        columns = [format_label(column) for column in self.columns]
         return [f"{row}, {column}" for row in rows for column in columns]
 
     def places(self, values: Sequence[float]) -> Codes | None:
@@ -292,7 +293,3 @@ def between(lower: Any, upper: Any) -> pd.DataFrame:
     order = [i + end * number for i in range(number) for end in (0, 1)]
     sorted_columns: pd.DataFrame = wide.iloc[:, order]
     return sorted_columns
-
-
-def _label_text(label: Any) -> str:
-    return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)

@@ -21,6 +21,7 @@ class SmoothErrors(QuantilesErrors):
     of: Smooth
 
     in_ranks: ClassVar[bool] = False
+    later: ClassVar[str] = "stays private"
     no_interval: ClassVar[str] = (
         "noise by smooth sensitivity has a width that depends on the rows and stays private, so "
         "there is neither an error nor an interval. "

@@ -21,6 +21,7 @@ from ..findings.quantities import Quantity, is_nothing
 from ..findings.simulation import Simulation
 from ..privacy.accuracy.combined import variance
 from ..release.query import same_value
+from ..rows.figures import format_number
 from .inputs import records_of, refuse
 
 Floats = npt.NDArray[np.float64]
@@ -268,13 +269,13 @@ def _check_number(number: Any, test: str) -> None:
     is_sum = isinstance(form, Linear) and isinstance(of, Linear) and bool(of.terms)
     if not is_sum or number.unit != "rows":
         raise QueryError(
-            f"{test} takes counts, and {number.value:.6g} is none: shares, means and what they are "
-            "made of have another law."
+            f"{test} takes counts, and {format_number(number.value)} is none: shares, means and "
+            "what they are made of have another law."
         )
     if of.const or any(abs(weight) != 1 for weight in of.terms.values()):  # type: ignore[union-attr]
         raise QueryError(
-            f"{test} takes counts, and sums and differences of them: {number.value:.6g} was "
-            "multiplied, or has a plain number added to it."
+            f"{test} takes counts, and sums and differences of them: "
+            f"{format_number(number.value)} was multiplied, or has a plain number added to it."
         )
 
 

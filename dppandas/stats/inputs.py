@@ -26,6 +26,7 @@ from ..release.answers.results import shown_in
 from ..release.blocks import preview
 from ..release.blocks.split import split
 from ..release.unreleased import Unreleased
+from ..rows.figures import format_ends
 from .results import SignificanceResult
 
 P = ParamSpec("P")
@@ -191,9 +192,9 @@ def refuse(given: Any, test: str) -> NoReturn:
     if isinstance(given, pd.Series | pd.DataFrame):
         quantities_in(given) if given.attrs else None  # says what became of its record
     raise RecordError(
-        f"{test} takes answers that were released, and have kept their record, or private rows and "
-        f"epsilon=…; and not a {type(given).__name__} without one. Numbers computed from answers "
-        "keep their noise in dp.derive. Rows that nobody has to protect are for scipy.stats."
+        f"{test} takes released answers that have kept their record, or private rows and "
+        f"epsilon=…; not a {type(given).__name__} without one. Numbers computed from answers keep "
+        "their noise in dp.derive. For public rows use scipy.stats."
     )
 
 
@@ -213,7 +214,7 @@ def number_of(value: object, name: str, low: float = -math.inf, high: float = ma
     """A public number of an argument."""
     is_number = isinstance(value, Real) and not isinstance(value, bool) and not is_answer(value)
     if not is_number or not math.isfinite(value) or not low <= value <= high:  # type: ignore[operator, arg-type]
-        within = "" if math.isinf(low) else f" from {low:g} to {high:g}"
+        within = "" if math.isinf(low) else f" from {format_ends(low, high)}"
         raise QueryError(f"{name}={quoted(value)} must be a public number{within}.")
     return float(value)  # type: ignore[arg-type]
 

@@ -15,6 +15,7 @@ from ..findings.populations import Populations
 from ..findings.quantities import Quantity
 from ..privacy.accounting.losses import ReleaseOptions, with_options_named
 from ..privacy.accuracy.nearly_normal import NearlyNormal
+from ..rows.figures import format_exactly
 from ..statistics.samples import ADDED_IN_TESTS, AT_RISK, How, Moments, SampleMean, SampleShare
 from .inputs import (
     Foreseen,
@@ -115,7 +116,7 @@ def ttest_1samp(
     popmean = number_of(popmean, "popmean")
     answer = answer_of(a, "ttest_1samp", ways_of(epsilon, more), _mean, OneNumber("ttest_1samp"))
     number = one_of(answer, "ttest_1samp")
-    null = f"the mean of the population, clipped to the bounds, is {popmean:g}"
+    null = f"the mean of the population, clipped to the bounds, is {format_exactly(popmean)}"
     return _tested("ttest_1samp", number, popmean, alternative, null, "the mean")
 
 

@@ -132,10 +132,9 @@ class Shares:
 
 def refuse_other(test: str) -> NoReturn:
     raise QueryError(
-        f"{test} takes shares of units: the mean of a column of True and False, as "
-        "p['bought'].mean(), or of a condition, as (p['age'] > 40).mean() or, of 0 and 1, "
-        "(p['bought'] == 1).mean(); normalized counts; or counts with their numbers of rows in "
-        "nobs=."
+        f"{test} takes shares of units: the mean of True and False, as p['bought'].mean(), or of "
+        "a condition, as (p['age'] > 40).mean(); normalized counts; or counts with their numbers "
+        "of rows in nobs=."
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,6 +10,7 @@ from ..errors import QueryError, hide_internals
 from ..release.accuracy.expected import parse_confidence
 from ..release.context import here
 from ..rows import html_tables
+from ..rows.figures import format_number
 
 #: What an alternative says of a number and the one under the null hypothesis.
 ALTERNATIVES = {"two-sided": "other than", "less": "less than", "greater": "greater than"}
@@ -92,7 +92,7 @@ class SignificanceResult:
 
 
 def _shown(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) and math.isfinite(value) else str(value)
+    return format_number(value) if isinstance(value, float) else str(value)
 
 
 def error_with_noise(deviation: float, sampled: float) -> str:

@@ -862,7 +862,7 @@ def test_what_is_refused_over_all_rows_can_be_asked_within_units() -> None:
         for name, why in reasons.items():
             assert "plain pandas" not in why.why + why.instead, name
             assert why.beforehand in ("", refusals._ROW_WISE), name
-            code = re.search(r"a unit column: (frame\..*?\))(?:, |; |\.? ?$)", str(why))
+            code = re.search(r"within each unit: (frame\..*?\))(?:, |; |\.? ?$)", str(why))
             if code is not None:
                 seen.add(name)
                 assert isinstance(eval(code[1], {"frame": frame}), Private), name
@@ -1052,7 +1052,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     "a regular expression to replace": (
         lambda p: p["city"].replace("R.*", "x", regex=True), "'regex'"),
     "fillna with nothing": (lambda p: p["age"].fillna(None), "isn't missing"),
-    "fillna by neighbours": (lambda p: p["age"].fillna(method="ffill"), "It takes value"),
+    "fillna by neighbours": (lambda p: p["age"].fillna(method="ffill"), "fill with a constant"),
     "half a bin": (lambda p: p["age"].cut(4.5), "list of edges"),
     "falling edges": (lambda p: p["age"].cut([3, 2, 1]), "each larger"),
     "too few labels": (lambda p: p["age"].cut([1, 2, 3], labels=["a"]), "one for"),

@@ -348,8 +348,8 @@ class TestDomain:
 
 UNRELEASED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "count": (lambda p: p.count(), "count"),
-    "sum": (lambda p: p["age"].sum(bounds=(0, 99)), "sum of age in (0, 99)"),
-    "mean": (lambda p: p["age"].mean(bounds=(0, 99)), "mean of age in (0, 99)"),
+    "sum": (lambda p: p["age"].sum(bounds=(0, 99)), "sum of age in 0 to 99"),
+    "mean": (lambda p: p["age"].mean(bounds=(0, 99)), "mean of age in 0 to 99"),
     "value_counts": (lambda p: p["city"].value_counts(keys=["x"]), "value_counts of city (1 key)"),
     "mode": (lambda p: p["city"].mode(keys=["Rome", "Oslo"]), "mode of city (2 keys)"),
     "sum of True": (lambda p: p[["likes_a", "likes_b"]].sum(), "sum of True of likes_a, likes_b"),

@@ -96,7 +96,7 @@ def test_a_frame_lists_its_columns(people: Any) -> None:
     said = {line.split()[0]: " ".join(line.split()[1:]) for line in lines[2:]}
     assert said["educ"] == "number 3 keys: 9, 12, 14 value_counts, groupby, mean, quantile, std"
     assert said["town"] == "text 4 keys: Aldersgate, Little Snoring, … value_counts, groupby"
-    assert said["income"] == "number 0 to 90000.5 mean, quantile, std"
+    assert said["income"] == "number 0 to 90,000.5 mean, quantile, std"
     assert said["seen"] == "time 2024-01-01 to 2025-01-01 mean, quantile, std"
     assert said["note"] == "text value_counts(keys=…)"
     assert said["old"] == "truth 2 keys: False, True value_counts, groupby, mean"

@@ -157,7 +157,7 @@ def test_a_notebook_in_memory_is_answered_and_its_workers_are_not(
     spent = json.loads(told(page, "ledger"))["data"]
     # The named source answers twice more for nothing; the frame is paid for three times.
     assert sorted(spent) == [
-        [2, "mean of age in (0, 90)", 0.5],
+        [2, "mean of age in 0 to 90", 0.5],
         *([4, "count", epsilon] for epsilon in (0, 0, 0.1, 0.125, 0.125, 0.125)),
     ]
     assert "this cell ran 3 times and paid ε = 0.375 in all" in page

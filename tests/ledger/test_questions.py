@@ -15,11 +15,13 @@ import dppandas as dp
 from dppandas.ledger import words
 from dppandas.ledger.earlier_questions import earlier
 from dppandas.ledger.ledger import Ledger
-from dppandas.ledger.questions import Question
+from dppandas.ledger.questions import Operand, Question
 from dppandas.ledger.storage.sqlite import SqliteStore
 from dppandas.ledger.storage.store import MemoryStore
+from dppandas.ledger.verbs import VERBS
 from dppandas.privacy.accounting.losses import Epsilon
 from dppandas.privacy.accounting.measures import LossRequest, Measure
+from dppandas.rows.facts.bounds import Bounds
 
 SAID = {
     "count": "Count of rows",
@@ -189,3 +191,35 @@ def test_a_long_question_is_short_in_a_terminal_and_whole_elsewhere(
     assert lines[-1].endswith("…")
     (query,) = dp.ledger().to_frame()["query"]
     assert query.count("age >") == 20
+
+
+def test_a_question_is_that_of_an_earlier_ledger_whatever_bounds_look_like_now() -> None:
+    """Ledgers keep bounds as they always did, and older ones only sentences."""
+    asked = Question(VERBS["mean"], (Operand("pay", bounds=Bounds.parse((0, 2e7), "pay")),))
+    assert asked.text == "mean of pay in 0 to 20,000,000"
+    kept = Question.from_json(asked.to_json())
+    assert (kept.columns[0].bounds, kept.text) == ("(0, 2e+07)", asked.text)
+    older = earlier("mean of pay in (0, 2e+07)")
+    assert asked.is_like(kept)
+    assert asked.is_like(older)
+    assert not asked.is_like(earlier("mean of pay in (0, 3e+07)"))
+    assert older.text == "mean of pay in (0, 2e+07)"
+
+
+def test_facts_in_options_are_shown_as_people_read_them() -> None:
+    options = (
+        ("step", "0 days 00:15:00"), ("bins", "4 bins in 0 days 00:00:00 to 0 days 08:00:00"),
+        ("weights", "w"), ("weight_bounds", "(0, 20000)"),
+    )  # fmt: skip
+    asked = Question(VERBS["hist"], (Operand("stay"),), options=options)
+    said = "hist (step 15 min) of stay (4 bins in 0 to 8 h), weighted by w in 0 to 20,000"
+    assert asked.text == said
+    assert asked.option("step") == "0 days 00:15:00"  # what is kept and compared
+    assert (
+        "pay in 0 to 1.5 h"
+        in replace(
+            asked,
+            is_brief=True,
+            columns=(Operand("pay", bounds="(0 days 00:00:00, 0 days 01:30:00)"),),
+        ).details
+    )

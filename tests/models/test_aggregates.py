@@ -98,7 +98,7 @@ def test_without_noise_it_is_the_mean_of_the_blocks(exact: None) -> None:
     assert record.query.startswith(f"{said} of who and minutes and bought and city")
     assert record.lineage == "asserted, caller-scored"
     assert dp.ledger()._entries()[-2].lineage == record.lineage
-    assert "by average; bounds (29.5, 31)" in dp.ledger()._entries()[-2].what.whole
+    assert "by average; bounds 29.5 to 31" in dp.ledger()._entries()[-2].what.whole
 
 
 def test_a_unit_lies_in_one_block_however_many_rows_it_has() -> None:

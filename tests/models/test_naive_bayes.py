@@ -73,10 +73,10 @@ def test_private_chances_are_bounded_as_chances_are() -> None:
     chances, logs = model.predict_proba(p[FEATURES]), model.predict_log_proba(p[FEATURES])
     for name in chances.columns:
         chance: Any = chances[name]
-        assert ", 1), from" in repr(chance.mean())
+        assert " to 1, from" in repr(chance.mean())
         one = (p["kind"] == "setosa").mean(epsilon=1)
         assert chance.mean(epsilon=1).error() < 2 * one.error()
-        assert ", 0), from" in repr(logs[name].mean())
+        assert " to 0, from" in repr(logs[name].mean())
 
 
 def test_rows_without_a_feature_or_of_another_class_do_not_count() -> None:

@@ -42,7 +42,7 @@ def test_a_cell_run_again_gives_the_same_and_costs_nothing() -> None:
     told = dp.ledger().to_frame()
     assert told["status"].tolist() == ["released", "replayed"]
     assert (told["epsilon"].tolist(), told.index.tolist()) == ([0.5, 0.0], [1, 1])
-    assert "mean of a in (0, 100) · again, free" in repr(dp.ledger())
+    assert "mean of a in 0 to 100 · again, free" in repr(dp.ledger())
     assert dp.record(again).number == dp.record(first).number
     assert dp.record(again).intervals() == dp.record(first).intervals()
 
@@ -476,6 +476,6 @@ def test_the_same_sums_keep_the_question_and_the_error_that_they_were_asked_for(
         assert table["error"].tolist() == errors
         assert len({*errors[:4]}) >= 3  # two may round to one
         shown = repr(dp.ledger())
-        assert f"the same sums, read as “var of a in (0, 100)” ({errors[3]}), free: once" in shown
+        assert f"the same sums, read as “var of a in 0 to 100” ({errors[3]}), free: once" in shown
         assert shown.count("again, free: once") == 1
         assert len(dp.ledger()._charges()) == 2  # nothing of it is charged, or kept in a file

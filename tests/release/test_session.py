@@ -390,7 +390,7 @@ class TestProtect:
         again = dp.protect(people(), "people", domain=dict(reversed(domain.items())))
         assert again._table.source == first._table.source
         first.count(epsilon=1)
-        with pytest.raises(SourceError, match=r"'age' was \(17, 60\), is \(17, 61\)"):
+        with pytest.raises(SourceError, match="'age' was 17 to 60, is 17 to 61"):
             dp.protect(people(), "people", domain={**domain, "age": (17, 61)})
 
     @pytest.mark.parametrize("dtype", ["int64", "float64", "object", "Int64", "category"])
@@ -440,7 +440,7 @@ class TestProtect:
         ({"name": ""}, "name="), ({"name": "unnamed"}, "name="), ({"version": 2}, "version=2"),
         ({"unit": "person"}, "unit='person' isn't a column"),
         ({"max_rows": 2}, "needs unit="),
-        ({"unit": "id"}, "max_rows= is needed.*1 would keep one row of each unit"),
+        ({"unit": "id"}, "max_rows= is needed.*1 keeps one row of each"),
         ({"unit": "id", "max_rows": None}, "max_rows= is needed"),
         ({"unit": "id", "max_rows": 0}, "max_rows=0"),
         ({"unit": "id", "max_rows": 1.5}, "max_rows=1.5"),
@@ -459,7 +459,7 @@ class TestProtect:
         """A default of 1 dropped all but one row of each, and nobody had asked for that."""
         monkeypatch.setattr("dppandas.frames.sources.base.PandasEngine", None)  # no row is read
         for ask in (lambda: dp.protect(people(), "p", "id"), lambda: dp.private(people(), "id")):
-            refusal(ask, "1 would keep one row of each unit", MissingArgument)
+            refusal(ask, "1 keeps one row of each", MissingArgument)
         assert not dp.session()._sources
 
     def test_the_source_keeps_its_own_copy(self, exact: None) -> None:

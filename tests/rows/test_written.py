@@ -10,10 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dppandas.rows.facts.bounds import Bounds
 from dppandas.rows.figures import (
+    digits_within,
     error_digits,
     format_error,
+    format_fact,
     format_interval,
+    format_label,
     format_value,
     plus_minus,
     spread,
@@ -145,3 +149,77 @@ def test_formats_name_the_digits_of_an_error() -> None:
     assert {error_digits(spec) for spec in ("", ".2f", "±.0", "±3", ",")} == {None}
     assert str(written(34634, 3697, digits=3)) == "34,630 ± 3,700"
     assert str(written(0.25, 0.012346, digits=3)) == "0.2500 ± 0.0124"
+
+
+# --- public facts ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        ("(0, 100)", "0 to 100"), ("(0, 2e+07)", "0 to 20,000,000"),
+        ("(1900, 2020)", "1900 to 2020"), ("(0, 1234567.5)", "0 to 1,234,567.5"),
+        ("(-0, 0.1)", "0 to 0.1"), ("(-inf, inf)", "-inf to inf"),
+        ("(1e-07, 1e+20)", "1e-07 to 1e+20"),
+        ("(0.1, 0.30000000000000004)", "0.1 to 0.30000000000000004"),
+        ("(0 days 00:00:00, 0 days 08:00:00)", "0 to 8 h"),
+        ("(-1 days +12:00:00, 1 days 06:00:00)", "-0.5 to 1.25 days"),
+        ("(0 days 00:00:00, 0 days 00:01:40)", "0 to 100 s"),
+        ("(2020-01-01 00:00:00, 2020-12-31 12:30:00)", "2020-01-01 to 2020-12-31 12:30"),
+        ("(2020-01-01 00:00:00+01:00, 2021-01-01 12:30:30+01:00)",
+         "2020-01-01 00:00+01:00 to 2021-01-01 12:30:30+01:00"),
+        ("20 bins in 0 to 2e+07", "20 bins in 0 to 20,000,000"),
+        ("3 bins in 0 days 00:00:00 to 1 days 00:00:00", "3 bins in 0 to 1 days"),
+        ("0 days 00:15:00", "15 min"), ("x 0.05, when 0 days 00:15:00", "x 0.05, when 15 min"),
+        ("", ""), ("whatever (it) is", "whatever (it) is"),
+        ("(0 days 00:00:00, 99999999999 days 00:00:00)", "0 days to 99999999999 days"),
+    ],
+)  # fmt: skip
+def test_facts_are_told_to_the_last_digit(kept: str, said: str) -> None:
+    assert format_fact(kept) == said
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.floats(0, 1e300))
+def test_bounds_that_differ_are_told_differently(low: float, wide: float) -> None:
+    ends = [Bounds(low, low), Bounds(low, low + wide)]
+    assert (ends[0] == ends[1]) == (format_fact(ends[0]) == format_fact(ends[1]))
+    told = format_fact(ends[1]).split(" to ")
+    assert list(map(number, told)) == [low, low + wide]
+
+
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        (pd.Interval(0.0, 2e7, "left"), "[0, 20,000,000)"),
+        (pd.Interval(1990.0, 2000.0), "(1990, 2000]"),
+        (pd.Interval(pd.Timedelta(0), pd.Timedelta("8h")), "(0, 8 h]"),
+        (pd.Interval(pd.Timestamp("2020"), pd.Timestamp("2021"), "left"),
+         "[2020-01-01, 2021-01-01)"),
+        (pd.Interval(1.00000001, 1.00000002), "(1.00000001, 1.00000002]"),
+        (pd.Timedelta("90min"), "1.5 h"), (pd.Timestamp("2020-01-01 12:00"), "2020-01-01 12:00"),
+        (pd.Timestamp("2020-01-01", tz="Europe/Berlin"), "2020-01-01"), (pd.NaT, "missing"),
+        (("a", pd.Timestamp("2020")), "a, 2020-01-01"), (1990, "1990"), ("a\nb", "a b"),
+    ],
+)  # fmt: skip
+def test_labels_are_told_in_one_line(label: Any, said: str) -> None:
+    assert format_label(label) == said
+
+
+@pytest.mark.parametrize(
+    "end", [pd.Timestamp.min, pd.Timestamp.max, pd.Timedelta.min, pd.Timedelta.max]
+)
+def test_no_label_is_too_far_to_be_told(end: Any) -> None:
+    """Labels may be found in the data, and nothing raises on data."""
+    assert format_label(end)
+    if isinstance(end, pd.Timestamp):
+        assert format_label(end.tz_localize("UTC"))
+
+
+@pytest.mark.parametrize(
+    ("error", "target", "digits"),
+    [(124.3, 125, 3), (130.0, 130, 2), (124.3, 130, 2), (124.31, 124.35, 4), (7, 7, 2),
+     (131, 125, 2), (124.3, None, 2), (math.inf, 125, 2), (124.3, 124.30001, 4),
+     (pd.Timedelta("124.3min"), pd.Timedelta("125min"), 3)],
+)  # fmt: skip
+def test_an_error_looks_no_larger_than_its_target(error: Any, target: Any, digits: int) -> None:
+    assert digits_within([error], target) == digits

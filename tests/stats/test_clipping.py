@@ -225,7 +225,7 @@ def test_bad_arguments_are_refused_before_anything() -> None:
     for name, values, given, said, error in [
         ("private", p["x"], usual, "Release a histogram first", QueryError),
         ("unreleased", p["x"].hist(EDGES), usual, "Release a histogram first", QueryError),
-        ("changed", lost, usual, "values are not those released", RecordError),
+        ("changed", lost, usual, "values aren't those released", RecordError),
         ("rows", _token(), usual, "carries the token of a protected source", LineageError),
         ("text", ["a"], usual, "give a released histogram", QueryError),
         ("nothing", [], usual, "give a released histogram", QueryError),

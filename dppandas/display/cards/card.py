@@ -25,6 +25,7 @@ from ...rows.figures import (
     CHOSEN,
     Written,
     decimals,
+    digits_within,
     format_error,
     plus_minus,
     unit_of,
@@ -164,7 +165,8 @@ def _drawn(answer: Any, shown: ShownFigures) -> Card:
     beyond, of_population = populations.of_release(shown, high, wide)
     strips = Strips.of(figures, beyond) if len(wide) == 1 else None
     is_under = shown.columns is not None and _is_covariance(shown.record)
-    cells = _cells(figures, shown.record.preview, is_under, beyond, len(wide))
+    target = getattr(shown.record, "_target", None)  # of one release
+    cells = _cells(figures, shown.record.preview, is_under, beyond, len(wide), target)
     for at, place in enumerate(shown.places[np.ix_(high, wide)].reshape(-1)):
         if is_missing(place):  # no number of a release: a label, or nothing
             cells[at] = _without_number(answer, high[at // len(wide)], wide[at % len(wide)])
@@ -311,22 +313,31 @@ def _spanned(shown: ShownFigures, columns: Sequence[int | None]) -> list[Parts]:
 
 
 def _cells(
-    figures: Figures, made_up: bool, marks_zero: bool, beyond: Figures | None, wide: int
-) -> list[Cell]:
+    figures: Figures, made_up: bool, marks_zero: bool, beyond: Figures | None, wide: int,
+    target: Any = None,
+) -> list[Cell]:  # fmt: skip
     if made_up:
         return [Cell("no answer")] * len(figures.values)
-    return _numbers(figures, marks_zero, beyond, wide)
+    return _numbers(figures, marks_zero, beyond, wide, target)
 
 
-def _numbers(figures: Figures, marks_zero: bool, beyond: Figures | None, wide: int) -> list[Cell]:
-    """The numbers row by row, of ``wide`` columns: durations of a column are in one unit."""
+def _numbers(
+    figures: Figures, marks_zero: bool, beyond: Figures | None, wide: int, target: Any = None
+) -> list[Cell]:
+    """The numbers row by row, of ``wide`` columns: durations of a column are in one unit.
+
+    target : the error that the call asked for, if any.
+    """
     columns = (
         figures.values, figures.errors, figures.lows, figures.highs, figures.units,
         figures.dominated, figures.empty,
     )  # fmt: skip
     units = [unit_of(figures.values[i::wide], figures.errors[i::wide]) for i in range(wide)]
+    digits = digits_within(figures.errors, target)
     each = enumerate(zip(*columns, strict=True))
-    cells = [_cell(*of, length=units[i % wide], marks_zero=marks_zero) for i, of in each]
+    cells = [
+        _cell(*of, length=units[i % wide], marks_zero=marks_zero, digits=digits) for i, of in each
+    ]
     if beyond is None:
         return cells
     notes = populations.notes(beyond)
@@ -335,7 +346,7 @@ def _numbers(figures: Figures, marks_zero: bool, beyond: Figures | None, wide: i
 
 def _cell(
     value: Any, error: Any, low: Any, high: Any, unit: str, dominated: Any, empty: Any, *,
-    length: str, marks_zero: bool,
+    length: str, marks_zero: bool, digits: int,
 ) -> Cell:  # fmt: skip
     marked = mark(*(not is_missing(each) and bool(each) for each in (dominated, empty)))
     if unit == "utility":
@@ -346,7 +357,7 @@ def _cell(
         if not is_missing(low):  # what the answer was asked for says more
             told = within(value, low, high)
         return Cell(told.value, told.beside, marked)
-    told = written(value, error, low, high, unit=length)
+    told = written(value, error, low, high, unit=length, digits=digits)
     includes = bool(marks_zero and low <= 0 <= high)
     return Cell(told.value, told.beside, marked, includes)
 

@@ -16,6 +16,7 @@ import pandas as pd
 from ...dataclasses import dataclass
 from ...errors import QueryError
 from ...rows.facts.bounds import Bounds
+from ...rows.figures import format_fact
 from ...statistics import Quantiles
 from ...statistics.layout import format_error, format_number
 from .bars import THICK, draw_thin, whiskers
@@ -201,7 +202,7 @@ def _draw_curve(ax: Any, curve: Curve) -> str:
     room = 0.01 * (high - low)
     ax.set(xlim=(low - room, high + room), ylim=(-0.02, 1.02))
     ax.set_ylabel("share of values at or below")
-    said = " … ".join(map(scale.written, ends))
+    said = format_fact(curve.bounds).replace(" to ", " … ")
     ax.set_xlabel(f"{scale.label or 'value'}, clipped to {said}")
     scale.dress(ax.xaxis)
     number_axis(ax.yaxis, is_share=True)

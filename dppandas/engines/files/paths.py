@@ -27,9 +27,8 @@ def no_parquet(path: str) -> str:
         return f"{path} isn't a Parquet file, or is damaged: its footer can't be read."
     reader = f"pd.read_{_READERS[ends[-1]]}({os.path.basename(path)!r})"
     return (
-        f"{path} is a .{ends[-1]} file, and dp.protect reads Parquet files. Read it with pandas, "
-        f"and protect the frame: dp.protect({reader}, …). For a file larger than memory, write it "
-        "as Parquet first."
+        f"{path} is a .{ends[-1]} file, and dp.protect reads Parquet files. Read it with pandas: "
+        f"dp.protect({reader}, …). If it is larger than memory, write it as Parquet first."
     )
 
 

@@ -23,6 +23,7 @@ from ...rows.facts.bounds import Bounds, Grid
 from ...rows.facts.keys import Keys, by_column, object_index
 from ...rows.facts.steps import Step
 from ...rows.facts.units import whole_number
+from ...rows.figures import format_fact
 from ...rows.plain_values import refuse_private
 from ...statistics import Cells, Layout
 
@@ -102,7 +103,9 @@ def checked_ddof(ddof: object, bounds: Sequence[Bounds]) -> int:
     freedom = whole_number(ddof, "ddof", 0, 1000, ", such as 0 or 1")
     for bound in bounds:
         if bound.upper - bound.lower > 2.0**500:
-            raise QueryError(f"bounds {bound} are too wide to be squared. Narrow them.")
+            raise QueryError(
+                f"bounds {format_fact(bound)} are too wide to be squared. Narrow them."
+            )
         Grid.anchored(bound)  # refuses bounds that are too narrow
     return freedom
 

@@ -232,11 +232,9 @@ charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=�
         summary = right._table.summary if isinstance(right, Transformations) else None
         if summary is None or summary[0] is not self._table.engine:
             raise LineageError(
-                "two private frames can't be merged, because one person's row could match many "
-                "others. Merge with a public table; or with one row for each unit of this frame: "
-                "p.merge(p.per_unit().agg(…), on='person_id'). If rows of two sources are the same "
-                "units', plain pandas can merge them on the unit's column before the first "
-                "dp.protect; on another column it would break the promise."
+                "two private frames can't be merged: one person's row could match many others. "
+                "Merge with a public table, or with one row a unit, p.merge(p.per_unit().agg(…), "
+                "on='person_id'); or merge by the unit before dp.protect."
             )
         new, kept = learned(self, right, how, on)
         columns = self._with_new(new, suffixes)

@@ -291,9 +291,9 @@ def _name(path: File) -> int:
 
 def _elsewhere(path: File) -> str:
     return (
-        f"the ledger {str(path)!r} is open by another name: a hard link, a mount, or its name "
-        "before it was moved. Each name has a log of its own, so the budget would be granted "
-        "twice. Open it by the name that is in use, or end the sessions that use it."
+        f"the ledger {str(path)!r} is open by another name: a hard link, a mount, or from before "
+        "it was moved. Each name has its own log, so the budget would be granted twice. Open it "
+        "by that name, or end the sessions that use it."
     )
 
 

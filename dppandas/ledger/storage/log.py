@@ -53,10 +53,9 @@ class Log:
         """Refuse to go on if they aren't in their places any more."""
         if self._files is not None and _beside(path) != self._files:
             raise StoreError(
-                f"the log of the ledger {str(path)!r} (-wal or -shm beside it) was removed or "
-                "replaced while the ledger was open. The last charge may be lost, and nothing more "
-                "is charged. End the sessions that use the ledger with dp.reset(), and open it "
-                "again."
+                f"the log of the ledger {str(path)!r} (-wal, -shm) was removed while it was open. "
+                "The last charge may be lost, and nothing more is charged. Call dp.reset(), and "
+                "open the ledger again."
             )
 
     def is_ours(self, path: File) -> bool:
@@ -131,11 +130,9 @@ def is_missing(path: File, mark: int) -> bool:
 def refuse_missing(path: File) -> NoReturn:
     """Refuse a ledger whose log is missing."""
     raise StoreError(
-        f"the log of the ledger {str(path)!r} is missing ({path.name}-wal beside it), and charges "
-        "may have been in it: the file was copied alone, or its log was removed after a kernel was "
-        "killed. Put the log back, or restore a copy that `dppandas copy` made. If there is none, "
-        f"`dppandas accept-loss {path.name}` opens the ledger as it is; from then on it says that "
-        "charges may be missing."
+        f"the log of the ledger {str(path)!r} ({path.name}-wal) is missing, and may have held "
+        "charges. Put it back, or restore a copy of `dppandas copy`. If there is none, `dppandas "
+        f"accept-loss {path.name}` opens the ledger as it is."
     )
 
 

@@ -16,6 +16,7 @@ from ...dataclasses import dataclass
 from ...errors import QueryError, quoted
 from ...rows.facts.bounds import Bounds
 from ...rows.facts.units import whole_number
+from ...rows.figures import format_fact
 from .scales import ANGLES, LINE, LOGARITHMS, ROOTS, Scale
 
 Floats = npt.NDArray[np.float64]
@@ -189,7 +190,9 @@ class Normal(Family):
     def of(cls, bounds: Bounds, cells: int, prior: object) -> Normal:
         low, high = bounds.lower, bounds.upper
         if low == high:
-            raise QueryError(f"bounds {bounds} are a single point. Give a lower and an upper one.")
+            raise QueryError(
+                f"bounds {format_fact(bounds)} are a single point. Give a lower and an upper one."
+            )
         width = high - low
         given: Any = {} if prior is None else prior
         if not isinstance(given, Mapping) or not {*given} <= {*cls.names}:
@@ -285,8 +288,9 @@ def _top(bounds: Bounds, least: int) -> int:
     top = math.floor(bounds.upper)
     if not least <= top <= LARGEST_COUNT:
         raise QueryError(
-            f"bounds {bounds} of whole numbers must end between {least} and {LARGEST_COUNT:,}: "
-            "larger numbers are counted in one cell. Give bounds=, such as (0, 40)."
+            f"bounds {format_fact(bounds)} of whole numbers must end between {least} and "
+            f"{LARGEST_COUNT:,}: larger numbers are counted in one cell. Give bounds=, such as "
+            "(0, 40)."
         )
     return top
 

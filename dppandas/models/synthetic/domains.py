@@ -20,6 +20,7 @@ from ...rows.facts.bounds import Bounds
 from ...rows.facts.keys import Keys, object_index, some_names
 from ...rows.facts.spans import Span
 from ...rows.facts.units import whole_number
+from ...rows.figures import format_fact
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -115,9 +116,9 @@ def _keys(frame: PrivateFrame, name: Any, given: Any) -> Keys:
         return known
     if isinstance(declared, Bounds | Span):
         raise MissingArgument(
-            f"column {quoted(name)} has bounds, {declared}, but synthetic rows need labels. Cut it "
-            f"first: frame.assign(**{{{str(name)!r}: frame[{str(name)!r}].cut([…])}}); or give "
-            "keys=, or select other columns."
+            f"column {quoted(name)} has bounds, {format_fact(declared)}, but synthetic rows need "
+            f"labels. Cut it first: frame.assign(**{{{str(name)!r}: "
+            f"frame[{str(name)!r}].cut([…])}}); or give keys=, or select other columns."
         )
     raise MissingArgument(
         f"column {quoted(name)} has no declared labels. Give keys={{{str(name)!r}: […]}}, declare "

@@ -14,6 +14,7 @@ from ...frames.frame import PrivateFrame
 from ...frames.series import PrivateSeries
 from ...rows.facts.keys import did_you_mean, some_names
 from ...rows.facts.units import whole_number
+from ...rows.figures import format_fact
 from ..base import Box
 from ..points import Matrix, rounded
 
@@ -122,7 +123,7 @@ def _thresholds(said: Any, name: Any, box: Box, i: int) -> tuple[float, ...]:
     if outside:
         raise QueryError(
             f"the threshold {outside[0]} of {quoted(name)} splits nothing within the bounds "
-            f"{bounds}. Leave it out, or give wider bounds."
+            f"{format_fact(bounds)}. Leave it out, or give wider bounds."
         )
     return tuple(sorted({(x - middle) / half for x in given.tolist()}))
 

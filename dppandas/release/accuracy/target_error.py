@@ -25,6 +25,7 @@ from ...privacy.accounting.losses import LARGEST, SMALLEST, Delta, Epsilon, Loss
 from ...privacy.accounting.measures import LossRequest, Measure
 from ...rows.facts.kinds import Schema
 from ...rows.facts.spans import Ruler
+from ...rows.figures import as_target, format_exactly
 from ...rows.values import canonical
 from ...statistics import Statistic
 from ..query import Query
@@ -105,17 +106,27 @@ class TargetError:
             meant = f" {self._meant(largest)}" if self._is_tiny(largest) else ""
             raise QueryError(
                 f"{self.word}={self._said(self.within)} is less than any {way}= allows here: the "
-                f"least error, at {way}={Epsilon(_decimal(last))}, is {self._typed(best)} with "
+                f"least error, at {way}={Epsilon(_decimal(last))}, is {self._written(best)} with "
                 f"{self.confidence:.4g} confidence.{meant}"
             )
         enough = bisect_left(range(first, last), True, key=lambda p: error(p) <= self.within)
         return asked(way, first + enough)
 
+    @property
+    def shown(self) -> Any:
+        """What errors that are shown are compared with, which hold with 95 %; None for nothing."""
+        return self._typed(self.within) if self.confidence == expected.CONFIDENCE else None
+
     def _typed(self, error: float) -> Any:
         return error if self.ruler is None else self.ruler.length(error, math.ceil)
 
+    def _written(self, error: float) -> str:
+        """An error that ``within=`` can name."""
+        return as_target(self._typed(error))
+
     def _said(self, error: float) -> str:
-        return f"{error:.12g}" if self.ruler is None else str(self._typed(error))
+        """The error as the call gave it."""
+        return f"{error:.12g}" if self.ruler is None else format_exactly(self._typed(error))
 
     def _error(self, query: Query) -> float:
         try:
@@ -166,12 +177,14 @@ class TargetError:
         """The error to raise if the budget can't pay. It says which error the rest would buy, if
         the rest is counted as this was asked."""
         wanted, left = error.requested, error.remaining
+        if isinstance(wanted, Delta):  # which the call named itself: no error costs it
+            return error
         way, place = "epsilon" if asked.rho is None else "rho", _last(left)
         loss, advice = getattr(asked, way), "dp.ledger() shows what was spent."
         if wanted == loss and place >= _RANGE[way][0]:
             less = self._error(query(replace(asked, **{way: type(loss)(_decimal(place))})))
-            advice = f"What is left is enough for within={self._typed(less)}."
-        symbol = "δ" if isinstance(wanted, Delta) else "ρ" if isinstance(wanted, Rho) else "ε"
+            advice = f"What is left is enough for within={self._written(less)}."
+        symbol = "ρ" if isinstance(wanted, Rho) else "ε"
         return BudgetExceeded(
             f"within={self._said(self.within)} with {self.confidence:.4g} confidence costs "
             f"{symbol} = {wanted}, and {symbol} = {left} is left. {advice}",

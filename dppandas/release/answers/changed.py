@@ -16,21 +16,18 @@ def changed(result: Any, released: Any) -> str:
     if _has_other_labels(result, released):
         keyword = "" if isinstance(result, pd.Series) else "columns="
         return (
-            "these are released numbers under other labels, and only labels tell whose errors they "
-            "have. Rename in a function, which keeps the errors: "
-            f"dp.derive(lambda x: x.rename({keyword}{{…}}), answer)."
+            "these are released numbers under other labels, and only labels tell whose errors "
+            f"they have. This keeps errors: dp.derive(lambda x: x.rename({keyword}{{…}}), answer)."
         )
     table = result.to_frame() if isinstance(result, pd.Series) else result
     if isinstance(table, pd.DataFrame) and not has_figures(table):
         return (
-            "all these numbers are 0 or missing, and would be after arithmetic, so nobody can tell "
-            "whose errors they have. A record belongs to the answer itself, before arithmetic: "
-            "select from dp.intervals(answer)."
+            "all these numbers are 0 or missing, and would be after arithmetic, so nobody can "
+            "tell whose errors they have. Select from dp.intervals(answer)."
         )
     return (
-        "this was computed from a release, but its values are not those released. "
-        "dp.derive(lambda x: …, answer) follows the errors of an answer, and dp.difference(a, b) "
-        "those of two. A record belongs to the answer itself, before arithmetic or renaming. "
+        "this was computed from a release, and its values aren't those released. dp.derive(lambda "
+        "x: …, answer) follows the errors of an answer, dp.difference(a, b) those of two. "
         f"{KEEP_LABELS}"
     )
 
@@ -43,9 +40,9 @@ def without_record(result: Any) -> str:
             "dp.intervals has its errors, and dp.ledger() lists every release."
         )
     return (
-        f"no release record belongs to this {type(result).__name__}. Results of releases have one; "
-        "numbers and labels computed from them don't: dp.derive(lambda x: …, answer) computes "
-        f"with their errors. dp.ledger() lists every release.{unstack_whole(result)}"
+        f"no release record belongs to this {type(result).__name__}. Results of releases have "
+        "one. dp.derive(lambda x: …, answer) computes with their errors. dp.ledger() lists every "
+        f"release.{unstack_whole(result)}"
     )
 
 

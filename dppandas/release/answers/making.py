@@ -58,10 +58,11 @@ def record_of(
     ))  # fmt: skip
 
 
-def among(record: Record, rows: float | None) -> Record:
-    """A record of quantiles, with the most rows that there are."""
-    knows = rows is not None and record._statistic.errors.takes_rows
-    return registered(replace(record, _rows=rows)) if knows else record
+def aimed(record: Record, rows: float | None, target: Any) -> Record:
+    """A record with the error at 95 % that its call asked for, if any; of quantiles with the most
+    rows that there are."""
+    most = rows if record._statistic.errors.takes_rows else None
+    return registered(replace(record, _rows=most, _target=target))
 
 
 def counted(record: Record, beside: Record) -> Record:

@@ -17,6 +17,7 @@ from ...privacy.mechanisms.selection import Selection
 from ...privacy.mechanisms.sensitivity_bounds import BoundedSensitivity
 from ...privacy.mechanisms.smooth import PolyPlace
 from ...privacy.mechanisms.thresholds import KeyedNoise, Threshold
+from ...rows.figures import format_number
 from ..accuracy import units
 from ..accuracy.expected import CONFIDENCE, parse_confidence
 
@@ -136,8 +137,10 @@ class Noise:
         if isinstance(self._law, PolynomialLaw):
             return f"<{self.name}: the shape of the noise of {self.of}, in units of {self.unit}>"
         unit = self.unit if self.unit in units.ONE_BY_ONE else f"(in {self.unit})"
-        steps = f"steps of {self.step:g}" if self.step != 1 else "whole numbers"
-        return f"<{self.name} noise of {self.of}: scale {self._scale:g} {unit}, {steps}>"
+        steps = f"steps of {format_number(self.step)}" if self.step != 1 else "whole numbers"
+        return (
+            f"<{self.name} noise of {self.of}: scale {format_number(self._scale)} {unit}, {steps}>"
+        )
 
     def _density(self, steps: Floats) -> Floats:
         found: Floats = np.exp(self._law.log_density(steps))

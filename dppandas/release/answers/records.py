@@ -71,6 +71,7 @@ class Record(ABC):
     _beside: tuple[float, ...] | None = None  # the number of rows of each, as released beside it
     _seed: str = ""  # the random id of its draw, which simulations start from
     _kernel: str = ""  # a name of the process that was charged
+    _target: Any = None  # the error at 95 % that the call asked for
 
     @hide_internals
     def error(self, confidence: float = CONFIDENCE, *, expected_rows: float | None = None) -> float:

@@ -16,7 +16,15 @@ from ...errors import RecordError, hide_internals
 from ...privacy.accounting.losses import ReleaseOptions, with_options_named
 from ...privacy.mechanisms.selection import Selection
 from ...privacy.sampling import entropy
-from ...rows.figures import CHOSEN, DIGITS, error_digits, format_value, within, written
+from ...rows.figures import (
+    CHOSEN,
+    DIGITS,
+    digits_within,
+    error_digits,
+    format_value,
+    within,
+    written,
+)
 from ...rows.values import canonical
 from ...rows.values.objects import value_of
 from ..accuracy.expected import CONFIDENCE, HELD
@@ -107,6 +115,7 @@ class _Released:
             return str(within(value, *record.intervals()))
         error = record.errors()
         ends = record.intervals() if error == math.inf else ()
+        digits = max(digits, digits_within([error], record._target))
         return str(written(value, error, *ends, digits=digits))
 
     def __format__(self, spec: str) -> str:
@@ -130,9 +139,8 @@ class _Released:
         return f", {said}" if said else ""
 
 
-class _ReleasedNumber(_Released, Arithmetic):
-    """A number whose arithmetic follows errors, with the methods that pandas' own have, which give
-    plain numbers."""
+class _ReleasedMeasure(_Released):
+    """A number, time or duration, which is shown with its error."""
 
     #: IPython looks for it in the class that has a `__repr__`, and no further.
     _repr_pretty_ = _Released._repr_pretty_
@@ -141,6 +149,11 @@ class _ReleasedNumber(_Released, Arithmetic):
         if self._record._statistic.errors.no_interval and not self._record.preview:
             return repr(self._plainly())
         return self._with_error()
+
+
+class _ReleasedNumber(_ReleasedMeasure, Arithmetic):
+    """A number whose arithmetic follows errors, with the methods that pandas' own have, which give
+    plain numbers."""
 
     def __str__(self) -> str:
         return str(self._plainly())  # which programs read
@@ -165,7 +178,7 @@ class ReleasedFloat(_ReleasedNumber, float):
     """A released number. ``a - b`` of two has an error and an interval, too: see `DerivedInt`."""
 
 
-class _ReleasedSpan(_Released):
+class _ReleasedSpan(_ReleasedMeasure):
     """A type that pandas itself creates. The class is set afterwards."""
 
     def _plainly(self) -> Any:

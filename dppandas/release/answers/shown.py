@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...privacy.accounting.losses import Loss
 from ...privacy.accuracy.combined import CombinedNoise
 from ...privacy.mechanisms.selection import Selection
 from ...rows import html_tables
@@ -18,6 +19,8 @@ NOISY = "dp-noisy"
 DROWNED = "noise-dominated"
 #: And beside one of a group that may have no rows.
 EMPTY = "may be empty"
+#: The loss of what a preview finds answered.
+FREE = "free, as asked before"
 #: Longer questions are cut where releases are listed.
 LONGEST = 60
 #: Of the `repr` of a record.
@@ -77,7 +80,8 @@ def in_a_line(record: Any) -> str:
 
 def _told(record: Any) -> str:
     error = f", {said} ({HELD})" if (said := record._answered) else ""
-    return f"{record.loss.in_short}{error}"
+    is_free = record.preview and record.loss == Loss()
+    return f"{FREE if is_free else record.loss.in_short}{error}"
 
 
 def html(record: Any) -> str:

@@ -106,9 +106,9 @@ class ReleaseBundle(Private, Generic[Answer]):
         if name.startswith("_"):
             raise AttributeError(name)
         raise UnsupportedVerb(
-            f"{name!r} of several answers that are not released yet. Release them together with "
-            ".release(epsilon=0.1), and dp.record(result) knows the error of each. Or ask for one "
-            f"statistic alone, which may have .{name}: {self!r}."
+            f"{name!r} of several answers that are not released yet. Release them together by "
+            ".release(epsilon=0.1), and dp.record(result) knows each error; or ask for one "
+            "statistic alone."
         )
 
     if not TYPE_CHECKING:  # which would believe in every name

@@ -101,6 +101,7 @@ class Preview:
         self._bought[draft.key] += not is_free
         status = "replayed" if is_free else "new"
         error = expected.in_words(query.statistic, mechanism, self._rows)
+        error = error or query.statistic.errors.later
         self._entries.append(draft.whole._replace(loss=loss, status=status, error=error))
         self._populations.append(self._for_population(query, mechanism))
         self._unlimited.append(limited.error_without(query, self._rows))
@@ -169,10 +170,11 @@ class Preview:
     def to_frame(self) -> pd.DataFrame:
         """One row for each release: an ordinary DataFrame, with columns of `Ledger.to_frame`.
 
-        ``error`` is what noise makes. With expected_rows, ``population`` is what noise and sample
-        make together, for the population that the rows are a sample of; "" where an answer says
-        nothing of one. Where a release limits the rows of a unit by key, ``without limits`` is the
-        error that it would have without. ``status`` is "new" for a release that would be charged,
+        ``error`` is what noise makes: "told by the answer" where only that decides it. With
+        expected_rows, ``population`` is what noise and sample make together, for the population
+        that the rows are a sample of; "" where an answer says nothing of one. Where a release
+        limits the rows of a unit by key, ``without limits`` is the error that it would have
+        without. ``status`` is "new" for a release that would be charged,
         and "replayed" for one that was answered before, which costs nothing.
         """
         columns = ["source", "lineage", "query", *self._counted(), "mechanism", "scale", "error"]
@@ -275,9 +277,10 @@ def all_or_none(*roads: Callable[[], R]) -> R:
         name = next(n for n in ("rho", "epsilon", "delta") if getattr(missing, n) > 0)
         asked, rest = getattr(plan.loss, name), getattr(left, name)
         count = len(plan._entries)
+        what = "this release asks for" if count == 1 else f"its {count} releases ask for"
         raise BudgetExceeded(
-            f"its {count} {'release asks' if count == 1 else 'releases ask'} for {plan.loss} in "
-            f"all, and {left} is left. Lower {name}= to at most {rest}, or see dp.ledger().",
+            f"{what} {plan.loss}{' in all' * (count > 1)}, and {left} is left. Lower {name}= to at "
+            f"most {rest}, or see dp.ledger().",
             requested=asked,
             remaining=rest,
             earlier=current()._advice(),

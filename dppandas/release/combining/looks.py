@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from ...dataclasses import dataclass, fields, replace
 from ...engines.base import Engine
 from ...errors import BudgetExceeded, QueryError
-from ...privacy.accounting.losses import LARGEST, Epsilon, Loss, Rho
+from ...privacy.accounting.losses import LARGEST, Delta, Epsilon, Loss, Rho
 from ...privacy.accounting.measures import LossRequest
 from ...privacy.accuracy.combined import NoiseAtLook
 from ...privacy.sampling import entropy
@@ -207,14 +207,19 @@ def _cannot_afford(
 ) -> BudgetExceeded:
     """The error to raise if the budget can't pay for all looks, or no longer can, because somebody
     else was charged between two of them."""
+    bought = "The looks that were paid for stay, and cost nothing again." if kept else ""
     symbol, number = "ρ" if price.rho else "ε", plan.looks
+    if isinstance(error.remaining, Delta):  # which the call named itself: no error costs it
+        return BudgetExceeded(
+            error.args[0], error.requested, error.remaining, bought=bought, earlier=error.earlier
+        )
     return BudgetExceeded(
         f"until={plan._said(plan.within)} may cost {price} in {number} "
         f"{'look' if number == 1 else 'looks'}, and {symbol} = {error.remaining} is left. Give "
         f"{'' if number == 1 else 'fewer looks=, or '}a larger until=.",
         requested=error.requested,
         remaining=error.remaining,
-        bought="The looks that were paid for stay, and cost nothing again." if kept else "",
+        bought=bought,
         earlier=error.earlier,
     )
 

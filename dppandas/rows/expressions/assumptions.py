@@ -102,10 +102,17 @@ class _Assumptions:
         for name, likely in _undeclared(operand, self.facts):
             if kinds.TEXT not in wanted:
                 target = next((each for each in kinds.KINDS if each in wanted), kinds.UNKNOWN)
+                if kinds.TRUTH in wanted and self._has_truths(operand):
+                    target = kinds.TRUTH
                 self._assume(name, likely or target, is_refused=True)
             elif set(wanted) <= {kinds.TEXT, kinds.LIST}:
                 self._texts.add(name)
                 self._assume(name, kinds.TEXT)
+
+    def _has_truths(self, operand: Expression) -> bool:
+        """Whether its declared keys are True and False."""
+        keys = operand.declared(self.facts.domain) if isinstance(operand, Column) else None
+        return isinstance(keys, Keys) and all(isinstance(label, bool) for label in keys.labels)
 
     def count(self, by: Expression, labels: Sequence[Any]) -> None:
         """Cells of rows: none of their labels may be one that no value can equal."""
@@ -125,7 +132,7 @@ class _Assumptions:
                 self._refuse(
                     f"it takes {each.column!r} to hold texts, and compares what it makes of them "
                     f"with the kind {each.kind}: that may never be equal. Compare it with texts; "
-                    f"or declare what its cells are, {line}, 'list' or 'unknown'.", "",
+                    f"or declare {line}, 'list' or 'unknown'.", "",
                 )  # fmt: skip
 
     def refuse_misspelt(self, pairs: Iterable[tuple[Expression, Sequence[Any]]]) -> None:
@@ -257,11 +264,13 @@ def refusal(found: Iterable[Assumption], protects: str) -> str:
     declared = {each.column: each.kind for each in reversed(refused)}
     names = ", ".join(repr(name) for name in declared)
     line = ", ".join(f"{name!r}: {kind!r}" for name, kind in declared.items())
-    texts = "" if kinds.TEXT in declared.values() else ", 'text' if they are texts"
+    others = [kinds.TRUTH] if kinds.NUMBER in declared.values() else []
+    others += [] if kinds.TEXT in declared.values() else [kinds.TEXT]
+    holds = "holds" if len(declared) == 1 else "hold"
     return (
-        f"it isn't declared what {names} {'holds' if len(declared) == 1 else 'hold'}. If it isn't "
-        f"what the question needs, the answer means nothing. Declare what the cells are{texts}: "
-        f"{protects}(df, …, kinds={{{line}}})."
+        f"it isn't declared what {names} {holds}, and for other kinds the answer means nothing. "
+        f"Declare what the cells are: {protects}(df, …, kinds={{{line}}})"
+        f"{''.join(f', or {kind!r}' for kind in others)}."
     )
 
 

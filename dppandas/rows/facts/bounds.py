@@ -13,7 +13,7 @@ import pandas as pd
 
 from ...dataclasses import dataclass, found_once
 from ...errors import QueryError, quoted
-from ..figures import short
+from ..figures import format_fact, short
 from .keys import SOURCE_ATTR
 from .spans import Ruler
 
@@ -173,7 +173,7 @@ def _step(width: float, bounds: Bounds) -> float:
     exponent -= mantissa == 0.5
     step = max(math.ldexp(1.0, exponent - GRID_BITS), math.ulp(largest))
     if step < 2.0**-1000:
-        raise QueryError(f"bounds {bounds} are too narrow to compute with.")
+        raise QueryError(f"bounds {format_fact(bounds)} are too narrow to compute with.")
     return step
 
 

@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...errors import SourceError
+from ..figures import format_fact
 from .domain import Declaration, list_for_tuple
 from .keys import Keys
+from .spans import Span
 from .steps import Step
 
 Fact = Declaration | Step
@@ -60,7 +62,7 @@ def _refused(
     then, now = _told(before), _told(fact)
     if then == now:
         now = "others" if isinstance(fact, Keys) else repr(fact)
-    given = "bounds= or keys= in the call (range= for periods)"
+    given = f"bounds= or {'range=' if isinstance(fact, Span) else 'keys='} in the call"
     if isinstance(fact, Step):
         given = "step= in the call"
     facts = [each for each in (fact, before) if not isinstance(each, Step)]
@@ -69,9 +71,8 @@ def _refused(
     are_keys = isinstance(before, Keys) and isinstance(fact, Keys)
     explained = "" if are_keys and "" in lists else lists[0] or lists[1]
     return SourceError(
-        f"source {source!r} was declared before with other terms ({what} of {column!r} was {then}, "
-        f"is {now}), and both can't hold.{explained} Keep to the first; or give {given}, where "
-        f"they may differ each time; or {advice}"
+        f"source {source!r} was declared with other terms: {what} of {column!r} was {then}, is "
+        f"{now}.{explained} Keep to the first; give {given}; or {advice}"
     )
 
 
@@ -79,4 +80,4 @@ def _told(fact: Fact) -> str:
     """The number of labels, not the labels, which may have been read from a column."""
     if isinstance(fact, Keys):
         return "1 key" if len(fact) == 1 else f"{len(fact)} keys"
-    return str(fact)
+    return format_fact(fact)

@@ -23,6 +23,7 @@ import pandas as pd
 
 from ...dataclasses import dataclass
 from ...errors import QueryError, quoted
+from ..figures import format_fact
 from ..values import canonical
 from . import kinds
 from .bounds import Bounds, Floats, Ticks
@@ -72,17 +73,24 @@ class Step:
         """The step in the unit of bounds. Raises `QueryError` if it makes no grid between them."""
         if self.of_times != isinstance(bounds, Ticks):
             wanted = "a number" if self.of_times else "a duration, such as pd.Timedelta('15min')"
-            raise QueryError(f"{said}={self} must be {wanted}, as the bounds are {bounds}.")
+            raise QueryError(
+                f"{said}={format_fact(self)} must be {wanted}, as the bounds are "
+                f"{format_fact(bounds)}."
+            )
         size = self.size
         if isinstance(bounds, Ticks):
             size /= bounds.ruler.tick
             if bounds.ruler.span.family == "zoned" and _OF_ZONES % self.size:
                 raise QueryError(
-                    f"{said}={self} must divide 15 minutes for times in a zone, because days there "
-                    "begin at other times than in UTC, and don't all last 24 hours."
+                    f"{said}={format_fact(self)} must divide 15 minutes for times in a zone, "
+                    "because days there begin at other times than in UTC, and don't all last 24 "
+                    "hours."
                 )
         if reason := StepGrid.lacks(bounds, size):
-            raise QueryError(f"{said}={self} makes no grid between the bounds {bounds}: {reason}.")
+            raise QueryError(
+                f"{said}={format_fact(self)} makes no grid between the bounds "
+                f"{format_fact(bounds)}: {reason}."
+            )
         return size
 
     def divides(self, end: float) -> bool:

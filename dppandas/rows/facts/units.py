@@ -54,10 +54,9 @@ class Unit:
             )
         if rows is None:
             raise MissingArgument(
-                f"max_rows= is needed with unit={quoted(column)}: the most rows of each unit "
-                "to use. The noise grows with it. 1 would keep one row of each unit and drop its "
-                "others. dppandas never counts rows to choose it, but suggest_max_rows does, for a "
-                "loss: protect the data under another name with max_rows=1, and ask there."
+                f"max_rows= is needed with unit={quoted(column)}: the most rows of each unit to "
+                "use. The noise grows with it, and 1 keeps one row of each. It is never counted "
+                "from the data; suggest_max_rows tells, for a loss, what limits would cut."
             )
         return cls(column, rows)
 
@@ -80,8 +79,8 @@ def _suggested(max_rows: object) -> object:
     if not 1 <= found < np.inf:
         raise QueryError(
             "no limit was suggested: too few units for the loss that was spent, or too many with "
-            "more rows than counted=. suggest_max_rows(keep=None) of the same loss shows for free "
-            "what each limit would cut. Choose one of them, such as max_rows=10."
+            "more rows than counted=. suggest_max_rows(keep=None) of the same loss shows what "
+            "each limit would cut, for free: choose one of them."
         )
     return int(found) if found == int(found) else found
 

@@ -25,6 +25,7 @@ from ...release.answers.results import claimed
 from ...release.private import Private
 from ...rows.expressions import Cut
 from ...rows.facts.bounds import Bounds
+from ...rows.figures import format_ends, format_exactly
 from ...rows.plain_values import refuse_private
 from ...statistics.layout import format_number
 from .draws import FINE, Floats, Loss
@@ -176,7 +177,7 @@ def _bounds(
     if lower is not None:
         fixed = number(lower, "lower", -math.inf, high)
     if not low <= fixed <= high:
-        raise QueryError(f"{fixed:g} lies outside of outer={outer}.")
+        raise QueryError(f"{format_exactly(fixed)} lies outside of outer={outer}.")
     if candidates is None:
         each = [
             edge for edge in known.edges() if (edge > fixed if name == "upper" else edge < fixed)
@@ -197,7 +198,7 @@ def _candidates(candidates: Any, fixed: float, outer: Bounds, name: str) -> list
     low, high = (fixed, outer.upper) if name == "upper" else (outer.lower, fixed)
     if not all(low <= each <= high and each != fixed for each in found):
         raise QueryError(
-            f"candidates= must lie between {low:g} and {high:g}, and not at the other."
+            f"candidates= must lie between {format_ends(low, high, ' and ')}, and not at the other."
         )
     return found
 
@@ -209,7 +210,7 @@ def _known(values: Any, outer: Bounds) -> Known:
     if isinstance(values, Private):
         raise QueryError(
             "clipping is planned from released or public numbers. Release a histogram first, such "
-            f"as p['x'].clip({outer.lower:g}, {outer.upper:g}).hist(bins=20, range=…, epsilon=0.1)."
+            f"as p['x'].clip{outer}.hist(bins=20, range=…, epsilon=0.1)."
         )
     if is_answer(values):
         return Histogram.released(quantities_in(values), outer)
@@ -291,9 +292,9 @@ class Histogram(Known):
             high > outer.upper or (high == outer.upper and not is_open[1])
         ):
             raise QueryError(
-                f"these bins from {low:g} to {high:g} don't hold all values in outer={outer}, its "
-                "ends included, and what lies in no bin wasn't counted. Count it, such as by "
-                f"p['x'].clip({outer.lower:g}, {outer.upper:g}).hist(bins=…) with these ends."
+                f"these bins from {format_ends(low, high)} don't hold all values in "
+                f"outer={outer}, its ends included. Count the others, too: "
+                f"p['x'].clip{outer}.hist(bins=…) with these ends."
             )
         several = math.ceil(len(counts) / BINS)
         starts = range(0, len(counts), several)

@@ -10,6 +10,7 @@ import numpy as np
 from ...dataclasses import dataclass
 from ...privacy.accuracy.combined import variance_of
 from ...privacy.accuracy.nearly_normal import NearlyNormal
+from ...rows.figures import format_ends, format_number
 from ...statistics.samples import ADDED_IN_TESTS
 from ..variance_analysis import OneWay
 from .designs import Design, Seen, in_groups
@@ -44,8 +45,9 @@ class Numbers(Design):
 
     def assumed(self) -> str:
         return (
-            f"Values between {self.lower:g} and {self.upper:g}, with a mean of {self.mean:g} and a "
-            f"standard deviation of {self.sd:g}; means released with inference=True."
+            f"Values between {format_ends(self.lower, self.upper, ' and ')}, with a mean of "
+            f"{format_number(self.mean)} and a standard deviation of {format_number(self.sd)}; "
+            "means released with inference=True."
         )
 
     def sums(self, rows: int, mean: float, draws: Draws) -> Floats:

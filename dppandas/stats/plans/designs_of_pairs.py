@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...dataclasses import dataclass
+from ...rows.figures import format_ends, format_number
 from ..correlation import Pair
 from .designs import Seen
 from .designs_of_means import Numbers
@@ -40,8 +41,9 @@ class Pairs(Numbers):
 
     def assumed(self) -> str:
         return (
-            f"Both columns between {self.lower:g} and {self.upper:g}, with a mean of {self.mean:g} "
-            f"and a standard deviation of {self.sd:g}; one release of their correlation."
+            f"Both columns between {format_ends(self.lower, self.upper, ' and ')}, with a mean of "
+            f"{format_number(self.mean)} and a standard deviation of {format_number(self.sd)}; "
+            "one release of their correlation."
         )
 
     def seen(self, rows: int, effect: float, draws: Draws) -> Seen:

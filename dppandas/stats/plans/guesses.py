@@ -12,6 +12,7 @@ import numpy as np
 from ...errors import QueryError, quoted
 from ...privacy.accounting.losses import parse_epsilon, parse_rho
 from ...rows.facts.bounds import Bounds
+from ...rows.figures import format_exactly, format_fact, format_number
 from ..results import parse_alternative
 from .designs import Design
 from .designs_of_counts import Binomial, OneShare, Table, TwoShares
@@ -90,8 +91,8 @@ def number(value: object, name: str, above: float, below: float) -> float:
     found = float(value) if is_number else math.nan  # type: ignore[arg-type]
     if above < found < below:
         return found
-    ends = {-math.inf: "be finite", 0: "lie above 0"}.get(above, f"lie above {above:g}")
-    ends += "" if below == math.inf else f" and below {below:g}"
+    ends = "be finite" if above == -math.inf else f"lie above {format_exactly(above)}"
+    ends += "" if below == math.inf else f" and below {format_exactly(below)}"
     raise QueryError(f"{name}={quoted(value)} must be a number, and {ends}.")
 
 
@@ -100,7 +101,9 @@ def whole_number(value: object, default: int, name: str, least: int, most: int) 
     found = default if value is None else value
     is_whole = isinstance(found, Integral) and not isinstance(found, bool)
     if not is_whole or not least <= found <= most:  # type: ignore[operator]
-        raise QueryError(f"{name}={quoted(value)} must be a whole number from {least} to {most:,}.")
+        raise QueryError(
+            f"{name}={quoted(value)} must be a whole number from {least:,} to {most:,}."
+        )
     return int(found)  # type: ignore[call-overload, no-any-return]
 
 
@@ -132,8 +135,8 @@ def _values(bounds: object, sd: object, mean: object) -> tuple[float, float, flo
     most = math.sqrt((middle - ends.lower) * (ends.upper - middle))
     if not spread <= most:
         raise QueryError(
-            f"sd={spread:g} is more than values within bounds of {ends} with a mean of {middle:g} "
-            f"can have, which is {most:.4g}."
+            f"sd={spread:g} is more than values from {format_fact(ends)} with a mean of "
+            f"{format_exactly(middle)} can have, which is {format_number(most)}."
         )
     return ends.lower, ends.upper, spread, middle
 

@@ -12,7 +12,7 @@ from ...privacy.accounting.losses import Number
 from ...privacy.accounting.measures import Measure
 from ...release.session import running
 from ...rows import html_tables
-from ...rows.figures import plus_minus
+from ...rows.figures import format_number, plus_minus
 from .designs import Design
 from .draws import Loss
 from .guesses import design_of, loss_of, number, whole_number
@@ -62,7 +62,7 @@ class Power:
         first = f"{self.test}: {self.n:,} rows{several}, {loss}"
         said = []
         if self.power is not None:
-            first += f", effect {self.effect:.4g}, power {self.power:.2f}"
+            first += f", effect {format_number(self.effect or 0.0)}, power {self.power:.2f}"
             said = [f"Without noise its power would be {self.without_noise:.2f}."]
         tail = "" if self.alternative == "two-sided" else f', alternative "{self.alternative}"'
         first += f" (solved for {self.solved}; α = {self.alpha:g}{tail})"

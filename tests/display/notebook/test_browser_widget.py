@@ -154,7 +154,7 @@ def _try(book: Notebook) -> None:
     _type(book, "1.5")
     tells(book, "more than is left")
     assert ghost(book) == pytest.approx(0.625, abs=0.01)
-    book.page.locator(".dppandas-live select").first.select_option("mean of age in (0, 60)")
+    book.page.locator(".dppandas-live select").first.select_option("mean of age in 0 to 60")
     tells(book, "over 1,000 rows")
     _invert(book)
     assert "1.25 of ε = 2 left" in book.text(), "nothing of this was charged"

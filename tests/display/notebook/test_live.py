@@ -250,7 +250,7 @@ def test_what_if_charges_notes_and_reads_nothing(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(type(frame._table.engine), "accumulate_rows", lambda *a, **k: 1 / 0)
     before = repr(dp.ledger())
     offers = whatif.offers(running_session)
-    what = ["count", "value_counts of g (4 keys)", "mean of a in (0, 100)"]
+    what = ["count", "value_counts of g (4 keys)", "mean of a in 0 to 100"]
     assert list(offers) == [f"people: {each}" for each in what]
     told = [told_of(q, "0.1", 1000) for q in offers.values()]
     assert told[0] == "gives ± 30 (95 %), leaves 0.9: 9 more like it"
@@ -602,7 +602,7 @@ def test_the_question_in_words_has_all_its_terms_on_hover() -> None:
     dp.session(epsilon=10)
     people(version="1")["a"].mean(epsilon=1)
     drawn = html.html(dp.ledger()._snapshot())
-    assert re.search(r'<th[^>]* title="mean of a in \(0, 100\)">Mean a</th>', drawn)
+    assert re.search(r'<th[^>]* title="mean of a in 0 to 100">Mean a</th>', drawn)
 
 
 def test_a_fit_is_one_row() -> None:
@@ -714,14 +714,14 @@ def test_an_epsilon_is_typed_or_stepped_to() -> None:
     what_if._loss.value = "x"
     what_if._less.click()
     assert what_if._loss.value == "x"
-    what_if._question.value = "mean of a in (0, 100)"
+    what_if._question.value = "mean of a in 0 to 100"
     assert what_if._rows.layout.display is None
     what_if._loss.value = "0.1"
     what_if._rows.value = 4000
     assert "over 4,000 rows" in what_if._answer.value
     people(version="1").query("a > 3").count(epsilon=0.5)
     view._drawn()
-    assert what_if._question.value == "mean of a in (0, 100)", "what was chosen stays"
+    assert what_if._question.value == "mean of a in 0 to 100", "what was chosen stays"
     assert "count where a > 3" in what_if._question.options
 
 
@@ -748,7 +748,7 @@ def test_an_error_that_is_needed_still_is_of_another_question() -> None:
     what_if = View(dp.ledger())._what_if
     what_if._error.value = "20"
     of_count = what_if._loss.value
-    what_if._question.value = "mean of a in (0, 100)"
+    what_if._question.value = "mean of a in 0 to 100"
     assert what_if._loss.value != of_count
     assert "over 1,000 rows" in what_if._answer.value
     of_mean = what_if._loss.value
@@ -759,7 +759,7 @@ def test_an_error_that_is_needed_still_is_of_another_question() -> None:
     assert (what_if._error.value, what_if._loss.value) == ("20", of_count)
     what_if._loss.value = "1"
     assert what_if._error.value == "", "a loss that is given takes the place of an error"
-    what_if._question.value = "mean of a in (0, 100)"
+    what_if._question.value = "mean of a in 0 to 100"
     assert what_if._loss.value == "1"
 
 

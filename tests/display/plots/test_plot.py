@@ -287,13 +287,13 @@ def test_labels_are_no_mathematics() -> None:
     assert text_of(float("nan")) == "missing"
     assert len(text_of("x" * 99)) == 36
     assert text_of(12345678.0) == "12345678"
-    assert text_of(pd.Interval(73.69999999999999, 2e7, closed="left")) == "[73.7, 20000000)"
+    assert text_of(pd.Interval(73.69999999999999, 2e7, closed="left")) == "[73.7, 20,000,000)"
 
 
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a plain number": (lambda p: 3, "no release record"),
     "what was computed": (
-        lambda p: p["g"].value_counts(epsilon=1) * 2.5 + 0.1, "not those released"),
+        lambda p: p["g"].value_counts(epsilon=1) * 2.5 + 0.1, "aren't those released"),
     "a selection": (lambda p: p["g"].mode(epsilon=1), "no number was released"),
     "what is not released": (lambda p: p["g"].value_counts(), "not released yet"),
     "suggested bounds": (lambda p: p["x"].suggest_bounds(epsilon=1), "aren't on one scale"),

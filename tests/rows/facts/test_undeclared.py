@@ -228,7 +228,7 @@ def test_the_kind_to_declare_is_what_is_done_with_the_column() -> None:
     ):
         said = refusal(lambda ask=ask: ask().mean(bounds=(0, 1), epsilon=1), "it isn't declared")
         assert kind in said
-        assert ("'text' if they are texts" in said) == ("'text'}" not in said)
+        assert (", or 'text'" in said) == ("'text'}" not in said)
 
 
 def test_elements_of_lists_of_texts_are_texts() -> None:

@@ -229,7 +229,7 @@ def test_the_ledger_names_labels_and_limits() -> None:
     p = dp.protect(ops.SCHEMA.copy(), "rows", unit="owner", max_rows=2)
     p.groupby("group", keys=KEYS)["number"].sum(per_unit_bounds=(-2, 5), epsilon=1)
     (entry,) = dp.ledger()._entries()
-    assert "number in (-2, 5)" in entry.what.whole
+    assert "number in -2 to 5" in entry.what.whole
     assert "keys 'a', 'b', 'c'" in entry.what.whole
     assert "what each unit adds in all" in entry.what.whole
     assert entry.unit == "each 'owner' (all rows)"
