@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from .errors import DPError
+from .errors import DPError, StoreError
 from .ledger import statement, terminal, words
 from .ledger.ledger import Ledger
 from .ledger.storage.copies import accept_loss, copy_ledger
@@ -112,7 +112,7 @@ def _opened(file: str) -> Ledger:
 
 def _show(asked: argparse.Namespace) -> tuple[str, int]:
     ledger = _opened(asked.file)._snapshot()
-    said = _plain(words.text(ledger, None if asked.all else asked.last))
+    said = _plain(words.text(ledger, None if asked.all else asked.last, all_by="--all"))
     if terminal.has_colours(sys.stdout):  # after `_plain`: nothing that a ledger says is one
         said = terminal.coloured(said, words.state(ledger))
     return said, SOUND
@@ -120,7 +120,10 @@ def _show(asked: argparse.Namespace) -> tuple[str, int]:
 
 def _export(asked: argparse.Namespace) -> tuple[str, int]:
     facts = {name: getattr(asked, name) for name in _FACTS}
-    _opened(asked.file).export(asked.report, replace=asked.replace or None, **facts)
+    try:
+        _opened(asked.file).export(asked.report, replace=asked.replace or None, **facts)
+    except StoreError as error:  # which tells Python's users what to write
+        raise StoreError(str(error).replace("`replace=True`", "--replace")) from error
     return f"wrote {_plain(asked.report)}", SOUND
 
 

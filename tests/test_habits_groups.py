@@ -281,7 +281,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         lambda p: p.groupby(lambda i: i % 2), QueryError, r"labels of rows.*\.assign\(odd="),
     "a computed key": (
         lambda p: p.assign(y=p["age"] // 10).groupby("y"), MissingArgument,
-        r"Write keys=\[9, 12, 14\], or compute the column by \.map.*\.cut"),
+        r"Write keys=\[9, 12, 14\], or compute it by \.map.*\.cut"),
     "no such statistic": (
         lambda p: p.groupby("city").agg(x=("age", "kurt")), QueryError, "doesn't know 'kurt'"),
     "no column": (lambda p: p.groupby("city").agg(x="mean"), QueryError, "must say what to agg"),

@@ -289,7 +289,8 @@ def test_mechanisms_are_handed_integers_and_exact_scales(name: str, monkeypatch:
     first, *inner = handed  # a ladder hands its stages to others, and so do cells
     assert not inner or isinstance(first[0], in_stages)
     for mechanism, values in handed:
-        assert {type(value) for value in ops.flat(values)} == {int}
+        found = {type(value) for value in ops.flat(values)}
+        assert found == {int} or (not found and "slopes" in name)  # of a few rows there may be none
         assert isinstance(mechanism.scale, Fraction)
 
 

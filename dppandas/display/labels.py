@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 from ..rows.figures import format_label
@@ -9,9 +11,30 @@ from ..rows.figures import format_label
 text_of = format_label
 
 
-def cut(text: str, longest: int) -> str:
-    """A text of limited length."""
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+#: How many letters of a label are shown.
+LONGEST = 60
+
+
+def short(label: Any) -> str:
+    """A label in so many letters, of which each level has its part; whole where pandas shows whole
+    columns. What is left out is in the middle: long labels often differ at their end."""
+    text = text_of(label)
+    if len(text) <= LONGEST or pd.get_option("display.max_colwidth") is None:
+        return text
+    if not isinstance(label, tuple):
+        return _cut(text, LONGEST)
+    texts = list(map(text_of, label))
+    most = LONGEST // len(texts)
+    while sum(min(len(each), most) for each in texts) + 2 * len(texts) <= LONGEST:
+        most += 1  # what short ones leave
+    return ", ".join(_cut(each, most) for each in texts)
+
+
+def _cut(text: str, longest: int) -> str:
+    if len(text) <= longest:
+        return text
+    half = max(longest - 1, 2) // 2
+    return f"{text[: longest - 1 - half]}…{text[-half:]}"
 
 
 def names_of(index: pd.Index) -> str:

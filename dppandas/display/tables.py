@@ -22,7 +22,7 @@ _BESIDE = re.compile(rf"± ({_NUMBER})([^,]*)(.*)", re.DOTALL)
 #: What LaTeX reads otherwise, and letters that not all of its fonts have.
 _LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"}, "±": r"$\pm$", "≤": r"$\leq$",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"}, "[": "{[}", "±": r"$\pm$", "≤": r"$\leq$",
     "≈": r"$\approx$", "ε": r"$\varepsilon$", "δ": r"$\delta$", "ρ": r"$\rho$", "·": r"$\cdot$",
     "…": r"\ldots{}", "µ": r"$\mu$", "²": r"$^2$",
 }  # fmt: skip
@@ -54,7 +54,7 @@ class AnswerTable:
         card = self._whole
         heads, rows = _cells(card, lambda cell: [f"{cell.value} {cell.note}".rstrip()])
         lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
-        escaped = ([each.replace("|", r"\|") for each in line] for line in lines)
+        escaped = (map(_in_markdown, line) for line in lines)
         return "\n".join([*(f"| {' | '.join(line)} |" for line in escaped), "", _foot(card)])
 
     def to_latex(self) -> str:
@@ -102,7 +102,9 @@ class AnswerTable:
 
     @property
     def _whole(self) -> Card:
-        with pd.option_context("display.max_rows", None, "display.max_columns", None):
+        with pd.option_context(
+            "display.max_rows", None, "display.max_columns", None, "display.max_colwidth", None
+        ):
             return self._card()
 
 
@@ -173,6 +175,11 @@ def _in_latex(cell: Cell) -> str:
 
 def _plain(number: str) -> str:
     return number.replace(",", "")
+
+
+def _in_markdown(text: str) -> str:
+    """What Markdown would read as a cell's end, as HTML or as a formula."""
+    return re.sub(r"[|$]", r"\\\g<0>", re.sub(r"&(?=#?\w+;)", "&amp;", text).replace("<", "&lt;"))
 
 
 def _escaped(text: str) -> str:

@@ -242,9 +242,9 @@ def _times(cells: Counter[str]) -> str:
     return ", ".join(said[:_NAMED] + ([f"and {_many(rest, 'cell')}"] if rest > 0 else []))
 
 
-def earlier(count: int) -> str:
+def earlier(count: int, where: str = "dp.ledger().to_frame()") -> str:
     """Where the releases are that aren't shown."""
-    return f"and {count:,} earlier: dp.ledger().to_frame()"
+    return f"and {count:,} earlier: {where}"
 
 
 # --- in a terminal --------------------------------------------------------------------------------
@@ -253,10 +253,14 @@ def earlier(count: int) -> str:
 SHOWN = 200
 
 
-def text(ledger: Snapshot, last: int | None = SHOWN, charges: Sequence[Entry] | None = None) -> str:
+def text(
+    ledger: Snapshot, last: int | None = SHOWN, charges: Sequence[Entry] | None = None,
+    all_by: str = "dp.ledger().to_frame()",
+) -> str:  # fmt: skip
     """The ledger for a terminal: its last charges, or all (None).
 
     charges : the last charges, if the caller has read them already.
+    all_by : what shows all of them.
     """
     charges = ledger.charges(last) if charges is None else charges
     width = terminal.width()
@@ -272,7 +276,7 @@ def text(ledger: Snapshot, last: int | None = SHOWN, charges: Sequence[Entry] | 
     ]
     lines += terminal.wrapped(f"by source: {', '.join(sources)}", width)
     if ledger.count > len(charges):
-        lines += terminal.wrapped(earlier(ledger.count - len(charges)), width)
+        lines += terminal.wrapped(earlier(ledger.count - len(charges), all_by), width)
     head = ("release", "cell", "source", counted(ledger), "error (95 %)", "question")
     replays = again(ledger, charges)
     states = with_others(ledger, charges)

@@ -124,7 +124,10 @@ def _way_on(source: Source, facts: DeclaredFacts, mends: bool) -> str:
     again = "call dp.reset(), dp.session("
     if store.identity:
         return f"{again}store={str(store.path)!r}) and protect it anew: only the frames are lost."
-    return f"{again}…) and protect it anew, which loses the ledger and its free answers."
+    return (
+        f"{again}…) and protect it anew, which loses the ledger and its free answers. What was "
+        "released stays released, and what is charged later adds to it."
+    )
 
 
 def _refusing(what: str, shows: bool = False) -> Callable[..., Any]:

@@ -229,7 +229,7 @@ def format_interval(low: Any, high: Any, unit: str = "") -> str:
         unit = unit or unit_of([low, high], [])
         one = _UNITS[unit][0]
         return f"{format_interval(_nanos(low) / one, _nanos(high) / one)} {unit}"
-    half = (high - low) / 2
+    half = (high - low) / 2 or high - low
     if not half:
         return f"{low:,}".removesuffix(".0")
     last = _last_digit(half, DIGITS)
@@ -299,11 +299,15 @@ def format_label(label: Any) -> str:
 
 
 def _bin(label: pd.Interval) -> str:
-    """A bin with ends of six digits, unless these would be equal."""
+    """A bin with ends of six digits, from a million on of twelve, unless these would be equal."""
     ends = label.left, label.right
-    least, most = (float(f"{end:.6g}") if isinstance(end, float) else end for end in ends)
+    least, most = (_nearly(end) if isinstance(end, float) else end for end in ends)
     said = format_ends(*(ends if least == most else (least, most)), ", ")
     return f"{'[' if label.closed_left else '('}{said}{']' if label.closed_right else ')'}"
+
+
+def _nearly(end: float) -> float:
+    return float(f"{end:.{6 if abs(end) < 1e6 else 12}g}")
 
 
 def _range(low: str, high: str) -> str:
@@ -336,8 +340,12 @@ def _in_one_unit(durations: Sequence[pd.Timedelta], between: str = "") -> str:
         if all(each * 100 % one == 0 for each in nanos)
     ]  # fmt: skip
     unit, one = fit[0]  # all are whole nanoseconds
-    most = max(abs(each) / one for each in nanos)
-    numbers = (_plainly(each / one, most >= _SEPARATED) for each in nanos)
+    is_separated = max(map(abs, nanos)) >= _SEPARATED * one
+    numbers = (
+        _plainly(each / one, is_separated) if each % one
+        else f"{each // one:{',' if is_separated else ''}}"
+        for each in nanos
+    )  # fmt: skip
     return f"{between.join(numbers)} {unit}"
 
 

@@ -271,7 +271,14 @@ class Table:
         if errors:
             rules.append(f":is({errors}){{text-align:left!important;grid-column:2}}")
         for place, (column, outer) in enumerate(zip_longest(self.columns, over), 1):
-            if not column.head or column.kind in (LABEL, STRIP):
+            if not column.head or column.kind == STRIP:
+                continue
+            if column.kind == LABEL:
+                if not self._is_grouped:
+                    style = "opacity:.75;font-weight:normal"
+                    rules.append(
+                        f"tbody th::before{{content:{_quoted(column.head + ' ')};{style}}}"
+                    )
                 continue
             is_error, named = column.kind == ERROR, f"{outer}: " if outer else ""
             said = f" {column.head}" if is_error else f"{named}{column.head} "

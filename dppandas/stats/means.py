@@ -50,9 +50,10 @@ class Around:
     error: NearlyNormal
     alternative: str
     span: tuple[float, float] = (-math.inf, math.inf)  # what it can be, by its bounds
+    part: float = 1.0  # of a risk that it may have: less at one look of several
 
     def __call__(self, confidence: float) -> tuple[float, float]:
-        risk, (least, most) = 1 - confidence, self.span
+        risk, (least, most) = (1 - confidence) * self.part, self.span
         if self.alternative == "two-sided":
             wide = self.error.half_width(risk)
             return max(self.value - wide, least), min(self.value + wide, most)
@@ -281,10 +282,11 @@ def _tested(
     error, off = found.error, found.value - expected
     deviation = error.deviation
     return TtestResult(
-        statistic=off / deviation, pvalue=p_value(error, off, alternative), df=error.freedom,
+        statistic=off / deviation, df=error.freedom,
+        pvalue=min(p_value(error, off, alternative) / found.part, 1.0),
         noise=error_with_noise(deviation, math.sqrt(error.sampled)),
         notes=(*_notes(found), *one_of_several(test, number.value, expected, alternative)),
-        _interval=Around(found.value, error, alternative, number.span),
+        _interval=Around(found.value, error, alternative, number.span, found.part),
         estimate=number.value, standard_error=deviation, parameter=parameter, **told,
     )  # fmt: skip
 

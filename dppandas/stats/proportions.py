@@ -20,7 +20,7 @@ from ..privacy.accuracy.combined import variance_of
 from ..privacy.accuracy.nearly_normal import NearlyNormal, dependent, independent
 from ..release.accuracy.expected import CONFIDENCE
 from ..release.answers.populations import check_units
-from ..statistics.samples import SampleShare
+from ..statistics.samples import SampleShare, part_of
 from .inputs import (
     Foreseen,
     NotAnswered,
@@ -75,6 +75,14 @@ class Proportion:
         ])  # fmt: skip
 
     @property
+    def part_of_risk(self) -> float:
+        """The part of a risk that is left for it: less at one look of several."""
+        laws = [] if self.of is None else [self.of.law]
+        for each in self.counts or ():
+            laws += [draw.law for draw in each.terms]
+        return min(map(part_of, laws), default=1.0)
+
+    @property
     def share(self) -> SampleShare:
         """That of one release, whose law is known."""
         if self.of is None:
@@ -101,7 +109,7 @@ class AroundShare(Around):
     def __call__(self, confidence: float) -> tuple[float, float]:
         least, most = self.span
         value = min(max(self.value, least), most)
-        return Around(value, self.error, self.alternative, self.span)(confidence)
+        return Around(value, self.error, self.alternative, self.span, self.part)(confidence)
 
 
 @dataclass(frozen=True)
@@ -218,13 +226,14 @@ def _tested(
             _interval=AroundShare(0.0, NearlyNormal(math.inf), alternative, span), **told,
         )  # fmt: skip
     sampled = math.sqrt(_error(each, [found.pooled] * 2, are_apart).sampled)
-    own = _error(each, _shares(each), are_apart)
+    own, part = _error(each, _shares(each), are_apart), min(one.part_of_risk for one in each)
     return SignificanceResult(
-        statistic=found.z, pvalue=p_value(found.error, found.off, alternative),
+        statistic=found.z,
+        pvalue=min(p_value(found.error, found.off, alternative) / part, 1.0),
         noise=error_with_noise(found.error.deviation, sampled),
         notes=(*_notes(each, found.pooled, null), *one_of_several("z", found.z, null, alternative)),
         parameter="the proportion" if len(each) == 1 else "the first less the second",
-        _interval=AroundShare(found.difference, own, alternative, span), **told,
+        _interval=AroundShare(found.difference, own, alternative, span, part), **told,
     )  # fmt: skip
 
 
@@ -432,5 +441,5 @@ def _ends(one: Proportion, alpha: float, method: str) -> tuple[float, float]:
     if one.whole <= 0:
         return 0.0, 1.0
     error = _error([one], _shares([one]))
-    low, high = Around(one.value, error, "two-sided")(1 - alpha)
+    low, high = Around(one.value, error, "two-sided", part=one.part_of_risk)(1 - alpha)
     return max(low, 0.0), min(high, 1.0)

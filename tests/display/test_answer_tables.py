@@ -115,3 +115,23 @@ def test_estimates_of_responses_have_tables() -> None:
     assert re.search(r"0\.\d+ ± 0\.\d+", repr(dp.table(design.mean())))
     assert f"{design.mean():±}" in repr(dp.table(design.mean()))
     assert len(dp.table(design.value_counts()).to_frame()) == 2
+
+
+def test_exports_hold_what_markup_would_read_otherwise(exact: None) -> None:
+    """In LaTeX "[" after a row's end is an argument; in Markdown $ is a formula, and < is HTML."""
+    keys = ["[1] x", "$a^2$", "<b>", "x" * 50 + " inside", "x" * 50 + " outside"]
+    df = pd.DataFrame(
+        {"k": np.array(keys)[np.arange(500) % 5], "sex": np.array(["f", "m"])[np.arange(500) % 2]}
+    )
+    p = dp.protect(df, "odd", domain={"k": keys, "sex": ["f", "m"]})
+    counts = dp.table(p["k"].value_counts(epsilon=1))
+    assert [line for line in counts.to_latex().splitlines() if line.startswith("[")] == []
+    assert "{[}1] x & " in counts.to_latex()
+    said = counts.to_markdown()
+    assert r"| \$a^2\$ |" in said
+    assert "| &lt;b> |" in said
+    assert all(key in said for key in keys[3:]), "exports have whole labels"
+    both = dp.table(p.groupby(["k", "sex"]).size(epsilon=1))
+    labels = [line.split("  ")[0] for line in repr(both).splitlines()[1:11]]
+    assert len({*labels}) == 10, "a terminal has different ones"
+    assert max(map(len, labels)) <= 60

@@ -15,6 +15,7 @@ from dppandas.rows.figures import (
     digits_within,
     error_digits,
     format_error,
+    format_exactly,
     format_fact,
     format_interval,
     format_label,
@@ -223,3 +224,20 @@ def test_no_label_is_too_far_to_be_told(end: Any) -> None:
 )  # fmt: skip
 def test_an_error_looks_no_larger_than_its_target(error: Any, target: Any, digits: int) -> None:
     assert digits_within([error], target) == digits
+
+
+@pytest.mark.parametrize(("low", "high", "said"), [
+    (12345678.0, 20000000.5, "[12,345,678, 20,000,000.5)"),
+    (1000000.0, 1000004.0, "[1,000,000, 1,000,004)"),
+    (1000004.0, 1000006.0, "[1,000,004, 1,000,006)"), (0.1234567, 0.5, "[0.123457, 0.5)"),
+])  # fmt: skip
+def test_bins_are_told_as_they_are(low: float, high: float, said: str) -> None:
+    assert format_label(pd.Interval(low, high, closed="left")) == said
+
+
+@pytest.mark.parametrize(("nanos", "said"), [
+    (2**53 + 1, "9,007,199,254,740,993 ns"), (2**63 - 1, "9,223,372,036,854,775,807 ns"),
+    (90 * 60 * 10**9, "1.5 h"),
+])  # fmt: skip
+def test_durations_have_all_their_digits(nanos: int, said: str) -> None:
+    assert format_exactly(pd.Timedelta(nanos)) == said

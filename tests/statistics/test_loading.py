@@ -125,5 +125,5 @@ for ask in (
 
 def test_lists_and_words_are_of_statistics_that_were_not_used() -> None:
     lines = printed(LISTS)
-    for said in ("trimmed_mean", "Choose from count, max, mean", ".median(bounds=(0, 60)", "sem"):
+    for said in ("suggest_bounds", "Choose from count, max, mean", ".median(bounds=(0, 60)", "sem"):
         assert said in lines

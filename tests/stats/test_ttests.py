@@ -188,6 +188,21 @@ def test_what_may_be_about_the_same_units_has_the_largest_variance(p: Any) -> No
     assert dp.stats.ttest_ind(means).standard_error == pytest.approx(math.hypot(a, b), rel=1e-4)
 
 
+def test_one_look_of_several_has_its_part_of_the_risk(p: Any) -> None:
+    """The rule that ends a refinement looks at the answers that the test is of."""
+    once = p["t"].mean(epsilon=1)
+    looks = dp.record(p["t"].mean(epsilon=0.9)).refine(until=0.9 * dp.record(once).error())
+    share = float(dp.record(looks)._law.share)
+    assert share < 1
+    for test, at in ((dp.stats.ttest_1samp, "popmean"), (dp.stats.proportions_ztest, "value")):
+        plain, found = (test(mean, **{at: 0.49}) for mean in (once, looks))
+        told = found._interval
+        assert (plain._interval.part, told.part) == (1, pytest.approx(share))
+        law = told.error.half_width(0.05 * share)
+        low, high = found.confidence_interval(0.95)
+        assert (high - low) / 2 == pytest.approx(law)
+
+
 def test_a_mean_without_its_variance_has_the_largest(p: Any) -> None:
     plain = dp.stats.ttest_1samp(p["x"].mean(epsilon=4), 5)
     assert plain.standard_error == pytest.approx(5 / math.sqrt(1000), rel=0.1)

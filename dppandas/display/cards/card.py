@@ -33,12 +33,10 @@ from ...rows.figures import (
     written,
 )  # fmt: skip
 from ...statistics.moments.covariance_tables import CovarianceTable
-from ..labels import cut, names_of, text_of
+from ..labels import names_of, short
 from . import populations
 from .strips import Axis, Strips
 
-#: Longer labels are cut.
-LONGEST = 60
 #: The head of errors for the population that the rows are a sample of.
 POPULATION = "population"
 #: What has cards. Classes derived from these have displays of their own.
@@ -83,7 +81,7 @@ class Parts(NamedTuple):
         """None for labels of one level."""
         if not isinstance(index, pd.MultiIndex):
             return None
-        return cls(cut(text_of(label[:-1]), LONGEST), cut(text_of(label[-1]), LONGEST))
+        return cls(short(label[:-1]), short(label[-1]))
 
 
 @dataclass(frozen=True)
@@ -173,7 +171,7 @@ def _drawn(answer: Any, shown: ShownFigures) -> Card:
     index = cast(pd.Index, shown.index)  # that of the release, where labels are columns here
     made = {
         row: Row(
-            cut(text_of(index[row]), LONGEST),
+            short(index[row]),
             _with_gaps(cells[i * len(wide) : (i + 1) * len(wide)], columns),
             *((None, None) if strips is None else strips.place(i)),
             Parts.of(index[row], index),
@@ -213,7 +211,7 @@ def _derived(answer: DerivedSeries | DerivedFrame) -> Card:
         strip = (None, None) if strips is None else strips.place(row)
         rows.append(
             Row(
-                cut(text_of(answer.index[row]), LONGEST),
+                short(answer.index[row]),
                 cells,
                 *strip,
                 Parts.of(answer.index[row], answer.index),
@@ -253,7 +251,7 @@ def card_of_number(answer: Any) -> Card:
     labels = range(len(found)) if isinstance(answer, pd.Index) else found.index
     rows = [
         Row(
-            "" if findings is not None else cut(text_of(label), LONGEST), [cells[i]],
+            "" if findings is not None else short(label), [cells[i]],
             *((None, None) if strips is None else strips.place(i)),
         )
         for i, label in enumerate(labels)
@@ -265,7 +263,7 @@ def card_of_number(answer: Any) -> Card:
 def _without_number(answer: Any, row: int, column: int) -> Cell:
     """What is shown where no number was released."""
     value = answer.iloc[row] if isinstance(answer, pd.Series) else answer.iloc[row, column]
-    return Cell("" if is_missing(value) else cut(text_of(value), LONGEST))
+    return Cell("" if is_missing(value) else short(value))
 
 
 def _is_covariance(record: Any) -> bool:
@@ -298,8 +296,8 @@ def _names(shown: ShownFigures) -> str:
 def _heads(answer: Any, shown: ShownFigures, columns: Sequence[int | None]) -> list[str]:
     """The names of the columns; of a Series its own."""
     if shown.columns is None:
-        return ["" if answer.name is None else cut(text_of(answer.name), LONGEST)]
-    return ["…" if at is None else cut(text_of(shown.columns[at]), LONGEST) for at in columns]
+        return ["" if answer.name is None else short(answer.name)]
+    return ["…" if at is None else short(shown.columns[at]) for at in columns]
 
 
 def _spanned(shown: ShownFigures, columns: Sequence[int | None]) -> list[Parts]:
@@ -351,7 +349,7 @@ def _cell(
     marked = mark(*(not is_missing(each) and bool(each) for each in (dominated, empty)))
     if unit == "utility":
         off = "" if is_missing(error) else f", gap ≤ {format_error(error)}"
-        return Cell(cut(text_of(value), LONGEST), f"({CHOSEN}{off})")
+        return Cell(short(value), f"({CHOSEN}{off})")
     if unit == "ranks":
         told = Written(written(value).value, said=f"{plus_minus(error)} ranks")
         if not is_missing(low):  # what the answer was asked for says more

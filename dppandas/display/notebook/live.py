@@ -66,7 +66,8 @@ class Updates(threading.Thread):
         while self._due.wait() and not self._over.wait(pause):
             self._due.clear()
             begun = time.thread_time()
-            self._update()
+            with suppress(Exception):  # of one view: others, and later changes, are shown
+                self._update()
             pause = max(PAUSE, (time.thread_time() - begun) / SHARE)
 
     def wake(self) -> None:
@@ -129,7 +130,7 @@ class Views(Generic[V]):
 
     def _will_update(self) -> bool:
         """Whether a thread updates soon. Without threads each change is shown at once."""
-        if self._updates is None:
+        if self._updates is None or not self._updates.is_alive():  # as after a fork
             updates = Updates(self._update_late)
             self._updates = updates if started(updates) else None
         if self._updates is not None:
@@ -157,9 +158,13 @@ class Views(Generic[V]):
             self._saved = time.monotonic()
         else:
             self._unsaved |= due
-        for key in due:
-            if key in self._views:
-                self._views[key].update(saves)
+        try:
+            while due:
+                if (key := next(iter(due))) in self._views:
+                    self._views[key].update(saves)
+                due.discard(key)
+        finally:  # what couldn't be shown is shown with the next change
+            self._stale |= due
 
     def stop(self) -> None:
         self.flush()

@@ -16,6 +16,8 @@ from .marks import Marks, draw_crosses, draw_points
 from .scales import Scale, by_noise, scale_of
 from .style import FILLED, INK, TEAL, setting, tidy
 
+#: What is said of errors first.
+LARGEST = "The largest error is "
 #: Points of bars of the noise, where those of the population are thin.
 THICK = 5.0
 
@@ -50,7 +52,7 @@ def _errors(table: PlotTable, scale: Scale) -> str:
         most = float(np.nanmax(errors))
         said = [f"{each} by noise" for each in said]
         said.append(f"{scale.beside(most)} for the population")
-    return f"The largest error is {', '.join(said)}." if said else ""
+    return f"{LARGEST}{', '.join(said)}." if said else ""
 
 
 def whiskers(

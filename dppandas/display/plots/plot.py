@@ -6,6 +6,7 @@ none: quantiles err in ranks, so the caption gives their error in words.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -38,13 +39,15 @@ from ...statistics.of_blocks.slopes import BlockSlopes
 from ...statistics.samples import How
 from ...statistics.suggested_bounds import BoundsHistogram
 from . import curves, derived_plots, heatmaps, quantile_plots
-from .bars import row_of
+from .bars import LARGEST, row_of
 from .base import Panel, PlotTable, placed, said_of, said_of_both, text_of
 from .layout import new_axes
 from .looks import parse_look
 from .scales import columns_alike
 from .style import pyplot
 
+#: What a panel says of its largest error, and of all else.
+_ERROR = re.compile(rf"(?:{LARGEST}(.*?)\.(?: |$))?(.*)", re.DOTALL)
 #: The most panels of one plot.
 MOST_PANELS = 12
 
@@ -317,10 +320,22 @@ def _draw(panels: Sequence[Panel], axes: list[Any]) -> list[str]:
         both = min(low for low, _ in limits), max(high for _, high in limits)
         for i in same:
             getattr(axes[i], f"set_{panels[i].values}lim")(*both)
+    if not any(panel.caption for panel in panels[:-1]):
+        said[-1] = _of_all(said)  # one caption stands below all
     return [
         " ".join(filter(None, [panel.caption, more] if panel.caption else []))
         for panel, more in zip(panels, said, strict=True)
     ]
+
+
+def _of_all(said: Sequence[str]) -> str:
+    """What panels say of their numbers: the largest error of each, and all else once."""
+    each = [_ERROR.fullmatch(text) for text in said]
+    errors = list(dict.fromkeys(found[1] for found in each if found and found[1]))
+    others = dict.fromkeys(found[2] for found in each if found and found[2])
+    one, *more = errors or [""]
+    largest = f"The largest errors are {'; '.join(errors)}." if more else one and f"{LARGEST}{one}."
+    return " ".join(filter(None, [largest, *others]))
 
 
 def _given_axes(ax: Any, panels: Sequence[Panel]) -> list[Any]:

@@ -236,3 +236,42 @@ def test_one_thread_makes_all_updates_and_ends(live: Live) -> None:
     assert len(drawing) == 1
     live.stop()
     until(lambda: not drawing[0].is_alive())
+
+
+def test_a_view_that_fails_is_shown_with_the_next_change(
+    later: None, live: Live, front: Front, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does it end the thread, or keep others from being shown."""
+    live.flush()
+    (view,) = live._views.values()
+    whole, failed = view.update, []
+
+    def update(saves: bool = True) -> None:
+        if not failed:
+            failed.append(saves)
+            raise ValueError("lost")
+        whole(saves)
+
+    monkeypatch.setattr(view, "update", update)
+    ask(1)
+    with pytest.raises(ValueError, match="lost"):
+        live._update_late()
+    front.clear()
+    live._update_late()
+    assert any("1 answer" in state for state in front.states)
+
+
+def test_a_thread_that_fails_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[int] = []
+
+    def update() -> None:
+        done.append(1)
+        raise ValueError
+
+    updates = Updates(update)
+    monkeypatch.setattr(live_module, "PAUSE", 0.0)
+    updates.start()
+    for count in (1, 2, 3):
+        updates.wake()
+        until(lambda count=count: len(done) >= count)
+    updates.end()

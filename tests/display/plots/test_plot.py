@@ -33,6 +33,7 @@ import dppandas as dp
 from dppandas.display.plots import quantile_plots
 from dppandas.display.plots.base import text_of
 from dppandas.errors import RecordError
+from dppandas.rows.figures import plus_minus
 
 #: What has no error along values, and so no picture.
 UNDRAWN = {*ops.UNDRAWN, *EXPERIMENTAL, *SELECTIONS} - {"nlargest counts"}
@@ -116,6 +117,17 @@ def test_a_record_is_drawn_as_its_result_is(people: Any) -> None:
     one, other = dp.plot(counts), dp.plot(dp.record(counts))
     assert [b.get_height() for b in one.patches] == [b.get_height() for b in other.patches]
     assert captions(one) == captions(other)
+
+
+def test_one_caption_tells_the_largest_error_of_each_panel() -> None:
+    rng = np.random.default_rng(1)
+    df = pd.DataFrame({"g": ["a", "b"] * 200, "x": rng.random(400), "y": 100 * rng.random(400)})
+    p = dp.protect(df, "panels", domain={"g": ["a", "b"], "x": (0, 1), "y": (0, 100)})
+    means = p.groupby("g")[["x", "y"]].mean(epsilon=9)
+    axes = dp.plot(means)
+    said = " ".join(each for ax in axes for each in dict.fromkeys(captions(ax)))
+    errors = [dp.intervals(means)["error"].iloc[i::2].max() for i in range(2)]
+    assert f"The largest errors are {'; '.join(plus_minus(error) for error in errors)}." in said
 
 
 def test_confidence_is_that_of_the_bars(people: Any) -> None:

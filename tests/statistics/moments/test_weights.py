@@ -92,7 +92,7 @@ def test_wrong_weights_are_refused_and_cost_nothing(change: dict[str, Any], erro
 
 def test_a_declared_domain_bounds_the_weights() -> None:
     p = dp.protect(survey(), "declared", domain={"w": (0, 4), "x": (0, 10)})
-    assert "in (0, 4)" in repr(p["x"].mean(weights=p["w"]))
+    assert "in 0 to 4" in repr(p["x"].mean(weights=p["w"]))
 
 
 # --- shares of truth values -----------------------------------------------------------------------
