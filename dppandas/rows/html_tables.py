@@ -274,11 +274,9 @@ class Table:
             if not column.head or column.kind == STRIP:
                 continue
             if column.kind == LABEL:
-                if not self._is_grouped:
-                    style = "opacity:.75;font-weight:normal"
-                    rules.append(
-                        f"tbody th::before{{content:{_quoted(column.head + ' ')};{style}}}"
-                    )
+                if self.is_dense and not self._is_grouped:  # of facts the names are known
+                    said = f"content:{_quoted(column.head + ' ')};opacity:.75;font-weight:normal"
+                    rules.append(f"tbody th::before{{{said}}}")
                 continue
             is_error, named = column.kind == ERROR, f"{outer}: " if outer else ""
             said = f" {column.head}" if is_error else f"{named}{column.head} "
