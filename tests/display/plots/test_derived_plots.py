@@ -52,7 +52,7 @@ def test_a_frame_has_a_panel_for_each_column(p: Any) -> None:
     assert [ax.get_ylabel() for ax in axes] == ["rows", "age"]
 
 
-def test_what_noise_may_make_all_of_is_hollow(p: Any) -> None:
+def test_what_noise_may_make_all_of_is_hollow(exact: None, p: Any) -> None:
     sizes = p.groupby("town").size(epsilon=1)
     ax = dp.plot(dp.derive(lambda n: n - 300 + 300 * (n.index == "x"), sizes))
     filled, hollow = (line for line in ax.lines if line.get_marker() == "o")
