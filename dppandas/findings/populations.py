@@ -24,7 +24,6 @@ from ..statistics.samples import (
     EXACT,
     FEW,
     LARGEST,
-    OF_T,
     Estimate,
     How,
     Moments,
@@ -252,7 +251,7 @@ class Populations:
             found = self._moments(form.part + form.whole.times(-Fraction(ratio)))
             if found is None:
                 return True
-            return not found.error.is_beyond(abs(found.value), OF_T * found.part * risk)
+            return not found.is_beyond(risk)
 
         middle = part.value / whole.value
         ends = _edge(is_possible, middle, -1), _edge(is_possible, middle, 1)

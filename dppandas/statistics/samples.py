@@ -74,6 +74,10 @@ class Moments(NamedTuple):
         """Half of that of an interval, by Student's t and the law of the noise."""
         return self.error.half_width(OF_T * self.part * risk)
 
+    def is_beyond(self, risk: float) -> bool:
+        """Whether such an interval leaves out 0."""
+        return self.error.is_beyond(abs(self.value), OF_T * self.part * risk)
+
 
 @dataclass(frozen=True)
 class Sample(ABC):

@@ -283,7 +283,7 @@ def _tested(
     deviation = error.deviation
     return TtestResult(
         statistic=off / deviation, df=error.freedom,
-        pvalue=min(p_value(error, off, alternative) / found.part, 1.0),
+        pvalue=p_value(error, off, alternative, found.part),
         noise=error_with_noise(deviation, math.sqrt(error.sampled)),
         notes=(*_notes(found), *one_of_several(test, number.value, expected, alternative)),
         _interval=Around(found.value, error, alternative, number.span, found.part),
@@ -306,12 +306,13 @@ def _refuse_other(test: str) -> NoReturn:
     )
 
 
-def p_value(error: NearlyNormal, off: float, alternative: str) -> float:
-    """How probable it is for an error to be as far off towards the alternative."""
-    both = error.p_value(abs(off))
-    if alternative == "two-sided":
-        return both
-    return both / 2 if (off > 0) == (alternative == "greater") else 1 - both / 2
+def p_value(error: NearlyNormal, off: float, alternative: str, part: float = 1.0) -> float:
+    """How probable it is for an error to be as far off towards the alternative; at one look of
+    several, which has so much of the risk, that of all looks."""
+    found = error.p_value(abs(off))
+    if alternative != "two-sided":
+        found = found / 2 if (off > 0) == (alternative == "greater") else 1 - found / 2
+    return min(found / part, 1.0)
 
 
 def _notes(found: Moments) -> list[str]:

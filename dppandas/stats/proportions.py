@@ -229,7 +229,7 @@ def _tested(
     own, part = _error(each, _shares(each), are_apart), min(one.part_of_risk for one in each)
     return SignificanceResult(
         statistic=found.z,
-        pvalue=min(p_value(found.error, found.off, alternative) / part, 1.0),
+        pvalue=p_value(found.error, found.off, alternative, part),
         noise=error_with_noise(found.error.deviation, sampled),
         notes=(*_notes(each, found.pooled, null), *one_of_several("z", found.z, null, alternative)),
         parameter="the proportion" if len(each) == 1 else "the first less the second",

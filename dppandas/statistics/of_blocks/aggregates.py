@@ -234,26 +234,26 @@ class SampleBlockMean(Sample):
         return float(self.blocks * self.bounds.grid.high)
 
     @property
-    def _noise(self) -> float:
-        """The variance of the noise of a sum, by the number of blocks and the grid's points."""
-        return variance_of(self.law) / self._whole**2
+    def _noise(self) -> NearlyNormal:
+        """That of a sum, by the number of blocks and the grid's points."""
+        return NearlyNormal.of_noise(self.law, [(1 / self._whole, 1)])
 
     def spread(self, added: float = 0.0) -> float:
         """The variance between blocks, in terms of the bounds, with so many deviations of its own
         noise."""
         middle, weight = 2 * self.total / self._whole - 1, float(self.weight)
+        noise = self._noise.noise
         # the square of a noisy mean is too large by its noise, on average
-        found = self.squares / self._whole / weight - middle**2 + 4 * self._noise
+        found = self.squares / self._whole / weight - middle**2 + 4 * noise
         middle = min(max(middle, -1.0), 1.0)
-        deviation = math.sqrt(self._noise * (1 / weight**2 + 16 * middle**2))
+        deviation = math.sqrt(noise * (1 / weight**2 + 16 * middle**2))
         most = self.blocks / (self.blocks - 1)
         return min(max((found + added * deviation) / 4 * most, 0.0), most / 4)
 
     def moments(self, how: How) -> Moments | None:
         width = self.bounds.upper - self.bounds.lower
         value = self.bounds.lower + width * min(max(self.total / self._whole, 0.0), 1.0)
-        noise = NearlyNormal.of_noise(self.law, [(1 / self._whole, 1)])
-        error = noise.with_sample(self.spread(how.added) / self.blocks, self.blocks - 1)
+        error = self._noise.with_sample(self.spread(how.added) / self.blocks, self.blocks - 1)
         part = part_of(self.law)
         return Moments(value, error.times(width), self.blocks, self.cells, part=part)
 
