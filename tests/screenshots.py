@@ -78,6 +78,18 @@ SHOWN = {
     "population": 'population = people.groupby("educ")["age"].mean(epsilon="0.5")\n'
     'dp.compare(population)',
     "many_keys": 'people["age"].value_counts(keys=range(17, 60), epsilon="0.5")',
+    "ratio": 'dp.derive(lambda a: a / a.sum(), counts)',
+    "test": """
+        from dppandas import stats
+        young, old = people.query("age < 40"), people.query("age >= 40")
+        stats.ttest_ind(young["income"], old["income"], epsilon=1)""",
+    "power": 'dp.stats.power("ttest_ind", effect=0.2, epsilon=1, power=0.8)',
+    "ols": """
+        model = dp.models.OLS.from_formula("income ~ age", people, epsilon=1)
+        model.fit().summary()""",
+    "posterior": 'dp.models.posterior(people["smokes"], "bernoulli", epsilon=1)',
+    "synthetic": 'dp.synthesize(people[["educ", "smokes"]], rows=7, epsilon=1)',
+    "provenance": "counts",
     "record": "dp.record(counts)",
     "preview": """
         with dp.preview() as plan:
@@ -156,6 +168,10 @@ def take(tab: Any, cell: Callable[[int], str], host: str, ground: str, folder: F
         for place, name in enumerate(SHOWN):
             found = tab.locator(cell(place))
             if found.count() and found.first.is_visible():  # some show nothing
+                if name == "provenance":
+                    found.locator("details").evaluate_all(
+                        "each => each.map(one => one.open = true)"
+                    )
                 found.first.screenshot(path=folder.of(name, host, ground, width))
 
 
@@ -345,7 +361,9 @@ def pages(tab: Any, found: dict[str, Path], host: str, folder: Folder) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, help="where to; else a temporary folder")
-    parser.add_argument("--marimo", default=sys.executable, help="a Python that has marimo")
+    parser.add_argument(
+        "--marimo", default=sys.executable, type=os.path.abspath, help="a Python that has marimo"
+    )
     parser.add_argument("--hosts", default="terminal,nbconvert,lab,notebook,marimo,site")
     asked = parser.parse_args()
     folder = Folder(asked.folder or Path(tempfile.mkdtemp(prefix="dppandas-pictures-")))

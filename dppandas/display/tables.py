@@ -10,6 +10,8 @@ import pandas as pd
 from ..errors import RecordError, hide_internals
 from ..release.answers.intervals import intervals
 from ..release.answers.results import shown_in
+from ..rows import latex
+from ..rows.latex import escaped
 from .cards import markup, plain
 from .cards.card import POPULATION, Card, Cell, card_of, card_of_number
 from .labels import text_of
@@ -19,13 +21,6 @@ ERRORS = {"ranks": "error in ranks", "utility": "gap"}
 _NUMBER = r"-?[\d,]+(?:\.\d+)?"
 _NUMBERS = re.compile(_NUMBER)
 _BESIDE = re.compile(rf"± ({_NUMBER})([^,]*)(.*)", re.DOTALL)
-#: What LaTeX reads otherwise, and letters that not all of its fonts have.
-_LATEX = {
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"}, "[": "{[}", "±": r"$\pm$", "≤": r"$\leq$",
-    "≈": r"$\approx$", "ε": r"$\varepsilon$", "δ": r"$\delta$", "ρ": r"$\rho$", "·": r"$\cdot$",
-    "…": r"\ldots{}", "µ": r"$\mu$", "²": r"$^2$",
-}  # fmt: skip
 _SETUP = (
     r"\sisetup{separate-uncertainty, group-digits = integer, group-minimum-digits = 4, "
     r"group-separator = {,}}"
@@ -61,13 +56,12 @@ class AnswerTable:
         """A table for LaTeX with the packages siunitx and booktabs, with all rows."""
         card = self._whole
         heads, rows = _cells(card, lambda cell: [_in_latex(cell)])
-        sides = "l" + "r" * (len(heads) - 1)
-        return "\n".join([
-            r"% \usepackage{booktabs, siunitx}", f"{{{_SETUP}", f"\\begin{{tabular}}{{{sides}}}",
-            r"\toprule", f"{' & '.join(map(_escaped, heads))} \\\\", r"\midrule",
-            *(f"{' & '.join([_escaped(label), *cells])} \\\\" for label, *cells in rows),
-            r"\bottomrule", r"\end{tabular}}", f"% {_foot(card)}",
-        ])  # fmt: skip
+        table = latex.tabular(
+            "l" + "r" * (len(heads) - 1), [list(map(escaped, heads))],
+            ([escaped(label), *cells] for label, *cells in rows),
+        )  # fmt: skip
+        packages = r"% \usepackage{booktabs, siunitx}"
+        return f"{packages}\n{{{_SETUP}\n{table}}}\n% {_foot(card)}"
 
     def to_frame(self) -> pd.DataFrame:
         """All numbers as they were released, each column with one of its errors beside it: to
@@ -166,11 +160,11 @@ def _in_latex(cell: Cell) -> str:
     found, number = _BESIDE.fullmatch(cell.error), _NUMBERS.fullmatch(cell.value)
     mark = f", {cell.mark}" if cell.mark else ""
     if found is None or number is None or found[2].strip() == "ranks":
-        value = f"\\num{{{_plain(cell.value)}}}" if number else _escaped(cell.value)
-        return f"{value} {_escaped(cell.error)}".rstrip() + mark
+        value = f"\\num{{{_plain(cell.value)}}}" if number else escaped(cell.value)
+        return f"{value} {escaped(cell.error)}".rstrip() + mark
     unit = found[2].strip()
     both = f"\\num{{{_plain(cell.value)} +- {_plain(found[1])}}}"
-    return f"{both}{f'~{_escaped(unit)}' if unit else ''}{_escaped(found[3])}{mark}"
+    return f"{both}{f'~{escaped(unit)}' if unit else ''}{escaped(found[3])}{mark}"
 
 
 def _plain(number: str) -> str:
@@ -180,7 +174,3 @@ def _plain(number: str) -> str:
 def _in_markdown(text: str) -> str:
     """What Markdown would read as a cell's end, as HTML or as a formula."""
     return re.sub(r"[|$]", r"\\\g<0>", re.sub(r"&(?=#?\w+;)", "&amp;", text).replace("<", "&lt;"))
-
-
-def _escaped(text: str) -> str:
-    return "".join(_LATEX.get(letter, letter) for letter in text)

@@ -14,7 +14,7 @@ from html import escape
 from itertools import cycle
 
 from ..privacy.accounting.losses import Epsilon
-from ..rows.html_tables import ERROR, LABEL, NUMBER, STRIP, Cell, Column, Markup, Table
+from ..rows.html_tables import LABEL, NUMBER, STRIP, Cell, Column, Markup, Table
 from . import charts, words
 from .charts import Steps
 from .colours import COLOURS
@@ -203,21 +203,12 @@ _MARK = f"border:1px solid {EDGE};border-radius:8px;padding:0 6px;font-size:12px
 def _columns(head: str) -> list[Column]:
     return [
         Column("question", LABEL, wraps=True), Column("source", wraps=True), Column(head, NUMBER),
-        Column("", STRIP), Column("error (95 %)", ERROR, wraps=True), Column("cell", wraps=True),
+        Column("", STRIP), Column("error (95 %)", wraps=True), Column("cell", wraps=True),
     ]  # fmt: skip
 
 
-def _repeated() -> dict[str, str]:
-    """Styles that a page of rows repeats, and of what."""
-    plain = Table(_columns("ε"), (), is_ruled=True)
-    found = {"tbody tr": plain.ruled[len(' style="') : -1], ".dp-mark": _MARK}
-    for i, style in enumerate(plain.styles, 1):
-        if style:
-            found[f"tbody tr>:nth-child({i})"] = style
-    return found
-
-
-_REPEATED = _repeated()
+#: Styles that a page of rows repeats, and of what.
+_REPEATED = {".dp-mark": _MARK, **Table(_columns("ε"), (), is_ruled=True).repeated()}
 #: Where the widget's rows stack: so many em, and the class of what has them.
 STACKS, _STACKED = Table(_columns("loss"), ()).sheet(30)
 #: They are said once where a front end keeps a sheet: for the widget.

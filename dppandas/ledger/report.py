@@ -10,7 +10,7 @@ from html import escape
 
 from ..privacy.accounting.losses import NO_EPSILON, Epsilon, Loss
 from ..privacy.accounting.measures import Measure
-from ..rows.html_tables import whole
+from ..rows.html_tables import LABEL, NUMBER, Column, Markup, Table, whole
 from .statement import AskedSource, Statement, moment, part, version
 from .storage.store import MISSING, NOT_COMPARED, Entry, lost_log
 
@@ -163,26 +163,14 @@ def _up(value: Fraction, digits: int = 4) -> str:
 # --- figures --------------------------------------------------------------------------------------
 
 
-def _table(
-    caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()
-) -> str:
-    """A table whose cells are HTML; the first of each row is its heading."""
-    kinds = [f' class="{k}"' if (k := _kind(head, numbers)) else "" for head in heads]
-    head = "".join(f'<th scope="col"{k}>{h}</th>' for h, k in zip(heads, kinds, strict=True))
-    lines = []
-    for first, *others in rows:
-        cells = "".join(f"<td{k}>{c}</td>" for c, k in zip(others, kinds[1:], strict=True))
-        lines.append(f'<tr><th scope="row"{kinds[0]}>{first}</th>{cells}</tr>')
-    return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{caption}"><table>'
-        f"<caption>{caption}</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>\n"
-        + "\n".join(lines)
-        + "\n</tbody></table></div>"
-    )
+def _table(caption: str, columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
+    """A table whose cells are HTML, on a page that keeps its sheet."""
+    cells = [[Markup(cell) for cell in row] for row in rows]
+    return Table(columns, cells, is_ruled=True, caption=caption, has_sheet=True).html()
 
 
-def _kind(head: str, numbers: Sequence[str]) -> str:
-    return "number" if head in numbers else head if head in ("query", "date", "lineage") else ""
+def _losses(said: Statement) -> list[Column]:
+    return [Column(_SYMBOLS[name], NUMBER) for name in said.counted]
 
 
 def _sums(said: Statement, loss: Loss) -> list[str]:
@@ -192,20 +180,19 @@ def _sums(said: Statement, loss: Loss) -> list[str]:
 
 
 def _spent(said: Statement) -> Iterator[str]:
-    symbols = [_SYMBOLS[name] for name in said.counted]
     limit, left = said.terms.limit, said.left
     rows = [["spent", *_sums(said, said.spent)]]
     yield '<h2 id="budget">What was spent</h2>'
     if limit is not None and left is not None:
         rows = [["budget", *_sums(said, limit)], *rows, ["left", *_sums(said, left)]]
         yield _bar(said, limit)
-    yield _table("Budget", ["sum", *symbols], rows, symbols)
+    yield _table("Budget", [Column("sum", LABEL), *_losses(said)], rows)
     for time in said.caveats.accepted:
         yield _p(f"<strong>{MISSING.capitalize()}</strong>: {lost_log(time)}.")
     if said.sources:
-        heads = ["source", "unit", "version", "lineage", "releases", *symbols]
-        sources = (_source(said, source) for source in said.sources)
-        yield _table("Sources", heads, sources, ["releases", *symbols])
+        columns = [Column("source", LABEL), *map(Column, ("unit", "version", "lineage"))]
+        columns += [Column("releases", NUMBER), *_losses(said)]
+        yield _table("Sources", columns, (_source(said, source) for source in said.sources))
         for source in said.sources:
             for version in source.not_compared:
                 named = f"{escaped(source.name)}, version {escaped(version)}"
@@ -239,11 +226,13 @@ def _releases(said: Statement) -> Iterator[str]:
     if not said.entries:
         yield _p("Nothing has been released.")
         return
-    symbols = [_SYMBOLS[name] for name in said.counted]
-    heads = ["release", "date", "query", "source", "lineage", *symbols, "error (95 %)"]
-    heads += ["mechanism", "outcome"]
+    columns = [
+        Column("release", LABEL), Column("date"), Column("query", wraps=True), Column("source"),
+        Column("lineage"), *_losses(said), Column("error (95 %)", wraps=True),
+        Column("mechanism", wraps=True), Column("outcome", wraps=True),
+    ]  # fmt: skip
     rows = ([str(e.number), *_row(said, e)] for e in said.entries)
-    yield _table("Every release, in the order of charges", heads, rows, ["release", *symbols])
+    yield _table("Every release, in the order of charges", columns, rows)
     yield _p("How to read the table:")
     yield _list(_WORDS)
 
@@ -347,16 +336,8 @@ li{margin:.3rem 0}
 .figure{font-size:1.15rem}
 .figure strong{color:var(--mark)}
 small{display:block;color:var(--soft);font-size:.85em}
-.scroll{overflow-x:auto;margin:1rem 0}
-table{border-collapse:collapse;font-size:.875rem;line-height:1.4}
-caption{text-align:left;font-weight:600;padding:.3rem 0}
-th,td{text-align:left;vertical-align:top;padding:.35rem .9rem .35rem 0;font-weight:400;
- border-bottom:1px solid var(--line);overflow-wrap:break-word;min-width:3.5rem}
-td.query{min-width:12rem}
-td.date,td.lineage{white-space:nowrap}
-thead th{color:var(--soft);border-bottom:1px solid var(--soft);white-space:nowrap}
-tbody tr:nth-child(even){background:var(--band)}
-.number{text-align:right;font-variant-numeric:tabular-nums;overflow-wrap:normal}
+[role=region]{margin:1rem 0}
+caption{text-align:left;font-weight:600;padding:.3rem 8px}
 .bar{height:.8rem;max-width:46rem;border-radius:.4rem;background:var(--line);overflow:hidden;
  margin:1rem 0}
 .bar div{height:100%;background:var(--mark)}
@@ -366,9 +347,9 @@ pre{max-width:100%;white-space:pre-wrap;overflow-wrap:anywhere;background:var(--
  padding:.6rem .8rem;border-radius:.3rem}
 @media print{:root{color-scheme:light;--ink:#000;--soft:#333;--paper:#fff;--line:#999;
  --band:#fff;--mark:#000}
- body{font-size:10pt}main{max-width:none;padding:0}.scroll{overflow:visible}
- table{font-size:7pt}td,th{min-width:0;padding-right:.5rem}td.query{min-width:8rem}
- thead th{white-space:normal;overflow-wrap:normal}thead{display:table-header-group}
- tr{break-inside:avoid}
+ body{font-size:10pt}main{max-width:none;padding:0}[role=region]{overflow:visible!important}
+ [role=region],table,thead tr{font-size:7pt!important}
+ td,th{padding:2px 5px!important;min-width:5em!important}
+ thead{display:table-header-group}tr{break-inside:avoid}
  h2{break-after:avoid}.bar{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 """

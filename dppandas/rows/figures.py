@@ -43,6 +43,9 @@ _BINS = re.compile(r"(\d+) bins in (.+) to (.+)")
 _DURATION = re.compile(r"-?\d+ days(?: [+-]?\d\d:\d\d:\d\d(?:\.\d+)?)?")
 #: From here on public facts have thousands separators, which years are better without.
 _SEPARATED = 10_000
+#: Numbers with more decimals are written with a power of ten if they are as small as this, and
+#: those of so many digits before the point: 4.12e-21, 1.3e+15.
+_MOST_DECIMALS, _LEAST_PLAIN, _MOST_PLAIN = 8, Decimal("1e-6"), 15
 #: Enough for any two floats, whatever context a user has set.
 _EXACT = Context(prec=700)
 #: A number as it is written here, with its point and decimals.
@@ -385,8 +388,10 @@ def _last_digit(error: float, digits: int) -> int:
 
 def _at(value: float, last: int, mode: str = ROUND_HALF_EVEN) -> str:
     """A number rounded to a power of ten."""
-    found = _to(_decimal(value), last, mode)
-    return f"{found or abs(found):,.{max(0, -last)}f}"  # never -0
+    found = _to(_decimal(value), last, mode) or Decimal(0)  # never -0
+    if (last < -_MOST_DECIMALS and abs(found) < _LEAST_PLAIN) or found.adjusted() >= _MOST_PLAIN:
+        return f"{found:.{max(0, found.adjusted() - last)}e}" if found else "0"
+    return f"{found:,.{max(0, -last)}f}"
 
 
 def _to(exact: Decimal, last: int, mode: str) -> Decimal:

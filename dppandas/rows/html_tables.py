@@ -43,11 +43,16 @@ _PHONE, _MOST = 20, 60
 #: Where a table has no room: a label, and below it a line for each number, with its error.
 _SHEET = """<style>.§{container-type:inline-size;min-width:18em}
 @container (max-width:%dem){.§{table{display:block}tr{display:contents}
-thead,tr>:empty{display:none}tbody{display:grid;grid-template-columns:fit-content(70%%) 1fr}
+caption{display:block}thead,tr>:empty{display:none}
+tbody{display:grid;grid-template-columns:fit-content(70%%) 1fr}
 tr>*{grid-column:1/-1;white-space:normal!important}td{padding-left:8px!important}
-th{margin-top:4px;border-top:1px solid #8884!important}td::before,td::after{opacity:.75}
+th{margin-top:4px;border-top:1px solid #8884!important}
+td>q{display:none}td::before,td::after{opacity:.75}
 %s}}</style>"""
 
+
+#: What begins another line in markup.
+_LINES = re.compile("<br>|<div|<small")
 
 #: Around a table that may be wider than its place.
 SCROLLS = ' tabindex="0" style="font-size:13px;overflow-x:auto"'
@@ -97,6 +102,9 @@ class Table:
     is_dense : whether rows are many and short, and as low as can be.
     is_ruled : whether a line ends each row, where rows have several lines.
     title : what is told on hover.
+    caption : what stands above it, for those who hear the page, too.
+    has_sheet : whether its place keeps a sheet, as a page of our own does: what all cells of a
+        column have is said once there.
     """
 
     columns: Sequence[Column]
@@ -105,23 +113,28 @@ class Table:
     is_dense: bool = False
     is_ruled: bool = False
     title: str = ""
+    caption: str = ""
+    has_sheet: bool = False
 
     def html(self) -> str:
         """The table. Where it may be wider than its place it stacks, or, without a sheet, scrolls
         by itself."""
-        styles, longest = self.styles, self._longest()
+        styles = [""] * len(self.columns) if self.has_sheet else self.styles
+        longest = self._longest()
         lines = "".join(self._line(row, styles, longest) for row in self.rows)
         said = f' title="{escape(self.title)}"' if self.title else ""
+        caption = f"<caption>{escape(self.caption)}</caption>" if self.caption else ""
         table = (
             f'<table{said} style="border-collapse:collapse;border:0;margin:0;font-size:13px;'
-            f'text-align:right"><thead>{self._spanners()}{self._heads()}</thead>'
+            f'text-align:right">{caption}<thead>{self._spanners()}{self._heads()}</thead>'
             f"<tbody>{lines}</tbody></table>"
         )
         needed = self._needed()
-        if needed <= _PHONE:
+        if needed <= _PHONE and not self.has_sheet:
             return table
         name, sheet = self.sheet(min(needed, _MOST))
-        return f'<div class="{name}"{SCROLLS}>{sheet}{table}</div>'
+        named = f' role="region" aria-label="{escape(self.caption)}"' if self.caption else ""
+        return f'<div class="{name}"{named}{SCROLLS}>{sheet}{table}</div>'
 
     @property
     def styles(self) -> list[str]:
@@ -189,16 +202,21 @@ class Table:
     @property
     def ruled(self) -> str:
         """What each row says of itself."""
-        return f' style="{_THIN}"' if self.is_ruled else ""
+        return f' style="{_THIN}"' if self.is_ruled and not self.has_sheet else ""
+
+    def repeated(self) -> dict[str, str]:
+        """What rows and cells say again and again, by what of a table's body it is said of."""
+        found = {f"tbody>tr>:nth-child({i})": style for i, style in enumerate(self.styles, 1)}
+        return {"tbody>tr": _THIN * self.is_ruled} | {k: v for k, v in found.items() if v}
 
     def _cell(self, cell: str | Cell, column: Column, style: str, longest: str) -> str:
-        """A cell. Decimals that a number lacks take their room, and aren't copied."""
+        """A cell. Decimals that a number lacks take their room, and are no text."""
         text, title, own = _text(cell), "", ""
         if isinstance(cell, Cell):
             title, own = cell.title, cell.style
         shown, found = _escaped(text), decimals(text)
         if found is not None and (missing := longest[len(found) :]):
-            shown += f'<span style="visibility:hidden">{missing}</span>'
+            shown += quoted(missing, "visibility:hidden")
         mark = f' class="{column.mark}"' if column.mark else ""
         said = f' style="{own}{style}"' if own or style else ""
         said += f' title="{escape(title)}"' if title else ""
@@ -264,7 +282,9 @@ class Table:
             )
             for kind in (NUMBER, ERROR)
         )
-        if numbers:
+        if numbers and not errors and any(each.kind == TEXT for each in self.columns):
+            rules.append(f":is({numbers}){{text-align:left}}")  # as what stands around them
+        elif numbers:
             alone = "" if errors else "max-width:24em;"
             rules.append(f":is({numbers}){{{alone}grid-column:1{'' if errors else '/-1'}}}")
             rules.append(f":is({numbers})::before{{float:left;margin-right:1em}}")
@@ -274,15 +294,19 @@ class Table:
             if not column.head or column.kind == STRIP:
                 continue
             if column.kind == LABEL:
-                if self.is_dense and not self._is_grouped:  # of facts the names are known
-                    said = f"content:{_quoted(column.head + ' ')};opacity:.75;font-weight:normal"
+                # of facts in cards the names are known
+                if self.has_sheet or (self.is_dense and not self._is_grouped):
+                    said = f"content:{_in_quotes(column.head + ' ')};opacity:.75;font-weight:normal"
                     rules.append(f"tbody th::before{{{said}}}")
                 continue
             is_error, named = column.kind == ERROR, f"{outer}: " if outer else ""
             said = f" {column.head}" if is_error else f"{named}{column.head} "
             where = "after" if is_error else "before"
-            rules.append(f"td:nth-child({place})::{where}{{content:{_quoted(said)}}}")
+            rules.append(f"td:nth-child({place})::{where}{{content:{_in_quotes(said)}}}")
         sheet = _SHEET % (math.ceil(needed), "\n".join(rules))
+        if self.has_sheet:
+            each = (f".§ {of}{{{style}}}" for of, style in self.repeated().items())
+            sheet = sheet.replace("<style>", "<style>" + "".join(each))
         name = f"dp-{crc32(sheet.encode()):x}"
         return name, sheet.replace("§", name)
 
@@ -300,14 +324,24 @@ def _unseen(text: str) -> str:
     return f'<span style="{style}">{text}</span>' if text else ""
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str, style: str) -> str:
+    """What is drawn and is no text, as a quotation mark: neither copies nor programs that read
+    the table have it."""
+    said = escape(re.sub(r"['\\]", r"\\\g<0>", text))
+    return f"<q style=\"{style};quotes:'{said}' ''\"></q>"
+
+
+def _in_quotes(text: str) -> str:
     """A text within a sheet, where nothing of it can be anything else."""
     plain = (each if each.isascii() and each.isalnum() else f"\\{ord(each):x} " for each in text)
     return f"'{''.join(plain)}'"
 
 
 def _length(text: str) -> int:
-    return len(unescape(re.sub("<[^>]*>", "", text)) if isinstance(text, Markup) else text)
+    """How long the longest line of a text is."""
+    if not isinstance(text, Markup):
+        return len(text)
+    return max(len(unescape(re.sub("<[^>]*>", "", line))) for line in _LINES.split(text))
 
 
 def _text(cell: str | Cell) -> str:
@@ -322,8 +356,8 @@ def _escaped(text: str) -> str:
 
 
 def whole(text: str) -> str:
-    """A text whose lines don't break after "±" and "≈"."""
-    return text.replace("± ", "±\N{NO-BREAK SPACE}").replace("≈ ", "≈\N{NO-BREAK SPACE}")
+    """A text whose lines don't break after "±" and "≈", nor before "%"."""
+    return re.sub("(?<=[±≈]) | (?=%)", "\N{NO-BREAK SPACE}", text)
 
 
 def of_frame(frame: pd.DataFrame) -> Table:

@@ -10,7 +10,7 @@ from ..errors import QueryError, hide_internals
 from ..release.accuracy.expected import parse_confidence
 from ..release.context import here
 from ..rows import html_tables
-from ..rows.figures import format_number
+from ..rows.figures import format_error, format_interval, format_number
 
 #: What an alternative says of a number and the one under the null hypothesis.
 ALTERNATIVES = {"two-sided": "other than", "less": "less than", "greater": "greater than"}
@@ -83,7 +83,7 @@ class SignificanceResult:
         interval = []
         if self._interval is not None and self.parameter:
             low, high = self._interval(0.95)
-            interval = [f"95 % interval of {self.parameter}: {_shown(low)} to {_shown(high)}."]
+            interval = [f"95 % interval of {self.parameter}: {format_interval(low, high)}."]
         one_sided = self.alternative != "two-sided"
         tail = f' Alternative: "{self.alternative}".' if one_sided else ""
         null = f"Null hypothesis: {self.null}.{tail}"
@@ -97,9 +97,10 @@ def _shown(value: Any) -> str:
 
 def error_with_noise(deviation: float, sampled: float) -> str:
     """What noise makes of a standard error, in words."""
-    if f"{deviation:.3g}" == f"{sampled:.3g}":
-        return f"The standard error is {deviation:.3g}, to which noise adds hardly anything"
-    said = f"Noise makes the standard error {deviation:.3g} in place of {sampled:.3g}"
+    noisy, plain = (format_error(error, digits=3) for error in (deviation, sampled))
+    if noisy == plain:
+        return f"The standard error is {noisy}, to which noise adds hardly anything"
+    said = f"Noise makes the standard error {noisy} in place of {plain}"
     return said + (": it hides nearly all" if deviation > 3 * sampled else "")
 
 

@@ -56,7 +56,7 @@ def test_a_table_in_latex_has_numbers_that_siunitx_reads(exact: None) -> None:
     number = r"\\num\{[\d.]+ \+- [\d.]+\}"
     row = rf"Aachen & {number} & {number}~days \\\\"
     assert re.fullmatch(row, next(line for line in lines if line.startswith("Aachen")))
-    assert r"A|B \& 50 \% & " in said
+    assert r"A$|$B \& 50 \% & " in said
     assert said.count("{") - said.count(r"\{") == said.count("}") - said.count(r"\}")
     big = dp.table(survey()["city"].value_counts(epsilon="0.01")).to_latex()
     assert re.search(r"\\num\{-?\d+ \+- 410\}", big)  # without separators

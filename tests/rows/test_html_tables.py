@@ -1,9 +1,11 @@
 """The component that writes all tables: cells, heads, and what it says where there is no room."""
 
 import re
+from html import unescape
 
 import pytest
 
+from dppandas.dataclasses import replace
 from dppandas.rows import html_tables
 from dppandas.rows.html_tables import (
     ERROR,
@@ -22,9 +24,8 @@ NARROW = [Column("city", LABEL), Column("count", NUMBER), Column("", ERROR)]
 
 
 def cells(html: str) -> list[list[str]]:
-    """The texts of each row, without the decimals that keep a place."""
-    html = re.sub(r'<span style="visibility:hidden">[^<]*</span>', "", html)
-    rows = re.findall(r"<tr.*?</tr>", html)
+    """The texts of each row. Decimals that keep a place are no text."""
+    rows = re.findall(r"<tr.*?</tr>", re.sub("<q .*?</q>", "", html))
     return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
 
 
@@ -38,8 +39,29 @@ def test_a_number_and_its_error_are_two_cells_and_so_is_their_head() -> None:
 
 def test_decimals_are_aligned_in_columns_of_numbers_alone() -> None:
     html = Table(NARROW, [["a", "1.25", "± 3"], ["1.5", "7", "± 1.5"], ["c", "x", ""]]).html()
-    hidden = re.findall(r'>([^<]*)<span style="visibility:hidden">([^<]*)<', html)
+    hidden = re.findall(r""">([^<]*)<q style="visibility:hidden;quotes:'([^']*)' ''"></q><""", html)
     assert hidden == [("7", ".25")]
+
+
+@pytest.mark.parametrize("text", ["it's", "\\", "'", "\\'", '"<b>&', "\\27 "])
+def test_what_is_drawn_cannot_leave_its_quotes(text: str) -> None:
+    (style,) = re.findall(r'<q style="([^"]*)"></q>', html_tables.quoted(text, "float:left"))
+    drawn = unescape(style).removeprefix("float:left;quotes:'").removesuffix("' ''")
+    assert re.sub(r"\\(.)", r"\1", drawn) == text
+    assert not re.search(r"(?<!\\)(\\\\)*'", drawn)
+
+
+def test_a_page_that_keeps_its_sheet_says_what_cells_have_in_common_once() -> None:
+    table = Table(NARROW, [["Bonn", "12", "± 3"]] * 9, is_ruled=True, caption="Cities <9>")
+    sheet = replace(table, has_sheet=True)
+    said, whole = sheet.html(), table.html()
+    for where, style in table.repeated().items():
+        assert said.count(f"{where}{{{style}}}") == 1
+        assert f' style="{style}"' not in said.partition("<tbody>")[2]
+        assert whole.count(f' style="{style}"') >= 9
+    assert cells(said) == cells(whole)
+    assert 'role="region" aria-label="Cities &lt;9&gt;" tabindex="0"' in said
+    assert "<caption>Cities &lt;9&gt;</caption><thead>" in said
 
 
 def test_what_is_in_common_spans_its_cells() -> None:

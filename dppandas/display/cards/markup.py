@@ -19,11 +19,11 @@ _HATCHED = (
     "transparent 50%,rgba(128,128,128,.25) 50%,rgba(128,128,128,.25) 75%,transparent 75%);"
     "background-size:8px 8px;"
 )
-#: Between the ends of the axis in pixels: this makes the column of strips as wide, and less wide
-#: where there is no room.
-_STRIP = 120
-#: How wide the tick at an answer is, in percent of a strip, and how high each band.
-_TICK, _BAND = 2.0, " 10px no-repeat"
+#: Between the ends of the axis, more on a wide page; an untrusted notebook keeps the first length.
+_GAP = "line-height:0;word-spacing:90px;word-spacing:clamp(90px,18vw,270px)"
+#: How wide the tick at an answer is, in percent of a strip, how far middles may be apart that are
+#: one, and how high each band is.
+_TICK, _APART, _BAND = 1.4, 0.5, " 10px no-repeat"
 #: How opaque the intervals of the noise and of the population are.
 _NOISE, _OUTER = "99", "59"
 
@@ -60,9 +60,11 @@ def _columns(card: Card) -> Iterator[Column]:
 
 
 def _ends(low: str, high: str) -> Markup:
-    """The ends of the axis, drawn as quotation marks, which copies of the table don't have."""
-    style = f"quotes:'{_unbroken(low)} ' '{_unbroken(high)}';word-spacing:{_STRIP}px"
-    return Markup(f'<q style="{escape(style, False)}"></q>')
+    """The ends of the axis at both ends of its column, and a gap that is no text either, which may
+    break, so that it is as wide as there is room for."""
+    sides = zip(("left", "right"), (low, high), strict=True)
+    drawn = [tables.quoted(_unbroken(end), f"float:{side}") for side, end in sides]
+    return Markup("".join([*drawn, tables.quoted("\u200b \u200b", _GAP)]))
 
 
 def _spanners(card: Card) -> list[tuple[str, int]]:
@@ -146,7 +148,7 @@ def _around(bands: Sequence[Band]) -> str:
     """Bands around one middle, each over the next one, as a gradient that is as wide as the widest
     and says each colour once. "" if they have no middle in common."""
     middles = [(low + high) / 2 for low, high, _ in bands]
-    if max(middles) - min(middles) > _TICK / 4:
+    if max(middles) - min(middles) > _APART:
         return ""
     wider: list[Band] = []  # others would be covered
     for band in bands:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
 
 from ...dataclasses import dataclass
-from ...rows import html_tables
+from ...rows import html_tables, latex
+from ...rows.figures import format_error, format_interval, written
 from ...rows.html_tables import LABEL, NUMBER, Column, Table
+from ...rows.latex import escaped
 
 TITLE = "OLS Regression Results"
 
 
 @dataclass(frozen=True, repr=False)
 class Summary:
-    """A summary as text and as HTML: facts in pairs, a table with a head above its head, and
-    sentences."""
+    """A summary as text, as HTML and for LaTeX: facts in pairs, a table with a head above its
+    head, and sentences."""
 
     facts: tuple[tuple[str, str], ...]
     over: tuple[tuple[str, int], ...]  # what several columns are of, and how many
@@ -55,6 +58,19 @@ class Summary:
         shown = [html_tables.title(TITLE), *(table.html() for table in tables)]
         return html_tables.card("ols", *shown, html_tables.foot(" ".join(self.notes)))
 
+    def as_latex(self) -> str:
+        """The summary for LaTeX with the package booktabs, as statsmodels names it."""
+        pairs = ([f"{name}:", value] for name, value in self.facts)
+        facts = [[*map(escaped, (*a, *b))] for a, b in zip(pairs, pairs, strict=True)]
+        over = [f"\\multicolumn{{{wide}}}{{c}}{{{escaped(said)}}}" for said, wide in self.over]
+        heads, rows = ([[*map(escaped, row)] for row in rows] for rows in ([self.head], self.rows))
+        return "\n".join([
+            r"% \usepackage{booktabs}", r"\begin{center}", escaped(TITLE), "",
+            latex.tabular("lrlr", [], facts), "",
+            latex.tabular("l" + "r" * (len(self.head) - 1), [over, *heads], rows),
+            r"\end{center}", escaped(" ".join(self.notes)),
+        ])  # fmt: skip
+
     def __str__(self) -> str:
         return self.as_text()
 
@@ -81,16 +97,10 @@ def summary_of(results: Any, alpha: float) -> Summary:
         head += ["std err", "t", "P>|t|", *ends]
         columns += [results.bse, results.tvalues, results.pvalues]
         columns += _sides(results, alpha, "population")
-    rows = tuple(
-        (name, *(
-            f"{column[name]:.3f}" if title == "P>|t|" else _number(column[name])
-            for title, column in zip(head[1:], columns, strict=True)
-        ))
-        for name in model.exog_names
-    )  # fmt: skip
+    rows = tuple((name, *_cells([column[name] for column in columns])) for name in model.exog_names)
     facts = (
         ("Dep. Variable", model.endog_names),
-        ("R-squared", "unknown" if math.isnan(results.rsquared) else _number(results.rsquared)),
+        ("R-squared", "unknown" if math.isnan(results.rsquared) else f"{results.rsquared:.3f}"),
         ("Privacy loss", results.loss.in_short),
         ("No. Observations", f"{results.nobs:.0f}, noisy"),
         ("Unit", first.unit),
@@ -127,8 +137,19 @@ def _notes(results: Any, alpha: float) -> list[str]:
     ]
 
 
-def _number(value: float) -> str:
-    """A number with four digits, as tables show it."""
-    if not math.isfinite(value):
-        return str(value)
-    return f"{value:.4f}" if 0.01 <= abs(value) < 1e4 or value == 0 else f"{value:.4g}"
+def _cells(numbers: Sequence[float]) -> Iterator[str]:
+    """A coefficient to its error, its interval, and what is said of a population, if anything."""
+    coefficient, low, high, *population = numbers
+    yield written(coefficient, (high - low) / 2, low, high).value
+    yield from _interval(low, high)
+    if population:
+        deviation, t, p, *ends = population
+        yield from (format_error(deviation), f"{t:,.3f}", f"{p:.3f}", *_interval(*ends))
+
+
+def _interval(low: float, high: float) -> tuple[str, str]:
+    """The ends of an interval, rounded outwards."""
+    if math.isinf(high - low):
+        return "-inf", "inf"
+    ends = format_interval(low, high).split(" to ")
+    return ends[0], ends[-1]
