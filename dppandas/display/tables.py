@@ -158,7 +158,7 @@ def _cells(card: Card, write: Any) -> tuple[list[str], list[list[str]]]:
 def _in_latex(cell: Cell) -> str:
     """A number and its error as siunitx reads them; anything else as text."""
     found, number = _BESIDE.fullmatch(cell.error), _NUMBERS.fullmatch(cell.value)
-    mark = f", {cell.mark}" if cell.mark else ""
+    mark = escaped(cell.note.removeprefix(cell.error))
     if found is None or number is None or found[2].strip() == "ranks":
         value = f"\\num{{{_plain(cell.value)}}}" if number else escaped(cell.value)
         return f"{value} {escaped(cell.error)}".rstrip() + mark

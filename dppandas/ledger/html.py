@@ -202,8 +202,9 @@ _MARK = f"border:1px solid {EDGE};border-radius:8px;padding:0 6px;font-size:12px
 
 def _columns(head: str) -> list[Column]:
     return [
-        Column("question", LABEL, wraps=True), Column("source", wraps=True), Column(head, NUMBER),
-        Column("", STRIP), Column("error (95 %)", wraps=True), Column("cell", wraps=True),
+        Column("question", LABEL, wraps=True, least=10), Column("source", wraps=True, least=4),
+        Column(head, NUMBER), Column("", STRIP), Column("error (95 %)", wraps=True),
+        Column("cell", wraps=True, least=4),
     ]  # fmt: skip
 
 

@@ -244,7 +244,7 @@ def _times(cells: Counter[str]) -> str:
 
 def earlier(count: int, where: str = "dp.ledger().to_frame()") -> str:
     """Where the releases are that aren't shown."""
-    return f"and {count:,} earlier: {where}"
+    return f"and {count:,} before that: {where}"
 
 
 # --- in a terminal --------------------------------------------------------------------------------

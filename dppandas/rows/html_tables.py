@@ -31,9 +31,12 @@ _EVEN, _NUMBER, _NEXT = "padding:2px 8px", "padding:2px 0", " 2px 12px"
 _LEFT = f"{_EVEN};text-align:left"
 _INNER = "padding:2px 8px 2px 24px;text-align:left;font-weight:normal"
 _EMPTY = "<td></td>"
-_TOP, _WHOLE, _WRAPS = "vertical-align:top", "white-space:nowrap", "min-width:8em"
+_TOP, _WHOLE, _WRAPS = "vertical-align:top", "white-space:nowrap", "min-width:{}em"
 _RULE, _THIN = "border-bottom:1px solid #8888", "border-bottom:1px solid #8884"
-_SPANNER = f"padding:2px 8px;text-align:center;font-weight:normal;{_RULE}"
+_SPANNER = (
+    "padding:2px 8px;text-align:center;font-weight:normal;"
+    "background:linear-gradient(#8888 0 0)50% 100%/94% 1px no-repeat"
+)
 
 #: In em: a letter, what is around a text, and before a number beside others. Of a text that may
 #: wrap so many letters are counted.
@@ -47,10 +50,14 @@ caption{display:block}thead,tr>:empty{display:none}
 tbody{display:grid;grid-template-columns:fit-content(70%%) 1fr}
 tr>*{grid-column:1/-1;white-space:normal!important}td{padding-left:8px!important}
 th{margin-top:4px;border-top:1px solid #8884!important}
-td>q{display:none}td::before,td::after{opacity:.75}
+td>q{display:none}td::before,td::after{opacity:.75}td[style^=opacity]::before{opacity:1}
 %s}}</style>"""
 
 
+#: What stands on one line: "± 0.79 to 1,300 days", "ε = 0.2", "95 %".
+_UNBROKEN = re.compile(
+    r"(?:[±≈≤]|[εδρα] =) \S+(?: to [\d.,]*\d)?(?: (?:ranks|days|h|min|s|ms|µs|ns)\b)?| %"
+)
 #: What begins another line in markup.
 _LINES = re.compile("<br>|<div|<small")
 
@@ -71,6 +78,8 @@ class Column:
     head: str = ""
     kind: str = TEXT
     wraps: bool = False  # whether its lines may break; texts and numbers else stay whole
+    least: int = 8  # and how wide it is at least then, in em
+    stacked: str = ""  # its head where rows stack, if another one
     mark: str = ""  # a class of its cells, for who looks for them
 
 
@@ -147,18 +156,22 @@ class Table:
         """What all cells of a column have, or its head."""
         column = self.columns[place]
         if column.kind == STRIP:
-            return f"{_NUMBER};font-size:11px" if is_head else ""
+            return f"{_NUMBER};font-size:11px;line-height:0" if is_head else ""
         style = _LEFT
         if column.kind == NUMBER:
             is_followed = [each.kind for each in self.columns[place + 1 : place + 2]] == [ERROR]
             style = _NUMBER + _NEXT * self._has_several if is_followed else _EVEN
         elif column.kind == LABEL and self._is_grouped and not is_head:
             style = _INNER
-        elif column.kind == ERROR and self._is_even(place):
-            style = _EVEN
+        elif column.kind == ERROR and ((column.head and self.is_dense) or self._is_even(place)):
+            style = _EVEN  # below its head; others are next to a number
         if self.is_dense:
             return style
-        wide = f";{_WRAPS}" if column.wraps and is_head == bool(column.head) else ""
+        wide = (
+            f";{_WRAPS.format(column.least)}"
+            if column.wraps and is_head == bool(column.head)
+            else ""
+        )
         if is_head:
             return style + wide
         strong = ""
@@ -285,7 +298,7 @@ class Table:
         if numbers and not errors and any(each.kind == TEXT for each in self.columns):
             rules.append(f":is({numbers}){{text-align:left}}")  # as what stands around them
         elif numbers:
-            alone = "" if errors else "max-width:24em;"
+            alone = "" if errors else "max-width:30em;"
             rules.append(f":is({numbers}){{{alone}grid-column:1{'' if errors else '/-1'}}}")
             rules.append(f":is({numbers})::before{{float:left;margin-right:1em}}")
         if errors:
@@ -296,7 +309,8 @@ class Table:
             if column.kind == LABEL:
                 # of facts in cards the names are known
                 if self.has_sheet or (self.is_dense and not self._is_grouped):
-                    said = f"content:{_in_quotes(column.head + ' ')};opacity:.75;font-weight:normal"
+                    head = column.stacked or column.head
+                    said = f"content:{_in_quotes(head + ' ')};opacity:.75;font-weight:normal"
                     rules.append(f"tbody th::before{{{said}}}")
                 continue
             is_error, named = column.kind == ERROR, f"{outer}: " if outer else ""
@@ -356,8 +370,8 @@ def _escaped(text: str) -> str:
 
 
 def whole(text: str) -> str:
-    """A text whose lines don't break after "±" and "≈", nor before "%"."""
-    return re.sub("(?<=[±≈]) | (?=%)", "\N{NO-BREAK SPACE}", text)
+    """A text whose lines don't break within an error, a range of errors or an ε, nor before "%"."""
+    return _UNBROKEN.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
 
 
 def of_frame(frame: pd.DataFrame) -> Table:
@@ -379,8 +393,8 @@ def card(kind: str, *parts: str) -> str:
 
 def title(strong: str, rest: str = "") -> str:
     """What it is, and more of it."""
-    more = f" · {escape(rest)}" if rest else ""
-    return f'<div style="margin:0 8px 6px"><b>{escape(strong)}</b>{more}</div>'
+    more = f" · {_escaped(rest)}" if rest else ""
+    return f'<div style="margin:0 8px 6px"><b>{_escaped(strong)}</b>{more}</div>'
 
 
 _FOOT = f"{QUIET};margin:4px 8px"
@@ -388,14 +402,14 @@ _FOOT = f"{QUIET};margin:4px 8px"
 
 def foot(said: str) -> str:
     """A remark under a table; nothing without one."""
-    return f'<div style="{_FOOT}">{escape(said)}</div>' if said else ""
+    return f'<div style="{_FOOT}">{_escaped(said)}</div>' if said else ""
 
 
 def folded(said: str, lines: Iterable[str]) -> str:
     """A remark under a table that opens more lines."""
-    more = "".join(f"<div>{escape(line)}</div>" for line in lines)
+    more = "".join(f"<div>{_escaped(line)}</div>" for line in lines)
     return (
-        f'<details style="{_FOOT}"><summary style="cursor:pointer">{escape(said)}'
+        f'<details style="{_FOOT}"><summary style="cursor:pointer">{_escaped(said)}'
         f'</summary><div style="margin:4px 0 0 14px">{more}</div></details>'
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 _LETTERS = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"}, "[": "{[}", "±": r"$\pm$", "≤": r"$\leq$",
-    "<": r"$<$", ">": r"$>$", "|": r"$|$",
+    "†": r"\dag{}", "<": r"$<$", ">": r"$>$", "|": r"$|$",
     "≈": r"$\approx$", "ε": r"$\varepsilon$", "δ": r"$\delta$", "ρ": r"$\rho$", "·": r"$\cdot$",
     "…": r"\ldots{}", "µ": r"$\mu$", "²": r"$^2$",
 }  # fmt: skip

@@ -19,7 +19,7 @@ from ...release.answers.figures import Figures, ShownFigures
 from ...release.answers.intervals import intervals
 from ...release.answers.record_bundle import RecordBundle
 from ...release.answers.records import Record
-from ...release.answers.shown import mark
+from ...release.answers.shown import DROWNED, EMPTY, mark
 from ...rows.facts.keys import is_missing
 from ...rows.figures import (
     CHOSEN,
@@ -39,6 +39,10 @@ from .strips import Axis, Strips
 
 #: The head of errors for the population that the rows are a sample of.
 POPULATION = "population"
+#: What stands for a mark in a table of several columns, whose foot says what it means.
+SIGNS = {EMPTY: "*", DROWNED: "†"}
+#: What a foot says last, of an answer that is pandas' own.
+_KIND = " · a plain pandas "
 #: What has cards. Classes derived from these have displays of their own.
 PLAIN: tuple[type, ...] = (pd.Series, pd.DataFrame)
 
@@ -67,7 +71,13 @@ class Cell:
     @property
     def note(self) -> str:
         """What stands beside the number: its error, and its mark."""
-        return ", ".join(filter(None, [self.error, self.mark]))
+        between = "" if self.mark in SIGNS.values() else ", " if self.error and self.mark else ""
+        return f"{self.error}{between}{self.mark}"
+
+    @property
+    def signed(self) -> Cell:
+        """With a sign in place of its mark."""
+        return replace(self, mark=SIGNS[self.mark]) if self.mark else self
 
 
 class Parts(NamedTuple):
@@ -107,6 +117,23 @@ class Card:
     is_under: bool  # whether errors are written below the numbers
     record: Record | RecordBundle | None = None  # of the releases; None for what was derived
     spanned: Sequence[Parts] = ()  # of columns of several levels, if some have a level in common
+    more: int = 0  # how many rows aren't shown
+
+    def with_signs(self) -> Card:
+        """With signs for the marks of its cells, if it has several columns: a word in each cell
+        would make them wide."""
+        marks = {
+            cell.mark for row in self.rows if row is not None for cell in row.cells if cell.mark
+        }
+        if len(self.columns) < 2 or not marks:
+            return self
+        rows = [
+            row and replace(row, cells=[cell.signed for cell in row.cells]) for row in self.rows
+        ]
+        said = [f"{sign} {word}" for word, sign in SIGNS.items() if word in marks]
+        held, *kind = self.foot.split(_KIND)
+        foot = " · ".join([held, *said]) + "".join(_KIND + each for each in kind)
+        return replace(self, rows=rows, foot=foot)
 
     @property
     def is_grouped(self) -> bool:
@@ -183,8 +210,8 @@ def _drawn(answer: Any, shown: ShownFigures) -> Card:
         [None if row is None else made[row] for row in rows],
         None if strips is None else strips.axis,
         foot_of(shown, figures, type(answer).__name__, of_population), is_under, shown.record,
-        _spanned(shown, columns),
-    )  # fmt: skip
+        _spanned(shown, columns), len(shown.places) - len(high),
+    ).with_signs()  # fmt: skip
 
 
 def _derived(answer: DerivedSeries | DerivedFrame) -> Card:
@@ -226,8 +253,8 @@ def _derived(answer: DerivedSeries | DerivedFrame) -> Card:
     foot = f"{held}{of_population} · {answer._findings.source}"
     axis = None if strips is None else strips.axis
     spanned = _spanned(shown, across)
-    heads = _heads(answer, shown, across)
-    return Card(_names(shown), heads, rows, axis, foot, False, None, spanned)
+    heads, more = _heads(answer, shown, across), down.count(None) and len(answer) - len(down) + 1
+    return Card(_names(shown), heads, rows, axis, foot, False, None, spanned, more).with_signs()
 
 
 def card_of_number(answer: Any) -> Card:
@@ -336,10 +363,30 @@ def _numbers(
     cells = [
         _cell(*of, length=units[i % wide], marks_zero=marks_zero, digits=digits) for i, of in each
     ]
+    cells = _padded(cells, figures, wide)
     if beyond is None:
         return cells
     notes = populations.notes(beyond)
     return [replace(cell, population=note) for cell, note in zip(cells, notes, strict=True)]
+
+
+def _padded(cells: Sequence[Cell], figures: Figures, wide: int) -> list[Cell]:
+    """Selected numbers of a column, which have no error that says where they end, with as many
+    decimals as one of them has: 38.00 beside 38.75. Large ones are whole."""
+    found = list(cells)
+    for column in range(wide):
+        places = [
+            i for i in range(column, len(cells), wide)
+            if figures.units[i] == "ranks" and isinstance(figures.values[i], float)
+            and abs(figures.values[i]) < 1000 and cells[i].decimals is not None
+        ]  # fmt: skip
+        longest = max((cells[i].decimals or "" for i in places), key=len, default="")
+        for i in places:
+            known = len(cells[i].decimals or "")
+            point = longest[:1] if not known else ""
+            zeros = "0" * (len(longest) - known - len(point))
+            found[i] = replace(cells[i], value=f"{cells[i].value}{point}{zeros}")
+    return found
 
 
 def _cell(

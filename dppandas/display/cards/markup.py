@@ -20,7 +20,9 @@ _HATCHED = (
     "background-size:8px 8px;"
 )
 #: Between the ends of the axis, more on a wide page; an untrusted notebook keeps the first length.
-_GAP = "line-height:0;word-spacing:90px;word-spacing:clamp(90px,18vw,270px)"
+_GAP = "word-spacing:90px;word-spacing:clamp(90px,18vw,270px)"
+#: A text that doesn't break, and how long a label may be that doesn't.
+_WHOLE, _LABEL = "white-space:nowrap;", 16
 #: How wide the tick at an answer is, in percent of a strip, how far middles may be apart that are
 #: one, and how high each band is.
 _TICK, _APART, _BAND = 1.4, 0.5, " 10px no-repeat"
@@ -47,7 +49,7 @@ def _foot(card: Card) -> str:
 
 
 def _columns(card: Card) -> Iterator[Column]:
-    yield Column(card.names, LABEL)
+    yield Column(card.names, LABEL, stacked=card.names.partition(" \\ ")[0])
     heads = [each.inner for each in card.spanned] or card.columns
     for head, has_population in zip(heads, card.has_population, strict=True):
         yield Column(head, NUMBER)
@@ -63,7 +65,10 @@ def _ends(low: str, high: str) -> Markup:
     """The ends of the axis at both ends of its column, and a gap that is no text either, which may
     break, so that it is as wide as there is room for."""
     sides = zip(("left", "right"), (low, high), strict=True)
-    drawn = [tables.quoted(_unbroken(end), f"float:{side}") for side, end in sides]
+    drawn = [
+        tables.quoted(end.replace(" ", "\N{NO-BREAK SPACE}"), f"float:{side};line-height:1.5")
+        for side, end in sides
+    ]
     return Markup("".join([*drawn, tables.quoted("\u200b \u200b", _GAP)]))
 
 
@@ -80,48 +85,61 @@ def _spanners(card: Card) -> list[tuple[str, int]]:
 
 
 def _rows(card: Card) -> Iterator[tables.Row]:
-    """All rows, below what some of them have in common."""
+    """All rows, below what some of them have in common. What is longest in a column doesn't break,
+    and so nothing else does there, as long as strips can give way."""
+    unbroken = _unbroken(card)
     for outer, rows in groupby(card.rows, _outer if card.is_grouped else lambda _: ""):
         if outer:
             yield Across(outer)
         for row in rows:
-            yield Across("…", is_head=False) if row is None else list(_cells(row, card))
+            yield _left_out(card) if row is None else list(_cells(row, card, unbroken))
+
+
+def _left_out(card: Card) -> Across:
+    return Across(f"… {card.more:,} more", is_head=False)
 
 
 def _outer(row: Row | None) -> str:
     return row.parts.outer if row is not None and row.parts is not None else ""
 
 
-def _cells(row: Row, card: Card) -> Iterator[str | tables.Cell]:
-    yield row.parts.inner if card.is_grouped and row.parts is not None else row.label
+def _unbroken(card: Card) -> set[str]:
+    """The longest label of those that aren't long, and the longest words beside numbers."""
+    rows = [row for row in card.rows if row is not None]
+    labels = [label for row in rows if len(label := _label(row, card)) <= _LABEL]
+    notes = [
+        max((row.cells[i].note for row in rows), key=len, default="")
+        for i in range(len(card.columns))
+    ]
+    return {text for text in (max(labels, key=len, default=""), *notes) if " " in text}
+
+
+def _label(row: Row, card: Card) -> str:
+    return row.parts.inner if card.is_grouped and row.parts is not None else row.label
+
+
+def _cells(row: Row, card: Card, unbroken: set[str]) -> Iterator[str | tables.Cell]:
+    label = _label(row, card)
+    yield tables.Cell(label, _WHOLE) if label in unbroken else label
     for cell, has_population in zip(row.cells, card.has_population, strict=True):
         if card.is_under:
             yield _under(cell)
         else:
             muted = MUTED if cell.mark else ""
             is_time = cell.decimals is None and cell.error.startswith("±")
-            whole = "white-space:nowrap;" if is_time else ""
-            yield tables.Cell(cell.value, muted + whole)
-            yield tables.Cell(_error(cell.note), muted)
+            yield tables.Cell(cell.value, muted + _WHOLE * is_time)
+            yield tables.Cell(
+                cell.note, muted + _WHOLE * (", " in cell.note and cell.note in unbroken)
+            )
         if has_population:
-            yield tables.Cell(_error(cell.population), MUTED)
+            yield tables.Cell(cell.population, MUTED)
     if card.axis is not None:
         yield tables.Cell("", _strip(row, card))
 
 
-def _error(said: str) -> str:
-    """What stands beside a number: an error doesn't break, words after it may."""
-    first, *others = said.split(", ")
-    return ", ".join([_unbroken(first) if first.startswith("±") else first, *others])
-
-
-def _unbroken(said: str) -> str:
-    return said.replace(" ", "\N{NO-BREAK SPACE}")
-
-
 def _under(cell: Cell) -> tables.Cell:
     """A number, and its error under it."""
-    error = f'<br><span style="{MUTED}font-size:11px">{escape(_error(cell.note))}</span>'
+    error = f'<br><span style="{MUTED}font-size:11px">{escape(tables.whole(cell.note))}</span>'
     return tables.Cell(Markup(escape(cell.value) + error), _HATCHED if cell.includes_zero else "")
 
 

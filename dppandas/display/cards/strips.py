@@ -14,8 +14,9 @@ from ...rows.facts.keys import is_missing
 from ...rows.figures import format_error
 from ..labels import text_of
 
-#: Units of numbers for which 0 means none, so that the axis begins there.
-COUNTED = ("rows", "units", "keys", "values", "share")
+#: Units of numbers for which 0 means none: the axis begins there, if intervals have two thirds of
+#: it then.
+COUNTED, _NEAR = ("rows", "units", "keys", "values", "share"), 0.5
 #: Units that intervals aren't measured in.
 _NO_AXIS = ("", "ranks", "utility")
 
@@ -86,8 +87,8 @@ def axis_of(figures: Figures) -> Axis | None:
     if any(map(is_missing, [*figures.lows, *figures.values, *figures.highs])):
         return None
     low, high = min(map(_number, figures.lows)), max(map(_number, figures.highs))
-    if figures.units[0] in COUNTED:
-        low = min(low, 0.0)
+    if figures.units[0] in COUNTED and 0 < low <= _NEAR * (high - low):
+        low = 0.0
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         return None
     first = figures.values[0]

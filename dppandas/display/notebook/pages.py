@@ -130,7 +130,7 @@ class Pages:
         of = f" · {len(found):,} found" if found is not None else ""
         ends = [*([] if self._starts else ["newest"]), *([] if self._next > 1 else ["oldest"])]
         place = f" · {' and '.join(ends)}" if ends and found is None else ""
-        return f"{first:,} to {last:,} of {ledger.count:,}{place}{of}"
+        return f"releases {first:,} to {last:,} of {ledger.count:,}{place}{of}"
 
     def _turn(self, older: bool) -> None:
         if older and self._next > 1:

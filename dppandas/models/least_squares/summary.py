@@ -51,12 +51,15 @@ class Summary:
 
     def as_html(self) -> str:
         """The summary as a table."""
-        pairs = [Column("", LABEL), Column()] * 2
-        facts = [[*a, *b] for a, b in zip(self.facts[::2], self.facts[1::2], strict=True)]
-        columns = [Column("", LABEL), *[Column(head, NUMBER) for head in self.head[1:]]]
-        tables = Table(pairs, facts), Table(columns, self.rows, [("", 1), *self.over])
-        shown = [html_tables.title(TITLE), *(table.html() for table in tables)]
-        return html_tables.card("ols", *shown, html_tables.foot(" ".join(self.notes)))
+        facts = Table([Column("", LABEL), Column()], self.facts)
+        heads, *rows = map(_with_intervals, [self.head, *self.rows])
+        columns = [Column("", LABEL), *[Column(head, NUMBER) for head in heads[1:]]]
+        over = [("", 1), self.over[0], *((said, wide - 1) for said, wide in self.over[1:])]
+        gap = '<div style="height:12px"></div>'
+        return html_tables.card(
+            "ols", html_tables.title(TITLE), facts.html(), gap,
+            Table(columns, rows, over).html(), html_tables.foot(" ".join(self.notes)),
+        )  # fmt: skip
 
     def as_latex(self) -> str:
         """The summary for LaTeX with the package booktabs, as statsmodels names it."""
@@ -81,6 +84,17 @@ class Summary:
         return self.as_html()
 
 
+def _with_intervals(row: Sequence[str]) -> list[str]:
+    """The two ends of each interval in one cell."""
+    name, coefficient, low, high, *population = row
+    middle = " to " if not low.startswith("[") else ", "
+    found = [name, coefficient, f"{low}{middle}{high}"]
+    if population:
+        *numbers, low, high = population
+        found += [*numbers, f"{low}{middle}{high}"]
+    return found
+
+
 def _line(values: tuple[str, ...], wide: list[int]) -> str:
     name, *rest = (value.rjust(width) for value, width in zip(values, wide, strict=True))
     return "  ".join([values[0].ljust(len(name)), *rest])
@@ -102,9 +116,9 @@ def summary_of(results: Any, alpha: float) -> Summary:
         ("Dep. Variable", model.endog_names),
         ("R-squared", "unknown" if math.isnan(results.rsquared) else f"{results.rsquared:.3f}"),
         ("Privacy loss", results.loss.in_short),
-        ("No. Observations", f"{results.nobs:.0f}, noisy"),
+        ("No. Observations", f"{results.nobs:,.0f}, noisy"),
         ("Unit", first.unit),
-        ("Df Residuals", f"{results.df_resid:.0f}, noisy"),
+        ("Df Residuals", f"{results.df_resid:,.0f}, noisy"),
         ("Noise", first.mechanism),
         ("Covariance Type", results.cov_type),
     )

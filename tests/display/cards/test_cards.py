@@ -93,7 +93,10 @@ def test_a_series_shows_its_errors_and_how_they_hold(frozen: Callable[[int], Non
     cells = re.findall(r"<td style=[^>]*>([^<]*)", found)
     assert cells[1:3] == ["12,860", "±\N{NO-BREAK SPACE}410"]
     assert found.count("radial-gradient") == 3  # a strip for each
-    assert re.findall(r"float:\w+;quotes:'([^']*)", found) == ["0", "14,000"]  # on one axis
+    assert re.findall(r"float:\w+;line-height:1.5;quotes:'([^']*)", found) == [
+        "0",
+        "14,000",
+    ]  # on one axis
 
 
 def test_each_kind_of_answer_says_what_its_error_is_of(exact: None) -> None:
@@ -368,7 +371,34 @@ def test_each_kind_of_card_marks_small_groups_in_words(exact: None) -> None:
     assert [DROWNED in line for line in text(same).splitlines()[1:4]] == [True, False, False]
     assert html(same).count(f", {DROWNED}</td>") == 1
     wide = survey()[["income", "age"]].corr(epsilon="0.001")
-    assert text(wide).count(DROWNED) == html(wide).count(f"{DROWNED}</span>") == 2
+    assert html(wide).count("†</span>") == 2, "of several columns a sign, which the foot explains"
+    assert text(wide).count("†") == 3
+    assert f"· † {DROWNED} · a plain" in " ".join(text(wide).splitlines()) + html(wide)
+
+
+def test_an_axis_of_counts_begins_at_0_where_that_is_near(exact: None) -> None:
+    """Else intervals would be slivers at its end."""
+    for kept, ends in (
+        (["Aachen", "Bonn"], ["12,440", "13,270"]),
+        (["Aachen", "Köln"], ["0", "14,000"]),
+    ):
+        shown = html(survey()["city"].value_counts(epsilon="0.01").loc[kept])
+        assert re.findall(r"float:\w+;line-height:1.5;quotes:'([^']*)", shown) == ends
+
+
+def test_what_noise_selected_has_as_many_decimals_in_a_column(exact: None) -> None:
+    found = survey()["age"].quantile([0.1, 0.25, 0.5], epsilon=20)
+    values = [line.split()[1] for line in text(found).splitlines()[1:4]]
+    assert {len(value.partition(".")[2]) for value in values} == {1}, values
+
+
+def test_only_the_longest_texts_of_a_column_are_kept_on_a_line(exact: None) -> None:
+    """Of 60 rows each would cost 20 bytes, and they make the column as wide."""
+    towns = ["Little Snoring", "St Ives", "Bonn", "A town whose name is long"]
+    df = pd.DataFrame({"town": towns * 300})
+    shown = html(df.dp.value_counts("town", keys={"town": towns}, epsilon=1))
+    whole = re.findall(r'<th style="white-space:nowrap;[^>]*>([^<]*)', shown)
+    assert whole == ["Little Snoring"]
 
 
 def test_many_labels_are_left_out_as_by_pandas(exact: None) -> None:
@@ -376,6 +406,7 @@ def test_many_labels_are_left_out_as_by_pandas(exact: None) -> None:
     lines = text(counts).splitlines()
     assert len(lines) == 1 + 10 + 1 + 1
     assert lines[6].startswith("…")
+    assert ">… 990 more</td>" in html(counts)
     assert "all 1,000 hold simultaneously" in lines[-1]
     with pd.option_context("display.max_rows", 4):
         assert len(text(counts).splitlines()) == 1 + 4 + 1 + 1
@@ -604,7 +635,7 @@ def test_synthetic_rows_say_that_they_are_nobodys(shell: Any) -> None:
         found = data(shell, shown)
         assert found["text/plain"].startswith(f"{said}\n")
         assert found["text/plain"].endswith(repr(shown))
-        assert f"<b>{said}</b>" in found["text/html"]
+        assert f"<b>{said}</b>" in unbroken(found["text/html"])
         assert found["text/html"].endswith(shown._repr_html_())
     assert data(shell, made["city"])["text/plain"].startswith(said)
     for other in (pd.DataFrame({"city": CITIES}), survey()["city"].value_counts(epsilon=1)):

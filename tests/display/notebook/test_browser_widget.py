@@ -270,7 +270,7 @@ def _saved_and_dead(book: Notebook, address: str, saved: Path) -> None:
     _shut_kernels(address)
     book = Notebook(book.page, address, LAB)
     book.sees("1.05 of ε = 2 left")
-    book.sees("and 426 earlier")
+    book.sees("and 426 before that")
     visible: Any = book.page.locator
     assert visible(".jp-OutputArea-output :is(button, select, input):visible").count() == 0
     book.picture("widget-dead-kernel")

@@ -405,7 +405,7 @@ def test_pages_turn_to_all_releases_and_back() -> None:
     view._drawn()
     assert "67 to 76 of 76 · newest" in shown(view), "the newest page follows"
     earlier = ledger._store.count() - html.SHOWN
-    assert f"and {earlier} earlier: dp.ledger().to_frame()" in view._drawn().data
+    assert f"and {earlier} before that: dp.ledger().to_frame()" in view._drawn().data
 
 
 def test_a_short_ledger_has_no_pages() -> None:

@@ -636,7 +636,7 @@ def test_show_shows_what_the_notebook_does(file: Path, capsys: Any) -> None:
     assert capsys.readouterr().out == repr(dp.types.Ledger(store.terms, store)) + "\n"
     assert __main__.main(["show", str(file), "--last", "2"]) == 0
     out = capsys.readouterr().out
-    assert out.splitlines()[3] == "and 4 earlier: --all"
+    assert out.splitlines()[3] == "and 4 before that: --all"
     assert [line.split()[0] for line in out.splitlines()[5:7]] == ["5", "6"]
     assert out.splitlines()[7:] == [ELSEWHERE]
     assert __main__.main(["show", str(file), "--all"]) == 0
