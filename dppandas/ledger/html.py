@@ -203,7 +203,7 @@ _MARK = f"border:1px solid {EDGE};border-radius:8px;padding:0 6px;font-size:12px
 def _columns(head: str) -> list[Column]:
     return [
         Column("question", LABEL, wraps=True, least=10), Column("source", wraps=True, least=4),
-        Column(head, NUMBER), Column("", STRIP), Column("error (95 %)", wraps=True),
+        Column(head, NUMBER), Column("", STRIP, least=7), Column("error (95 %)", wraps=True),
         Column("cell", wraps=True, least=4),
     ]  # fmt: skip
 
@@ -211,7 +211,7 @@ def _columns(head: str) -> list[Column]:
 #: Styles that a page of rows repeats, and of what.
 _REPEATED = {".dp-mark": _MARK, **Table(_columns("ε"), (), is_ruled=True).repeated()}
 #: Where the widget's rows stack: so many em, and the class of what has them.
-STACKS, _STACKED = Table(_columns("loss"), ()).sheet(30)
+STACKS, _STACKED = Table(_columns("loss"), ()).sheet(42)
 #: They are said once where a front end keeps a sheet: for the widget.
 _RULES = "".join(f".dppandas-live .dp-sheet {of}{{{style}}}" for of, style in _REPEATED.items())
 SHEET = f"<style>{_RULES}</style>{_STACKED}"

@@ -278,10 +278,12 @@ class Table:
         wide = 0.0
         for i, column in enumerate(self.columns):
             if column.kind == STRIP:
+                wide += 0 if self.is_dense else column.least  # in dense ones it gives way
                 continue
             most = max(map(_length, (*column.head.split(), *self._texts(i))), default=0)
             may_wrap = column.wraps or (column.kind == LABEL and self.is_dense)
-            wide += _LETTER * (min(most, _COUNTED) if may_wrap else most)
+            least = column.least if column.wraps and not self.is_dense else 0
+            wide += max(least, _LETTER * (min(most, _COUNTED) if may_wrap else most))
             wide += _BEFORE * self._has_several if column.kind == NUMBER else _AROUND
         return wide
 

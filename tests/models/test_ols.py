@@ -21,6 +21,7 @@ from dppandas.errors import RecordError
 from dppandas.models import OLS
 from dppandas.models.least_squares.formulas import _by_formulaic, _by_patsy
 from dppandas.privacy.accounting.losses import Epsilon, Rho
+from dppandas.rows.figures import format_error, format_interval, written
 
 #: Without noise coefficients are those of the rows but for what rounding to the grid moves.
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
@@ -316,6 +317,26 @@ def test_the_summary_reads_as_statsmodels(exact: None) -> None:
         shown = named.fit().summary().as_html()
         assert "<td" in shown.split("&lt;b&gt;")[0]
         assert shown.count("<b>") == 1, "its title"
+
+
+def test_the_summary_writes_numbers_as_all_of_them_are(exact: None) -> None:
+    """Each to two digits of its error, or of half its interval, in text, HTML and LaTeX."""
+    dp.session(epsilon=1)
+    p = people()
+    results = OLS(p["pay"].rename("pay_%"), p[["age", "educ"]], epsilon=1).fit()
+    summary, ends = results.summary(), results.conf_int()
+    name, coefficient, low, high, deviation, *_ = summary.rows[1]
+    assert name == "age"
+    assert f"{low} to {high}" == format_interval(*ends.loc["age"])
+    assert deviation == format_error(results.bse["age"])
+    half = (ends.loc["age", 1] - ends.loc["age", 0]) / 2
+    assert coefficient == written(results.params["age"], half).value
+    assert f">{low} to {high}<" in summary.as_html()
+    tex = summary.as_latex()
+    assert r"Dep. Variable: & pay\_\% &" in tex
+    assert f"age & {coefficient} & {low} & {high} & {deviation} &" in tex
+    assert tex.count(r"\begin{tabular}") == tex.count(r"\end{tabular}") == 2
+    assert r"\multicolumn{5}{c}{population, approximate}" in tex
 
 
 def test_several_rows_of_a_unit_say_nothing_of_a_population() -> None:
