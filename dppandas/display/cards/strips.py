@@ -95,6 +95,8 @@ def axis_of(figures: Figures) -> Axis | None:
     if isinstance(first, pd.Timestamp | pd.Timedelta):
         return Axis(low, high, (_time(low, first), _time(high, first)))
     step = Decimal(1).scaleb(math.floor(math.log10(high - low)) - 1)
+    if low.is_integer() and high.is_integer():
+        step = max(step, Decimal(1))
     left = (Decimal(low) / step).to_integral_value(ROUND_FLOOR) * step
     right = (Decimal(high) / step).to_integral_value(ROUND_CEILING) * step
     return Axis(float(left), float(right), (_text(left, step), _text(right, step)))
