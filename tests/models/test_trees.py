@@ -195,7 +195,7 @@ def test_a_plot_writes_numbers_as_all_else_and_tells_their_noise() -> None:
     model = DecisionTreeClassifier(
         1, bounds=(0, 90_000), thresholds=[30_000], classes=["a", "b"], epsilon=9
     )
-    boxes = plot_tree(model.fit(rows.dp[["pay"]], rows.dp["kind"]))
+    boxes = plot_tree(model.fit(rows.dp[["pay"]], rows.dp["kind"]), figsize=(6, 4))
     said = [each.get_text().splitlines() for each in boxes]
     assert said[0][0] == "pay ≤ 30,000"
     counts = [f"{round(number):,}" for number in model.tree_.value[0]]
