@@ -32,7 +32,7 @@ from dppandas.ledger import marimo
 HERE = Path(__file__).parent / "plots"
 SHOWN = HERE / "shown.json"
 LEDGERS = HERE / "ledgers"
-NUMBER = re.compile(r"[−\d,.]+( %)?")
+NUMBER = re.compile(r"-?[\d,.]+( %)?")
 #: A picture for each ground, in a page that takes that of its reader.
 OF_GROUNDS = re.compile(r"docs/plots/(\w+)-(?:light|dark)\.png")
 CODE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)

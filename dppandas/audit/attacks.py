@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..dataclasses import dataclass, field
 from ..display.plots.looks import draw_alone, parse_look
-from ..display.plots.style import INK, ORANGE, TEAL, tidy
+from ..display.plots.style import INK, ORANGE, TEAL, legend_above, tidy
 from ..errors import hide_internals
 from ..rows import html_tables
 from .events import ClopperPearson, Floats
@@ -192,7 +192,7 @@ def _draw(ax: Any, found: MembershipResult) -> str:
     ax.plot([0, 1], [0, 1], color=INK, linewidth=0.8, zorder=1)
     ax.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="others taken for members", ylabel="members found")
     tidy(ax, grid="both")
-    ax.legend(frameon=False, fontsize=9, loc="lower right")
+    legend_above(ax)
     return (
         "Marks: the threshold learnt from the other half. Dotted: the mean over fits of any attack "
         f"on the private model stays below. {NOT_PRIVATE}"

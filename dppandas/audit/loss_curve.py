@@ -22,9 +22,9 @@ import pandas as pd
 
 from ..dataclasses import dataclass, field
 from ..display.plots.looks import draw_alone, parse_look
-from ..display.plots.style import ORANGE, TEAL, tidy
+from ..display.plots.style import ORANGE, TEAL, legend_above, tidy
 from ..errors import MissingArgument, QueryError, RecordError, hide_internals, quoted
-from .dominating_pairs import ATOMS, ConcentratedLaw, Law, ResponseLaw
+from .dominating_pairs import ATOMS, ConcentratedLaw, Law, ResponseLaw, briefly
 
 #: Points of a grid of ε.
 POINTS = 121
@@ -212,7 +212,9 @@ class PrivacyLoss:
         *Guarantee*: a function of public facts; no row is read and nothing charged.
         """
         look = parse_look(ax, title, caption, figsize, ground)
-        name = f"Privacy loss of {self.what}"
+        name, most = f"Privacy loss of {self.what}", self._law.epsilon
+        if most is not None and "ε = " not in name:  # the axis of ε has many, and this is the asked
+            name = f"{name}, ε = {briefly(most)}"
         return draw_alone(lambda axes: _draw(axes, self), name, (6.4, 4.0), look)
 
     def __repr__(self) -> str:
@@ -269,8 +271,8 @@ def _draw(ax: Any, loss: PrivacyLoss) -> str:
     is_bounded = loss._law.epsilon is not None
     low = 0.0 if is_bounded else 1e-12
     top = 1.0 if not is_bounded else min(1.0, 1.25 * float(np.nanmax([*curve["beyond"], *delta])))
-    ax.fill_between(at, np.maximum(delta, low), top, color=TEAL, alpha=0.16, linewidth=0,
-                    label="(ε, δ) that hold")  # fmt: skip
+    ax.fill_between(at, np.maximum(delta, low), top, facecolor=(TEAL, 0.16), edgecolor=TEAL,
+                    linewidth=0, hatch="..", label="(ε, δ) that hold")  # fmt: skip
     ax.plot(at, np.where(delta > 0, delta, low), color=TEAL, linewidth=2, label="δ(ε)", zorder=3)
     kind = "Exact for these neighbours" if loss.exact else "A bound for all neighbours"
     said = (
@@ -290,5 +292,5 @@ def _draw(ax: Any, loss: PrivacyLoss) -> str:
         ax.set_yscale("log")
     ax.set(ylim=(low, top), xlim=(0, at[-1]), xlabel="ε", ylabel="δ")
     tidy(ax, grid="both")
-    ax.legend(frameon=False, fontsize=9, loc="best")
+    legend_above(ax)
     return said

@@ -78,8 +78,9 @@ def _start(ledger: Snapshot) -> tuple[int, ParallelComposition, tuple[Step, ...]
 
 #: Of the picture, of the part between its axes, and of a figure in it: pixels.
 _WIDTH, _HEIGHT, _TOP, _BOTTOM, _DIGIT = 360, 96, 6, 76, 6.5
-#: Seen on light and on dark grounds: an image can't know the theme of the page around it.
-LINE, LIMIT = COLOURS[0], "#808080"
+#: Seen on light and on dark grounds: an image can't know the theme of the page around it. Nothing
+#: is filled below the line: a fill that words can be read on is hardly seen.
+LINE, LIMIT = COLOURS[0], INK
 
 
 def line(ledger: Snapshot, steps: Sequence[Step]) -> str:
@@ -113,16 +114,14 @@ def _svg(ledger: Snapshot, steps: Sequence[Step], whole: Epsilon, most: str) -> 
     levels = [_level(spent, whole) for spent in (steps[0].before, *(step.after for step in steps))]
     end = _WIDTH - 2
     rises = "".join(f"V{level:.3g}h{wide:.4g}" for level in levels[1:])
-    path = f"M{left} {_BOTTOM}V{levels[0]:.3g}h{wide / 2:.4g}{rises}V{_BOTTOM}"
+    path = f"M{left} {_BOTTOM}V{levels[0]:.3g}h{wide / 2:.4g}{rises}"
     budget = ""
     if ledger.budget is not None:
         level = _level(ledger.budget, whole)
         budget = _stroke(f"M{left} {level:.4g}H{end}", LIMIT, " stroke-dasharray='4 3'")
         budget += _text(left + 5, level + 13, "start", "budget")
     axes = _stroke(f"M{left} {_TOP}V{_BOTTOM}H{end}", LIMIT)
-    filled = (
-        f"<path d='{path}' fill='{LINE}' fill-opacity='.15' stroke='{LINE}' stroke-width='1.5'/>"
-    )
+    spent = _stroke(path, LINE, " stroke-width='2'")
     texts = [
         (left - 5, _TOP + 6, "end", most), (left - 5, _BOTTOM, "end", "0"),
         (left, _HEIGHT - 4, "start", steps[0].label), (end, _HEIGHT - 4, "end", steps[-1].label),
@@ -130,7 +129,7 @@ def _svg(ledger: Snapshot, steps: Sequence[Step], whole: Epsilon, most: str) -> 
     ]  # fmt: skip
     return (
         f"<svg xmlns='http://www.w3.org/2000/svg' width='{_WIDTH}' height='{_HEIGHT}' "
-        f"font-family='sans-serif' font-size='11' fill='{INK}'>{filled}{axes}{budget}"
+        f"font-family='sans-serif' font-size='11' fill='{INK}'>{axes}{budget}{spent}"
         f"{''.join(_text(*each) for each in texts)}</svg>"
     )
 

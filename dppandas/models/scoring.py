@@ -15,7 +15,7 @@ from ..columns.private_rows import same_rows
 from ..dataclasses import dataclass
 from ..display.plots.base import made_by
 from ..display.plots.looks import draw_alone, parse_look
-from ..display.plots.style import INK, TEAL, tidy
+from ..display.plots.style import INK, TEAL, legend_above, shade, tidy
 from ..errors import InternalError, QueryError, hide_internals, is_one_of, quoted
 from ..frames.crosstab import crosstab
 from ..frames.frame import PrivateFrame
@@ -358,14 +358,14 @@ def _draw(ax: Any, found: RocCurve) -> str:
     ends = found.intervals()
     lower, upper = (ends["fpr upper"], ends["tpr lower"]), (ends["fpr lower"], ends["tpr upper"])
     at = np.unique(np.concatenate([lower[0], upper[0]]))
-    ax.fill_between(at, np.interp(at, *lower), np.interp(at, *upper), color=TEAL, alpha=0.2,
-                    linewidth=0, label="95 %, noise only")  # fmt: skip
+    between = np.interp(at, *lower), np.interp(at, *upper)
+    ax.fill_between(at, *between, **shade(TEAL), label="95 %, noise only")
     ax.plot(found.fpr, found.tpr, color=TEAL, linewidth=1.8, label=f"area {found.auc:.3f}")
     ax.plot([0, 1], [0, 1], color=INK, linewidth=0.8, zorder=1)
     ax.set(xlim=(0, 1), ylim=(0, 1.02))
     ax.set(xlabel="share of negative rows", ylabel="share of positive rows")
     tidy(ax, grid="both")
-    ax.legend(frameon=False, fontsize=9, loc="lower right")
+    legend_above(ax)
     low, high = found.interval()
     return (
         f"Band: 95 %, the whole curve lies within. Area: 95 %, {low:.3f} to {high:.3f}. Both of "

@@ -295,6 +295,21 @@ def test_the_picture_is_the_curve(name: str) -> None:
     plt.close("all")
 
 
+def test_the_picture_says_which_loss_it_is_of() -> None:
+    """A record may have another one than a question that is asked about."""
+
+    def title(loss: PrivacyLoss) -> str:
+        return " ".join(loss.plot().get_title().split())
+
+    frame = dp.protect(pd.DataFrame({"x": [1, 2] * 50}), "t", domain={"x": [1, 2]})
+    asked = dp.privacy_loss(frame["x"].value_counts(), epsilon=2)
+    assert title(asked).endswith("value_counts of x (2 keys), ε = 2")
+    assert title(dp.privacy_loss("any", epsilon=2)).endswith(", ε = 2")
+    assert title(dp.privacy_loss("randomized response", epsilon=2)).count("ε = 2") == 1
+    assert "ε" not in title(dp.privacy_loss("gaussian", sigma=2))
+    plt.close("all")
+
+
 # --- beliefs --------------------------------------------------------------------------------------
 
 

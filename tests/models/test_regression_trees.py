@@ -14,6 +14,7 @@ from sklearn.base import clone, is_regressor
 import dppandas as dp
 from dppandas.models import DecisionTreeRegressor, export_text, plot_tree
 from dppandas.models.trees.nodes import means_of
+from dppandas.rows.figures import format_number
 
 #: So much loss that no noise is seen.
 ALL = 64
@@ -164,7 +165,7 @@ def test_a_plot_has_a_box_for_each_node() -> None:
     plt.close(figure)
     assert [len(box) for box in boxes] == [3, 3, 2, 2, 3, 2, 2]
     assert boxes[0][1].startswith("samples = ")
-    assert boxes[2][1] == f"value = {round(float(model.tree_.value[2, 0]), 1)}"
+    assert boxes[2][1] == f"value = {format_number(round(float(model.tree_.value[2, 0]), 1))}"
     assert "no names" in refusal(lambda: plot_tree(model, class_names=["one"]))
 
 

@@ -188,6 +188,25 @@ def test_a_plot_has_a_box_for_each_node() -> None:
     assert "feature_names=" in refusal(lambda: plot_tree(model, feature_names=["one"]))
 
 
+def test_a_plot_writes_numbers_as_all_else_and_tells_their_noise() -> None:
+    plt = pytest.importorskip("matplotlib.pyplot")
+    anew(epsilon=10)
+    rows = pd.DataFrame({"pay": [10_000, 50_000, 50_000] * 1000, "kind": list("abb") * 1000})
+    model = DecisionTreeClassifier(
+        1, bounds=(0, 90_000), thresholds=[30_000], classes=["a", "b"], epsilon=9
+    )
+    boxes = plot_tree(model.fit(rows.dp[["pay"]], rows.dp["kind"]), figsize=(6, 4))
+    said = [each.get_text().splitlines() for each in boxes]
+    assert said[0][0] == "pay ≤ 30,000"
+    counts = [f"{round(number):,}" for number in model.tree_.value[0]]
+    assert said[0][1] == f"value = [{'; '.join(counts)}]"
+    assert counts[1].startswith(("1,9", "2,0"))
+    (caption,) = (each.get_text() for each in boxes[0].axes.texts if each not in boxes)
+    error = model.releases_[-1].errors().max()
+    assert f"with noise of ± {error} (95 %" in " ".join(caption.split())
+    plt.close("all")
+
+
 def test_without_matplotlib_a_plot_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     model = fitted(flowers(10))
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)

@@ -14,7 +14,7 @@ from .base import Floats, Panel, PlotTable, is_band, named
 from .keys import MOST_BARS, KeyAxis, key_axis
 from .marks import Marks, draw_crosses, draw_points
 from .scales import Scale, by_noise, scale_of
-from .style import FILLED, INK, TEAL, setting, tidy
+from .style import FILLED, INK, TEAL, setting, shade, tidy
 
 #: What is said of errors first.
 LARGEST = "The largest error is "
@@ -86,8 +86,8 @@ def _band(
     edges = np.concatenate([[2 * at[0] - middles[0]], middles, [2 * at[-1] - middles[-1]]])
     fill = ax.fill_betweenx if is_down else ax.fill_between
     fill(
-        edges, np.append(low, low[-1]), np.append(high, high[-1]), step="post", color=color,
-        alpha=FILLED, linewidth=0, label=label, zorder=1.5,
+        edges, np.append(low, low[-1]), np.append(high, high[-1]), step="post", **shade(color),
+        label=label, zorder=1.5,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ...findings.curves import Curve
 from .base import Panel
 from .scales import number_axis
-from .style import FILLED, ORANGE, PURPLE, TEAL, plain, tidy
+from .style import ORANGE, PURPLE, TEAL, legend_above, plain, shade, tidy
 
 
 def panel(curve: Curve) -> Panel:
@@ -25,7 +25,7 @@ def _draw(ax: Any, curve: Curve) -> str:
     least = np.where((low < 0) & (high > 0), 0.0, np.minimum(abs(low), abs(high)))
     most = np.maximum(abs(low), abs(high))
     style: dict[str, Any] = {"markersize": 4, "linewidth": 1.6}
-    ax.fill_between(at, least, most, color=ORANGE, alpha=FILLED, linewidth=0, zorder=1)
+    ax.fill_between(at, least, most, **shade(ORANGE), zorder=1)
     ax.plot(at, most, "s--", color=ORANGE, label="bias, its size", zorder=2, **style)
     ax.plot(at, curve["noise"], "o-", color=TEAL, label="noise", zorder=3, **style)
     ax.plot(at, curve["total"], "D-.", color=PURPLE, label="total", zorder=4, **style)
@@ -33,6 +33,6 @@ def _draw(ax: Any, curve: Curve) -> str:
     number_axis(ax.xaxis)
     number_axis(ax.yaxis)
     ax.set_xlabel(plain(str(curve.index.name)))
-    ax.legend(frameon=False)
+    legend_above(ax)
     tidy(ax)
     return ""

@@ -29,7 +29,7 @@ from .base import (
 )
 from .keys import KeyAxis, key_axis
 from .marks import Marks, draw_points, marks_of
-from .scales import by_noise, in_ink, number_axis
+from .scales import by_noise, number_axis
 from .style import plain, setting, tidy
 
 #: How far beyond all finite ends a whisker reaches that has none, as a share of their distance.
@@ -128,10 +128,10 @@ def _draw(ax: Any, column: Column) -> str:
 def _in_words(column: Column) -> str:
     """A single number and the ends of its intervals."""
     value, low, high = (float(each[0]) for each in (column.values, column.low, column.high))
-    told = in_ink(within(value, low, high))
+    told = within(value, low, high)
     if column.outer is None:
         return str(told)
-    return by_noise(told, in_ink(within(value, *(float(end[0]) for end in column.outer))))
+    return by_noise(told, within(value, *(float(end[0]) for end in column.outer)))
 
 
 # comparisons

@@ -12,12 +12,12 @@ from ...release.answers.records import Record
 from ...statistics import Contingency
 from ...statistics.moments.covariance_tables import CovarianceTable
 from .bars import is_bars
-from .base import Floats, PlotTable, named, percent, texts_of
+from .base import Floats, PlotTable, named, texts_of
 from .fonts import families_for
 from .keys import GAP, LETTER
 from .marks import CROSSHATCH, HATCH
 from .scales import Scale, scale_of
-from .short_labels import breadth, folded
+from .short_labels import breadth, folded, level
 from .style import pyplot, setting
 
 #: Tables of up to this many rows and columns show their numbers.
@@ -26,6 +26,9 @@ WRITTEN = 20, 12
 HATCHED = 400
 #: Colour maps for people who see few colours: light to dark, and two hues away from white.
 LIGHT_TO_DARK, BOTH_SIGNS = "cividis", "PuOr"
+
+#: How much of a cell's width and height is left without a hatch, for its numbers.
+CLEAR = 0.76, 0.72
 
 #: Lines of a label of a column.
 FOLDS = 4
@@ -48,12 +51,17 @@ def drawn(table: PlotTable) -> tuple[Callable[[Any], str], tuple[float, float], 
     wide = min(16.0, max(6.4, 2.4 + 0.062 * max(labels) + 0.9 * columns))
     high = min(10.0, max(3.0, 1.8 + 0.42 * rows)) + _foot(table, wide - 0.062 * max(labels) - 2.0)
     said = _marks_said(table)
-    if rows <= WRITTEN[0] and columns <= WRITTEN[1]:
+    if _is_written(table):
         said.append("Written: the answer, and how far the noise may have moved it.")
     if _sums(table).any():
         said.append("Sums have no colour.")
-    said.append("The line on the colour bar is as long as the median interval.")
     return (lambda ax: _draw(ax, table)), (wide, high), " ".join(said)
+
+
+def _is_written(table: PlotTable) -> bool:
+    """Whether cells show their numbers."""
+    rows, columns = table.places.shape
+    return rows <= WRITTEN[0] and columns <= WRITTEN[1]
 
 
 def _marks_said(table: PlotTable) -> list[str]:
@@ -94,17 +102,17 @@ def _draw(ax: Any, table: PlotTable) -> str:
     colours = _colours(table, coloured, *(scale.positions(end[~sums]) for end in (low, high)))
     image = ax.imshow(coloured, aspect="auto", interpolation="nearest", **colours)
     ax.spines[:].set_visible(False)
-    marks = table.marks
-    _mark(ax, image, (_includes_zero(table) | marks.hollow) & ~marks.empty, coloured, HATCH)
-    _mark(ax, image, marks.empty, coloured, CROSSHATCH)
-    if values.shape[0] <= WRITTEN[0] and values.shape[1] <= WRITTEN[1]:
+    marks, is_written = table.marks, _is_written(table)
+    hatched = (_includes_zero(table) | marks.hollow) & ~marks.empty
+    for marked, hatch in ((hatched, HATCH), (marks.empty, CROSSHATCH)):
+        _mark(ax, image, marked, coloured, hatch, around=is_written)
+    if is_written:
         _write(ax, image, values, errors, coloured, scale)
     _label(ax.xaxis, table.places.columns, ax.get_window_extent().width)
     _label(ax.yaxis, table.places.index, ax.get_window_extent().height)
     ax.set(xlabel=named(table.places.columns), ylabel=named(table.places.index))
     ax.tick_params(length=0)
-    _bar(ax, table, image, scale, errors[~sums] if (~sums).any() else errors)
-    return ""
+    return _bar(ax, image, scale, errors[~sums] if (~sums).any() else errors)
 
 
 def _foot(table: PlotTable, inches: float) -> float:
@@ -129,7 +137,7 @@ def _label(axis: Any, index: Any, pixels: float) -> None:
     some are written."""
     labels, points = texts_of(index), pixels / axis.figure.dpi * 72
     room, is_foot = points / max(1, len(labels)), axis.axis_name == "x"
-    labels = _folded(labels, room) if is_foot else labels
+    labels = level(_folded(labels, room)) if is_foot else labels
     lines = (line for label in labels for line in label.split("\n"))
     along = max(map(breadth, lines), default=1) * LETTER + GAP
     turned = is_foot and along > room
@@ -167,18 +175,27 @@ def _ink(image: Any, coloured: Any, at: tuple[int, ...]) -> str:
     return "black" if (luminance + 0.05) ** 2 > 0.05 * 1.05 else "white"
 
 
-def _mark(ax: Any, image: Any, marked: Bools, coloured: Any, hatch: str) -> None:
-    """Hatch some cells."""
-    rectangle = importlib.import_module("matplotlib.patches").Rectangle
+def _mark(ax: Any, image: Any, marked: Bools, coloured: Any, hatch: str, *, around: bool) -> None:
+    """Hatch some cells, or only around their numbers: a minus can't be told from a line."""
+    patch = importlib.import_module("matplotlib.patches").PathPatch
     if marked.size > HATCHED:
         _mark_many(ax, marked, hatch)
         return
     for row, column in zip(*np.nonzero(marked), strict=True):
         ink = _ink(image, coloured, (row, column))
-        ax.add_patch(rectangle(
-            (column - 0.5, row - 0.5), 1, 1, fill=False, hatch=hatch, edgecolor=ink, linewidth=0,
-            alpha=0.45, gid="marked",
+        ax.add_patch(patch(
+            _cell(row, column, around), fill=False, hatch=hatch, edgecolor=ink, linewidth=0,
+            alpha=0.7, gid="marked",
         ))  # fmt: skip
+
+
+def _cell(row: int, column: int, is_frame: bool) -> Any:
+    """The outline of a cell, or a frame inside it."""
+    path = importlib.import_module("matplotlib.path").Path
+    outside = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5)])
+    inside = outside[::-1] * CLEAR  # the other way round, so that it is a hole
+    parts = [path(np.add(each, (column, row)), closed=True) for each in (outside, inside)]
+    return path.make_compound_path(*parts) if is_frame else parts[0]
 
 
 def _mark_many(ax: Any, marked: Bools, hatch: str) -> None:
@@ -213,12 +230,10 @@ def _write(
             )  # fmt: skip
 
 
-def _bar(ax: Any, table: PlotTable, image: Any, scale: Scale, errors: Floats) -> None:
-    """The colour bar, with a line for the noise level at its middle."""
-    known = (float(f(errors)) for f in (np.nanmin, np.nanmax))
-    ends = dict.fromkeys(scale.error(each) for each in known)
-    label = f"noise ± {' to '.join(ends)}\n({percent(table.confidence)})"
-    bar = pyplot().colorbar(image, ax=ax, label=label, pad=0.02)
+def _bar(ax: Any, image: Any, scale: Scale, errors: Floats) -> str:
+    """The colour bar, with a line for the noise level at its middle, and what the caption says of
+    this line."""
+    bar = pyplot().colorbar(image, ax=ax, label=scale.label, pad=0.02)
     bar.outline.set_visible(False)
     scale.dress(bar.ax.yaxis)
     middle = (image.norm.vmin + image.norm.vmax) / 2
@@ -226,3 +241,6 @@ def _bar(ax: Any, table: PlotTable, image: Any, scale: Scale, errors: Floats) ->
     line = [0.5, 0.5], [middle - typical, middle + typical]
     bar.ax.plot(*line, color="white", linewidth=4, solid_capstyle="butt")
     bar.ax.plot(*line, color="black", linewidth=1.8, marker="_", gid="noise level")
+    known = (float(f(errors)) for f in (np.nanmin, np.nanmax))
+    ends = " to ".join(dict.fromkeys(map(scale.error, known)))
+    return f"The line on the colour bar is as long as the median interval: noise ± {ends}."

@@ -11,7 +11,7 @@ from ...dataclasses import dataclass
 from .base import Floats, texts_of
 from .fonts import families_for
 from .scales import days_of, number_axis, time_axis
-from .short_labels import breadth, folded
+from .short_labels import breadth, folded, level
 
 #: With more keys than this, numbers are dots with whiskers.
 MOST_BARS = 30
@@ -64,7 +64,7 @@ class KeyAxis:
             needed = 11.0 * (1 + max(label.count("\n") for label in labels))
         else:
             letters = max(1, int((points / max(1, number) - GAP) / LETTER))
-            labels = [folded(label, letters, FOLDED) for label in labels]
+            labels = level([folded(label, letters, FOLDED) for label in labels])
             needed = max(map(_breadth, labels), default=1) * LETTER + GAP
         every = max(1, int(np.ceil(needed * number / points)))
         families = families_for("".join(labels))

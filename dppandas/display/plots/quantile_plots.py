@@ -36,7 +36,7 @@ from .base import (
 from .keys import MOST_BARS, KeyAxis, key_axis
 from .marks import Marks, draw_points, marks_of
 from .scales import Scale, number_axis, scale_of
-from .style import COLOURS, MARKS, TEAL, setting, tidy
+from .style import COLOURS, MARKS, TEAL, setting, shade, tidy
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def _draw_curve(ax: Any, curve: Curve) -> str:
     if curve.rows:
         off = ranks / curve.rows
         at, least, most = band(values, shares - off, shares + off, low, high)
-        ax.fill_between(at, least, most, color=TEAL, alpha=0.2, linewidth=0, gid="band")
+        ax.fill_between(at, least, most, **shade(TEAL), gid="band")
         below, above = np.clip(shares - off, 0, 1), np.clip(shares + off, 0, 1)
         whiskers(ax, values, below, above)
     else:

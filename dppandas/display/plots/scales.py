@@ -25,7 +25,6 @@ UNITS = (
     ("days", 86_400 * 10**9), ("hours", 3600 * 10**9), ("minutes", 60 * 10**9),
     ("seconds", 10**9), ("milliseconds", 10**6), ("microseconds", 10**3), ("nanoseconds", 1),
 )  # fmt: skip
-MINUS = "\N{MINUS SIGN}"
 #: The most ticks, the breadth of a digit in letters' heights, and words for many zeros.
 MOST_TICKS, DIGIT = 6, 0.62
 #: Fewer would make AutoDateLocator warn, for 31 months as for 61 hours; they are thinned instead.
@@ -80,16 +79,15 @@ class Scale:
             ruler = cast(Ruler, self.ruler)
             off = None if math.isnan(error) else ruler.length(error, math.ceil)
             return written(ruler.place(number), off).value
-        return f"{rounded(self._in_unit(number), self._in_unit(error))}{self._end()}"
+        said = written(self._in_unit(number), self._in_unit(error))
+        return f"{said.value}{self._end()}"
 
     def within(self, value: float, low: float, high: float) -> Written:
         """A number of a record beside its interval."""
         if self.kind == "time":
             return within(*(cast(Ruler, self.ruler).place(x) for x in (value, low, high)))
         found = within(*map(self._in_unit, (value, low, high)))
-        return in_ink(
-            Written(f"{found.value}{self._end()}", said=f"{found.said[:-1]}{self._end()})")
-        )
+        return Written(f"{found.value}{self._end()}", said=f"{found.said[:-1]}{self._end()})")
 
     def _in_unit(self, number: float) -> float:
         return (100.0 if self.kind == "share" else 1.0) * float(self.positions(number))
@@ -107,19 +105,9 @@ class Scale:
             number_axis(axis, is_share=self.kind == "share")
 
 
-def in_ink(told: Written) -> Written:
-    """With the sign that matplotlib writes before negative numbers."""
-    return told._replace(value=told.value.replace("-", MINUS), said=told.said.replace("-", MINUS))
-
-
 def by_noise(told: Written, outer: Written) -> str:
     """A number, its interval by the noise, and that for the population."""
     return f"{told.value} ({told.said[1:-1]} by the noise, {outer.said[1:-1]} for the population)"
-
-
-def rounded(value: float, error: float) -> str:
-    """A number to the second digit of its error."""
-    return written(value, error).value.replace("-", MINUS)
 
 
 def scale_of(record: Record, entries: Any) -> Scale:
@@ -128,6 +116,8 @@ def scale_of(record: Record, entries: Any) -> Scale:
     inner, names = _inner(statistic), statistic.errors.asked_columns
     rulers = statistic.layout.rulers
     ruler, name = rulers[entry % len(rulers)] if rulers else None, names[entry % len(names)]
+    if names == [None] and len(asked := record._question.columns) == 1:
+        name = asked[0].short  # a table of two keys has no place for it
     says, kinds = statistic.says(entry), statistic.errors.units(record._query.source.schema)
     kind = kinds[0] if len(kinds) == 1 or says == "number" else kinds[1]
     if statistic.errors.in_ranks:
@@ -220,9 +210,7 @@ def number_axis(axis: Any, is_share: bool = False) -> None:
         size, word = (1.0, " %") if is_share else _magnitude(ticks)
         step = _step(ticks * factor / size)
         places = next((p for p in range(13) if _is_whole(step * 10**p)), 13)
-        written = [
-            f"{at * factor / size + 0.0:,.{places}f}".replace("-", MINUS) for at in numbers
-        ]  # fmt: skip
+        written = [f"{at * factor / size + 0.0:,.{places}f}" for at in numbers]
         return [
             "0" if size > 1 and not at else f"{text}{word}"
             for text, at in zip(written, numbers, strict=True)

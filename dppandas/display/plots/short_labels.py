@@ -95,3 +95,10 @@ def folded(text: str, letters: int, most: int, *, inside_words: bool = False) ->
     )  # fmt: skip
     fits = len(lines) <= most and all(breadth(line) <= letters for line in lines)
     return "\n".join(lines) if fits else text
+
+
+def level(labels: Sequence[str]) -> list[str]:
+    """Labels with as many lines each: of several lines, matplotlib writes the first one lower than
+    a line that is alone."""
+    most = max((label.count("\n") for label in labels), default=0)
+    return [label + "\n" * (most - label.count("\n")) for label in labels]

@@ -72,6 +72,26 @@ def tidy(ax: Any, grid: str = "y") -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
+def shade(colour: str) -> dict[str, Any]:
+    """The looks of an area: its edge has all of its colour, as the fill alone is hardly seen on
+    dark pages."""
+    return {"facecolor": (colour, FILLED), "edgecolor": colour, "linewidth": 0.8}
+
+
+def legend_above(ax: Any) -> None:
+    """A legend in a row between the axes and their title, where no line of the grid and no fill is
+    behind it; one below the other where a row is too wide."""
+    handles, labels = ax.get_legend_handles_labels()
+    for columns in (len(labels), 1):
+        found = ax.legend(
+            handles, labels, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, fontsize=9,
+            frameon=False, borderpad=0, borderaxespad=0.5, columnspacing=1.5,
+        )  # fmt: skip
+        found.set_gid("above")
+        if found.get_window_extent().width <= ax.get_window_extent().width:
+            return
+
+
 def plain(text: str) -> str:
     """A text that matplotlib doesn't typeset as mathematics, of letters that some font has."""
     return fonts.written(text).replace("\\$", "$").replace("$", r"\$")
@@ -126,16 +146,25 @@ def _stack(ax: Any) -> int:
 
 
 def _write_title(ax: Any, text: str, is_new: bool, is_alone: bool) -> float:
-    """A title, centred on the axes; the inches that further lines take."""
+    """A title, centred on the axes; the inches that further lines and a legend take."""
     box, page = ax.get_window_extent(), ax.figure.get_window_extent()
     middle = (box.x0 + box.x1) / 2
     room = 2 * min(middle - page.x0, page.x1 - middle) if is_alone else box.width
     weight = {"fontsize": LARGE, "fontweight": "bold"} if is_new else {}
-    title = ax.set_title("", pad=8, **weight)
+    above = _above(ax)
+    title = ax.set_title("", pad=8 + 72 * above, **weight)
     text = " ".join(text.split())
     if not _wrap(title, text, room):
+        return above
+    return above + _wrap(title, text.replace(", where ", ",\nwhere ", 1), room, most=2)
+
+
+def _above(ax: Any) -> float:
+    """The inches that a legend takes between axes and their title."""
+    legend = ax.get_legend()
+    if legend is None or legend.get_gid() != "above":
         return 0.0
-    return _wrap(title, text.replace(", where ", ",\nwhere ", 1), room, most=2)
+    return float(legend.get_window_extent().height / ax.figure.dpi) + 0.06
 
 
 def _write_below(ax: Any, text: str, axes: Any) -> float:

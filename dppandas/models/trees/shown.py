@@ -10,7 +10,9 @@ from ...display.plots.base import texts_of
 from ...display.plots.looks import draw_alone, parse_look
 from ...display.plots.style import pyplot, setting
 from ...errors import QueryError, hide_internals
+from ...release.accuracy.expected import CONFIDENCE
 from ...rows.facts.units import whole_number
+from ...rows.figures import format_error, format_exactly, format_number
 from .classifier import DecisionTreeClassifier
 from .nodes import NO_NODE
 from .regressor import DecisionTreeRegressor
@@ -87,7 +89,7 @@ def plot_tree(
     Returns the boxes' annotations.
 
     feature_names, class_names : in place of those of the model.
-    precision : digits of thresholds and of means.
+    precision : the most decimals of thresholds and of means.
     fontsize : else as large as the axes allow.
     ax : where it is drawn; else the current axes, as scikit-learn's, or a new figure where there
         are none, or a size or a ground is given.
@@ -101,7 +103,7 @@ def plot_tree(
     >>> model = dp.models.DecisionTreeClassifier(1, bounds=(0, 10), thresholds=[5], epsilon=3)
     >>> boxes = dp.models.plot_tree(model.fit(df.dp[["x"]], df.dp["late"] == 1))
     >>> len(boxes), boxes[0].get_text().splitlines()[0]
-    (3, 'x <= 5.0')
+    (3, 'x ≤ 5')
     """
     tree, names = _grown(decision_tree), texts_of(_names(decision_tree, feature_names))
     classes = _classes(decision_tree, class_names)
@@ -121,7 +123,8 @@ def plot_tree(
         return _caption(decision_tree)
 
     name = f"{type(decision_tree).__name__}, {decision_tree.releases_.loss.in_short}"
-    axes = draw_alone(draw, name, (6.4, 4.0), look)
+    size = min(16.0, max(6.4, 1.6 * tree.n_leaves)), max(4.0, 1.2 * (tree.max_depth + 1))
+    axes = draw_alone(draw, name, size, look)
     if fontsize is None:
         _fit(axes, boxes, tree.max_depth)  # once titles and captions have their room
     return boxes
@@ -130,9 +133,16 @@ def plot_tree(
 def _caption(model: AnyTree) -> str:
     record, number = model.releases_[0], len(model.releases_)
     return (
-        "The leaves' numbers are released, with noise; those above follow from them. By "
+        f"The leaves' numbers are released{_noise(model)}; those above follow from them. By "
         f"{number} releases, {model.releases_.loss}, protecting {record.unit} of {record.source}."
     )
+
+
+def _noise(model: AnyTree) -> str:
+    """How far the numbers of rows at the leaves may be off; that of a regression is two sums."""
+    error = max(model.releases_[-1]._errors(CONFIDENCE))
+    what, terms = ("", 1) if isinstance(model, DecisionTreeClassifier) else (" in samples", 2)
+    return f", with noise of ± {format_error(terms * error)}{what} (95 %, all of them together)"
 
 
 def _said(
@@ -141,13 +151,15 @@ def _said(
     """What the box of a node says."""
     tree = model.tree_
     said = [] if tree.children_left[node] == NO_NODE else [
-        f"{names[tree.feature[node]]} <= {round(float(tree.threshold[node]), precision)}"
+        f"{names[tree.feature[node]]} ≤ "
+        f"{format_exactly(round(float(tree.threshold[node]), precision))}"
     ]  # fmt: skip
     if classes is None:
-        said.append(f"samples = {tree.weighted_n_node_samples[node]:.0f}")
-        said.append(f"value = {round(float(tree.value[node, 0]), precision)}")
+        said.append(f"samples = {format_number(round(tree.weighted_n_node_samples[node]))}")
+        said.append(f"value = {format_number(round(float(tree.value[node, 0]), precision))}")
     else:
-        said.append(f"value = {[round(x) for x in tree.value[node].tolist()]}")
+        rows = map(format_number, map(round, tree.value[node].tolist()))
+        said.append(f"value = [{'; '.join(rows)}]")
         said.append(f"class = {_class_at(model, node, classes)}")
     return "\n".join(said)
 
@@ -155,7 +167,7 @@ def _said(
 def _boxes(axes: Any, tree: Any, texts: list[str], fontsize: float | None) -> Iterator[Any]:
     """A box for each node, in their order, with an arrow from its parent's."""
     colours = {"fc": setting("axes.facecolor"), "ec": setting("text.color")}
-    style: dict[str, Any] = {"bbox": {"boxstyle": "round", **colours}, "ha": "center"}
+    style: dict[str, Any] = {"bbox": {"boxstyle": "round, pad=0.6", **colours}, "ha": "center"}
     style |= {"va": "center", "fontsize": fontsize, "xycoords": "axes fraction"}
 
     def draw(node: int, level: int, start: float, width: float, parent: Any) -> Iterator[Any]:

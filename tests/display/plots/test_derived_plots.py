@@ -32,7 +32,7 @@ def caption(ax: Any) -> str:
     return said.replace("\n", " ").replace("\N{NO-BREAK SPACE}", " ")
 
 
-def test_each_number_has_its_interval(p: Any) -> None:
+def test_each_number_has_its_interval(p: Any, exact: None) -> None:
     apart = dp.difference(p.groupby("town")["age"].mean(epsilon=1), "x")
     ax = dp.plot(apart, confidence=0.9)
     assert [text.get_text() for text in ax.get_xticklabels()] == ["y", "z"]

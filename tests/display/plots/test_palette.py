@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from palettes import DARK, GROUNDS, SIMULATED, WHITE, contrast, distance, lab, lightness
 
+import dppandas as dp
 from dppandas.display.cards import markup
 from dppandas.display.plots import style
 from dppandas.ledger import charts, colours, html
@@ -53,6 +54,19 @@ def test_neighbours_differ_in_grey() -> None:
 @pytest.mark.parametrize("ground", GROUNDS)
 def test_marks_can_be_seen_on_light_and_on_dark_pages(ground: str) -> None:
     assert all(contrast(colour, ground) >= 3 for colour in colours.COLOURS)
+
+
+@pytest.mark.parametrize("ground", GROUNDS)
+def test_areas_and_charts_can_be_seen_on_light_and_on_dark_pages(ground: str) -> None:
+    """A light fill alone has 1.2 : 1 on one of them: an edge says where it ends."""
+    assert contrast(style.shade(style.TEAL)["edgecolor"], ground) >= 3
+    assert contrast(charts.LIMIT, ground) > 4.3
+    loss = dp.privacy_loss("laplace", epsilon=1).plot()
+    (shaded,) = loss.collections
+    assert shaded.get_hatch()
+    (legend,) = (each for each in loss.get_legend().get_patches() if each.get_hatch())
+    for area in (shaded, legend):
+        assert contrast(np.ravel(area.get_edgecolor())[:3], ground) >= 3
 
 
 def test_no_ink_is_easier_to_read_on_both_pages() -> None:

@@ -16,6 +16,7 @@ import numpy as np
 import operations as ops
 import pandas as pd
 import pytest
+from matplotlib.transforms import Bbox
 from operations import (
     AT_DELTA,
     EXPERIMENTAL,
@@ -32,6 +33,7 @@ from sizes import third
 import dppandas as dp
 from dppandas.display.plots import quantile_plots
 from dppandas.display.plots.base import text_of
+from dppandas.display.plots.marks import CROSSHATCH
 from dppandas.errors import RecordError
 from dppandas.rows.figures import plus_minus
 
@@ -94,6 +96,12 @@ def in_full(figure: Any) -> None:
             assert axis.get_offset_text().get_text() == ""
             written = [label.get_text() for label in axis.get_ticklabels()]
             assert not [text for text in written if re.search(r"\de[+-]?\d", text)]
+
+
+def corner(cell: Any) -> tuple[float, float]:
+    """The row and the column of a cell that is hatched."""
+    low = cell.get_path().vertices.min(axis=0)
+    return float(low[1] + 0.5), float(low[0] + 0.5)
 
 
 def captions(axes: Any) -> list[str]:
@@ -185,15 +193,34 @@ def test_a_table_has_its_noise_on_the_colours_and_zeros_hatched(people: Any) -> 
     axes = dp.plot(table)
     assert np.array_equal(axes.images[0].get_array(), table.to_numpy())
     lower = dp.record(table).intervals().xs("lower", axis=1, level=1)
-    hatched = {(p.get_x() + 0.5, p.get_y() + 0.5) for p in axes.patches if p.get_hatch()}
+    hatched = {corner(p)[::-1] for p in axes.patches if p.get_hatch()}
     assert hatched == {(j, i) for i, j in zip(*np.nonzero(lower.to_numpy() <= 0), strict=True)}
     assert {(0.0, 2.0), (1.0, 2.0)} <= hatched
     error = dp.record(table).errors().iloc[0, 0]
     bar = axes.figure.axes[1]
-    assert bar.get_ylabel() == f"noise ± {error}\n(95 %)"
+    assert bar.get_ylabel() == "rows", "what the colours mean"
     (line,) = (each for each in bar.lines if each.get_gid() == "noise level")
     assert np.ptp(line.get_ydata()) == 2 * error
+    assert f"as long as the median interval: noise ± {error}." in captions(axes)[0]
     assert "Crossed cells may be empty." in captions(axes)[0]
+
+
+@pytest.mark.parametrize("size", [None, (6.4, 3.4)])
+def test_no_line_of_a_hatch_runs_through_numbers(size: Any, people: Any, exact: None) -> None:
+    """A minus couldn't be told from it."""
+    table = people.query("g != 'c'").crosstab("g", "h", margins=True, epsilon=1)
+    for result in (table, people[["x", "h"]].corr(bounds={"h": (0, 9)}, epsilon="0.01")):
+        axes = dp.plot(result, figsize=size)
+        axes.figure.canvas.draw()
+        marked = {corner(p): p.get_path().vertices for p in axes.patches if p.get_hatch()}
+        assert marked
+        for text in axes.texts[: 2 * result.size]:
+            column, row = map(round, text.get_position())
+            if (row, column) in marked:
+                hole = axes.transData.transform(marked[row, column][5:9])
+                inner, box = Bbox([hole.min(axis=0), hole.max(axis=0)]), text.get_window_extent()
+                assert inner.contains(box.x0, box.y0), text
+                assert inner.contains(box.x1, box.y1), text
 
 
 def test_means_that_noise_dominates_are_hatched(people: Any, exact: None) -> None:
@@ -202,8 +229,8 @@ def test_means_that_noise_dominates_are_hatched(people: Any, exact: None) -> Non
     )
     axes, found = dp.plot(means), dp.intervals(means)
     assert not (found["low"] <= 0).any()
-    hatches = {(p.get_y() + 0.5, p.get_x() + 0.5): p.get_hatch() for p in axes.patches}
-    assert hatches[2.0, 0.0] == hatches[2.0, 1.0] == "x"
+    hatches = {corner(p): p.get_hatch() for p in axes.patches}
+    assert hatches[2.0, 0.0] == hatches[2.0, 1.0] == CROSSHATCH
     flags = zip(np.ndindex(means.shape), found["noise_dominated"], strict=True)
     assert {*hatches} == {at for at, is_noise in flags if is_noise}
     assert "Crossed cells may be empty." in captions(axes)[0]
@@ -220,7 +247,8 @@ def test_cells_of_large_tables_are_hatched_too(people: Any) -> None:
     crossed = np.zeros(table.shape, dtype=bool)
     for cell in axes.patches:
         first, row = round(cell.get_x() + 0.5), round(cell.get_y() + 0.5)
-        crossed[row, first : first + round(cell.get_width())] = cell.get_hatch() == "x"
+        is_crossed = cell.get_hatch() == CROSSHATCH
+        crossed[row, first : first + round(cell.get_width())] = is_crossed
     assert (crossed.reshape(-1) == empty).all()
     assert "Grey, crossed cells may be empty." in captions(axes)[0]
 

@@ -142,11 +142,23 @@ def written(axis: Any) -> list[str]:
     ]
 
 
+def test_first_lines_of_labels_are_level() -> None:
+    """matplotlib writes the first of several lines 2 pixels lower than one alone."""
+    frame = pd.DataFrame({"g": ["Alder", "Little Snoring on the Water"] * 500, "h": [1, 2] * 500})
+    p = dp.protect(frame, name="town", domain={"g": [*frame["g"].unique()], "h": [1, 2]})
+    for answer in (p["g"].value_counts(epsilon=1), p.crosstab("h", "g", epsilon=1)):
+        axes = dp.plot(answer, figsize=(3, 4))
+        axes.figure.canvas.draw()
+        labels = axes.get_xticklabels()
+        assert {each.get_text().strip().count("\n") > 0 for each in labels} == {False, True}
+        assert len({each.get_text().count("\n") for each in labels}) == 1
+
+
 @pytest.mark.parametrize(
     ("ends", "told"),
     [
         ((0, 5e7), "45 M"), ((0, 2e9), "1.5 bn"), ((0, 3e12), "1.0 tn"), ((0, 8e5), "200,000"),
-        ((-3e6, 3e6), "\N{MINUS SIGN}2 M"), ((-3e6, 3e6), "0"),
+        ((-3e6, 3e6), "-2 M"), ((-3e6, 3e6), "0"),
         ((1_000_000, 1_000_050), "1,000,010"),
     ],
 )  # fmt: skip

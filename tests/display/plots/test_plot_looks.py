@@ -196,6 +196,22 @@ def test_any_script_is_drawn_without_a_warning(name: str, plots: dict[str, Plot]
     assert (fonts.NO_FONT in " ".join(said.split())) == is_blank
 
 
+def test_nothing_is_drawn_behind_a_legend(plots: dict[str, Plot]) -> None:
+    """It stands beside the axes, and apart from the title."""
+    found = 0
+    for name, plot in plots.items():
+        figure = np.ravel(plot())[0].figure
+        figure.canvas.draw()
+        for axes in figure.axes:
+            if legend := axes.get_legend():
+                box = legend.get_window_extent().padded(-0.5)
+                assert not box.overlaps(axes.get_window_extent()), name
+                assert not box.overlaps(axes.title.get_window_extent()), name
+                found += 1
+        plt.close(figure)
+    assert found >= 3
+
+
 def test_a_tree_is_drawn_on_the_current_axes_as_that_of_scikit_learn(
     plots: dict[str, Plot],
 ) -> None:
