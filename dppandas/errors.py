@@ -37,7 +37,7 @@ import sys
 import textwrap
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations, pairwise
 from types import FrameType
@@ -121,7 +121,7 @@ class DPError(Exception):
         """What IPython shows in place of a traceback, in each of its modes: the message, in three
         lines if they hold it, and the line of the caller. One text, because some modes join texts
         by nothing."""
-        lines = [*_in_lines(f"{type(self).__name__}: {self}", 3), _place(self)]
+        lines = [*_in_lines(f"{type(self).__name__}: {self}", _SHOWN), _place(self)]
         return ["\n".join(filter(None, lines))]
 
 
@@ -165,7 +165,8 @@ class BudgetExceeded(SessionError):
     """The ledger refused a release: it would cost more than is left.
 
     ``requested`` and ``remaining`` are exact fractions, of the kind that is short: `Epsilon`, `Rho`
-    or `Delta`. ``earlier`` says what earlier answers are still good for.
+    or `Delta`. ``earlier`` says what earlier answers are still good for; the text, as much of it as
+    four lines hold.
     """
 
     def __init__(
@@ -174,21 +175,32 @@ class BudgetExceeded(SessionError):
         requested: Fraction,
         remaining: Fraction,
         bought: str = "",
-        earlier: str = "",
+        earlier: Sequence[str] = (),  # each a sentence, the most useful one first
     ) -> None:
         super().__init__(message)
         self.requested = requested
         self.remaining = remaining
-        self.earlier = earlier
+        self._earlier = tuple(earlier)
         self._ending = bought or self._ending  # what became of the releases before this one
+
+    @property
+    def earlier(self) -> str:
+        """What earlier answers are still good for."""
+        return " ".join(self._earlier)
 
     @property
     def reason(self) -> str:
         """The text without what became of the budget."""
-        return f"{super().reason} {self.earlier}".strip()
+        kept = [super().reason, *self._earlier]
+        while len(kept) > 1 and len(_in_lines(self._said(kept), _SHOWN)) > _MOST:
+            kept.pop()
+        return " ".join(kept)
+
+    def _said(self, kept: Sequence[str]) -> str:
+        return " ".join([f"{type(self).__name__}:", *kept, self._ending])
 
     def __reduce__(self) -> tuple[object, ...]:
-        said = self.args[0], self.requested, self.remaining, self._ending, self.earlier
+        said = self.args[0], self.requested, self.remaining, self._ending, self._earlier
         return type(self), said
 
 
@@ -231,6 +243,10 @@ class InternalError(DPError, RuntimeError):
 
 #: Columns that a window of 800 pixels has: front ends break longer lines anywhere.
 _WIDTH = 72
+#: Lines of a refusal, and how many there are at most where sentences don't fill them.
+_SHOWN, _MOST = 3, 4
+#: A number isn't parted from what it is of: "ε = 50", "± 3", "95 %".
+_WHOLE = re.compile("(?<=[=±≈]) | (?=[=%])")
 #: What runs a notebook's code, or calls back what a user gave it.
 _OTHERS = ("IPython", "ipykernel", "numpy", "pandas")
 
@@ -245,13 +261,26 @@ def _in_lines(text: str, most: int) -> list[str]:
         best = min(ways, key=lambda way: max(map(len, way)))
         if max(map(len, best)) <= _WIDTH:
             return best
-    wrapped, but_last = _wrapped(text), [*_wrapped(" ".join(sentences[:-1])), sentences[-1]]
-    fits = len(but_last) <= len(wrapped) and len(sentences[-1]) <= _WIDTH
-    return but_last if fits else wrapped
+    whole = wrapped(text, _WIDTH)
+    but_last = [*wrapped(" ".join(sentences[:-1]), _WIDTH), sentences[-1]]
+    fits = len(but_last) <= len(whole) and len(sentences[-1]) <= _WIDTH
+    return but_last if fits else whole
 
 
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+def unbroken(text: str) -> str:
+    """A text whose lines don't break within "ε = 50", "± 3" and "95 %"."""
+    return _WHOLE.sub("\N{NO-BREAK SPACE}", text)
+
+
+def wrapped(text: str, width: int, most: int | None = None) -> list[str]:
+    """A text in lines, broken between words and not within "ε = 50"; of more lines than ``most``
+    the rest is left out."""
+    lines = textwrap.wrap(
+        unbroken(text), width, max_lines=most, placeholder=" …",
+        break_long_words=most is not None, break_on_hyphens=False,
+        subsequent_indent=" " * (len(text) - len(text.lstrip())),
+    )  # fmt: skip
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 
 def _place(error: BaseException) -> str:

@@ -4,15 +4,18 @@ What is wrong, why, and what to write instead fit in there; more belongs on a pa
 """
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from test_reasons import REASONS
 from test_reasons import p as p  # the fixture
 
 import dppandas
+import dppandas as dp
 from dppandas import errors
 from dppandas.columns import refusals
 from dppandas.errors import DPError
@@ -107,6 +110,39 @@ def test_unknown_names_fit_in_four_lines(of: str, p: Any) -> None:
     with pytest.raises(DPError) as raised:
         _ = eval(of).strange
     assert not lines_of(raised.value.reason, type(raised.value)), str(raised.value)
+
+
+@pytest.mark.parametrize("asking", [
+    lambda s: s.count(epsilon="50"), lambda s: s["x"].mean(epsilon=50),
+    lambda s: s.count(within=1, confidence=1 - 1e-8),
+    lambda s: s["x"].sum(epsilon="0.01", fresh=True).refine(until=1, looks=4),
+    lambda s: dp.models.KMeans(2, epsilon="33.333").fit(s[["x"]]),
+    lambda s: dp.synthesize(s[["g"]], rows=9, epsilon="33.333"),
+    lambda s: s.describe(epsilon="33.333"),
+])  # fmt: skip
+@pytest.mark.parametrize("session", [
+    {"epsilon": 12, "delta": "1e-6"}, {"rho": 12, "delta": "1e-6"}, {"epsilon": "12.3456789"},
+])  # fmt: skip
+def test_a_short_budget_is_told_in_four_lines(session: Any, asking: Any) -> None:
+    """With all that earlier answers may be good for, and after many releases."""
+    dp.session(**session)
+    rows = pd.DataFrame({"x": [1.5, 2.5] * 50, "g": ["a", "b"] * 50})
+    survey = dp.protect(rows, name="s", version="1", domain={"x": (0, 5), "g": ["a", "b"]})
+    way = "rho" if "rho" in session else "epsilon"
+    for _ in range(101):
+        survey.count(**{way: "0.0123"}, fresh=True)
+    long = survey.query("x > 1 and x < 4 and x != 3")
+    for _ in range(4):
+        long[["x"]].mean(**{way: "2.5"}, fresh=True)
+    with pytest.raises(dp.BudgetExceeded) as raised:
+        asking(survey)
+    error = raised.value
+    lines = errors._in_lines(f"BudgetExceeded: {error}", 3)
+    assert len(lines) <= MOST, lines
+    assert max(map(len, lines)) <= 72
+    assert not any(line.endswith((" =", "±")) or line.startswith(("=", "%")) for line in lines)
+    assert "stays free to ask again" in error.reason
+    assert re.search(r"joins releases \d\d\d?(, \d\d\d?){3} at no cost", error.earlier)
 
 
 @pytest.mark.parametrize("why", ["a comparison of a long name is refused, and so is this", "no"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from ..dataclasses import dataclass, field
 from ..display.plots.looks import draw_alone, parse_look
 from ..display.plots.style import INK, ORANGE, TEAL, legend_above, tidy
 from ..errors import hide_internals
-from ..rows import html_tables
+from ..rows.sentences import ShownInSentences
 from .events import ClopperPearson, Floats
 
 NOT_PRIVATE = "Not private: these are exact figures of the rows."
@@ -61,7 +61,7 @@ class Attack:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MembershipResult:
+class MembershipResult(ShownInSentences):
     """What `dppandas.audit.membership` found. **Not private**: exact figures of the rows.
 
     model, loss : the model that was attacked, and the loss of its fit.
@@ -153,6 +153,8 @@ class MembershipResult:
         name = f"Membership attack on {self.model}"
         return draw_alone(lambda axes: _draw(axes, self), name, (5.2, 4.4), look)
 
+    _shown_as: ClassVar[str] = "attack"
+
     def _sentences(self) -> list[str]:
         level = f"{100 * self.confidence:.10g} %"
         kind = "units" if self.unit is not None else "rows"
@@ -171,12 +173,6 @@ class MembershipResult:
             "One fit is one draw of noise: the bound is of the mean over fits and over who takes "
             "part, by a coin each, and of every attack.",
         ]
-
-    def __repr__(self) -> str:
-        return "\n".join(self._sentences())
-
-    def _repr_html_(self) -> str:
-        return html_tables.sentences("attack", *self._sentences())
 
 
 def _draw(ax: Any, found: MembershipResult) -> str:

@@ -12,12 +12,13 @@ from ..errors import QueryError, quoted
 from ..privacy.accounting.losses import parse_budget
 from ..release.accuracy.expected import parse_confidence
 from ..rows.facts.units import whole_number
+from ..rows.sentences import ShownInSentences
 from .events import ClopperPearson, Event, learn
 from .outcomes import Sample
 
 
 @dataclass(frozen=True)
-class AuditResult:
+class AuditResult(ShownInSentences):
     """What an audit found: with `confidence`, the ε of what was run is at least `lower_bound`.
 
     `event` describes the event that shows it, and how often it happened in the test phase; `runs`
@@ -38,14 +39,16 @@ class AuditResult:
         return self.lower_bound > self.epsilon
 
     def __str__(self) -> str:
+        return "\n".join(self._sentences())
+
+    def _sentences(self) -> list[str]:
         claim = f"ε = {self.epsilon:g}" + (f", δ = {self.delta:g}" if self.delta else "")
         verdict = "VIOLATED" if self.violated else "not refuted"
-        text = (
+        found = (
             f"{claim} is {verdict}: ε ≥ {self.lower_bound:.4g} with confidence "
-            f"1 - {1 - self.confidence:.2g}, from {self.runs:,} runs a phase and data set.\n"
-            f"event: {self.event}"
+            f"1 - {1 - self.confidence:.2g}, from {self.runs:,} runs a phase and data set."
         )
-        return f"{text}\nnote: {self.note}" if self.note else text
+        return [found, f"event: {self.event}", *([f"note: {self.note}"] if self.note else [])]
 
 
 def audit(

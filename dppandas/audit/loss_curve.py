@@ -24,6 +24,7 @@ from ..dataclasses import dataclass, field
 from ..display.plots.looks import draw_alone, parse_look
 from ..display.plots.style import ORANGE, TEAL, legend_above, tidy
 from ..errors import MissingArgument, QueryError, RecordError, hide_internals, quoted
+from ..rows.sentences import ShownInSentences
 from .dominating_pairs import ATOMS, ConcentratedLaw, Law, ResponseLaw, briefly
 
 #: Points of a grid of ε.
@@ -36,8 +37,8 @@ FURTHER = 32
 FARTHEST = 709
 
 
-@dataclass(frozen=True, eq=False)
-class PrivacyLoss:
+@dataclass(frozen=True, repr=False, eq=False)
+class PrivacyLoss(ShownInSentences):
     """A privacy loss between neighbours, as data and as a plot: see `privacy_loss`.
 
     ``what`` has this loss, between ``neighbours``; ``exact`` says whether real neighbours attain it
@@ -217,9 +218,9 @@ class PrivacyLoss:
             name = f"{name}, ε = {briefly(most)}"
         return draw_alone(lambda axes: _draw(axes, self), name, (6.4, 4.0), look)
 
-    def __repr__(self) -> str:
+    def _sentences(self) -> list[str]:
         kind = "exact" if self.exact else "a bound"
-        return f"<privacy loss of {self.what}: {self.neighbours} ({kind})>"
+        return [f"<privacy loss of {self.what}: {self.neighbours} ({kind})>"]
 
 
 def _chances(value: Any, name: str) -> np.typing.NDArray[np.float64]:

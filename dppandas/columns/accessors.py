@@ -21,6 +21,7 @@ from ..rows.expressions import (
     Where,
     joined,
 )  # fmt: skip
+from ..rows.sentences import html_above
 from . import refusals
 from .operators import ColumnOperators
 from .rowwise import flagged, pattern, separator, text, texts, whole, width_of
@@ -58,6 +59,9 @@ class Accessor(Private, Generic[C]):
     @hide_internals
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._column!r}>"
+
+    def _repr_html_(self) -> str:
+        return html_above(f"{type(self).__name__} of", self._column)
 
 
 #: Columns that split(expand=True) makes, at most.

@@ -16,6 +16,7 @@ from ..release.answers.populations import POPULATION, ROWS, parse_how
 from ..rows import html_tables
 from ..rows.figures import within
 from ..rows.html_tables import ERROR, LABEL, NUMBER, Column, Table
+from ..rows.sentences import in_lines
 from ..statistics.samples import FEW, Estimate, How
 from .answers import Derived, DerivedFrame, DerivedSeries, Findings, made_of
 from .derive import is_answer, quantities_in, sides
@@ -50,7 +51,7 @@ class Comparison(pd.DataFrame):  # type: ignore[misc,unused-ignore]
     def __repr__(self) -> str:
         if not self._is_whole:
             return super().__repr__()
-        return f"{self._short.to_string()}\n{self._foot}"
+        return f"{self._short.to_string()}\n{in_lines(self._foot)}"
 
     def _repr_html_(self) -> str | None:
         if not self._is_whole:

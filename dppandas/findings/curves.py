@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ..rows import html_tables
+from ..rows.sentences import in_lines
 
 
 class Curve(pd.DataFrame):  # type: ignore[misc,unused-ignore]
@@ -31,7 +32,7 @@ class Curve(pd.DataFrame):  # type: ignore[misc,unused-ignore]
         return pd.DataFrame
 
     def __repr__(self) -> str:
-        return "\n".join([self._title, self.to_string(), *self._said])
+        return "\n".join([in_lines(self._title), self.to_string(), in_lines(*self._said)])
 
     def _repr_html_(self) -> str | None:
         table, feet = html_tables.of_frame(self).html(), map(html_tables.foot, self._said)

@@ -31,6 +31,7 @@ from ..rows.facts.domain import Declaration, parse_domain
 from ..rows.facts.keys import Keys, is_hashable
 from ..rows.facts.spans import Span
 from ..rows.facts.units import MOST_ROWS, whole_number
+from ..rows.sentences import in_lines
 from ..statistics import Cells, KeyLimit, Layout
 from ..statistics.methods import FRAME
 from . import schemas
@@ -144,8 +145,8 @@ class PrivateFrame(FrameAggregations[Counted, "PrivateFrame[pd.Series[int]]"]):
         >>> people = dp.protect(pd.DataFrame({"age": [20, 30, 40] * 99}), name="known")
         >>> people = people.declare(age=(0, 120))
         >>> people["age"].mean()
-        <unreleased mean of age in 0 to 120, from known (verified): nothing computed or charged; \
-ask .release(epsilon=…)>
+        <unreleased mean of age in 0 to 120, from known (verified): nothing computed or charged; ask
+        .release(epsilon=…)>
         """
         parsed = [parse_domain(given, list(self._columns), "declare") for given in (facts, columns)]
         twice = [name for name in parsed[0] if name in parsed[1]]
@@ -178,10 +179,11 @@ ask .release(epsilon=…)>
 
     @hide_internals
     def __repr__(self) -> str:
-        rows_kept = "" if self._where is None else f"\nrows where {self._where}"
+        rows_kept = [] if self._where is None else [f"rows where {self._where}"]
         facts, more = schemas.facts(self._table, self._columns)
         left_out = f"\n… and {more:,} more columns" if more else ""
-        return f"<{self._headline()}>{rows_kept}\n{schemas.text(facts)}{left_out}"
+        head = in_lines(f"<{self._headline()}>", *rows_kept)
+        return f"{head}\n{schemas.text(facts)}{left_out}"
 
     def _repr_html_(self) -> str:
         rows_kept = "" if self._where is None else f"rows where {self._where}"

@@ -32,6 +32,7 @@ from ..rows.expressions import Expression, Outside
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import Keys, is_hashable
 from ..rows.figures import short
+from ..rows.sentences import in_lines
 from ..statistics import Cells, Count, Layout
 from ..statistics.methods import COLUMN
 from . import schemas
@@ -55,7 +56,7 @@ class PrivateSeries(Frequencies):
         return f"<private column {self._expression} of {source.name} ({source.lineage}){filtered}>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(f"{self!r}\n{schemas.in_a_line(self._fact)}")
+        printer.text(in_lines(repr(self), schemas.in_a_line(self._fact)))
 
     def _repr_html_(self) -> builtins.str:
         source = self._table.source

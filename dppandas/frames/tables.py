@@ -27,6 +27,7 @@ from ..rows.facts.domain import Declaration
 from ..rows.facts.keys import Keys, did_you_mean
 from ..rows.facts.steps import Steps
 from ..rows.facts.units import MOST_ROWS, Unit
+from ..rows.sentences import html_above
 from .histories import UnitRows, own_rows, way_of
 from .verbs.transformations import Transformations
 
@@ -122,6 +123,10 @@ class PerUnit(UnitRows[V]):
         names = " and ".join(map(repr, self._labels()))
         return f"<one row for each {names} of {self._frame!r}>"
 
+    def _repr_html_(self) -> str:
+        names = " and ".join(map(repr, self._labels()))
+        return html_above(f"one row for each {names} of", self._frame)
+
     @hide_internals
     def __getitem__(self, key: Any) -> PerUnit[V]:
         """Some columns, to be aggregated in one way: ``per_unit()["amount"].sum()``."""
@@ -155,7 +160,8 @@ class PerUnit(UnitRows[V]):
         >>> spend = people.agg(spend=("amount", "sum"))
         >>> spend["spend"].mean(bounds=(0, 50))
         <unreleased mean of spend in 0 to 50, from unnamed (asserted): nothing computed or \
-charged; ask .release(epsilon=…)>
+charged; ask
+        .release(epsilon=…)>
         >>> people["amount"].sum()
         <private column amount of unnamed (asserted)>
         """

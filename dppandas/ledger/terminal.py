@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sys
-import textwrap
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import TextIO
 
-#: Below this width a question has a line of its own.
+from .. import errors
+from ..rows.figures import decimals
+
+#: Below this width errors and questions have lines of their own.
 NARROW = 72
-#: The least that is left of a column, by its place: of questions, errors and sources.
-_QUESTION = 5
-LEAST = {_QUESTION: 24, 4: 14, 2: 8}
-
-
-def width() -> int | None:
-    """The columns of the terminal that is written to; None for a file, a pipe or a notebook."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+#: What stands where in a row; and the least that is left of a column.
+_SOURCE, _LOSS, _ERROR, _QUESTION = 2, 3, 4, 5
+LEAST = {_QUESTION: 24, _ERROR: 14, _SOURCE: 8}
+#: How many lines errors and questions take in place of one.
+_LINES = 2
 
 
 def wrapped(said: str, most: int | None) -> list[str]:
     """A sentence, in as many lines as it takes."""
-    return [said] if most is None else textwrap.wrap(said, most)
+    return [said] if most is None else errors.wrapped(said, most)
 
 
 def head(said: str, most: int | None) -> list[str]:
@@ -38,35 +36,69 @@ def head(said: str, most: int | None) -> list[str]:
 
 
 def table(rows: Sequence[tuple[str, ...]], most: int | None) -> list[str]:
-    """Aligned columns. In a terminal no line is longer than it is wide."""
+    """Aligned columns, of which the first row is the head. In a terminal no line is longer than it
+    is wide, and no number is cut: what doesn't fit takes another line, or is left out as a whole.
+    """
+    rows = _at_the_point(rows)
     if most is None:
-        return _aligned(rows)
-    if most >= NARROW:
-        return _aligned(_narrowed(rows, most))
-    above = _aligned(_narrowed([row[:_QUESTION] for row in rows], most))
-    below = [cut(f"  {row[_QUESTION]}", most) for row in rows]
-    return [line for pair in zip(above, below, strict=True) for line in pair]
+        return _aligned([[row] for row in rows])
+    beside = _aligned(_narrowed(rows, most))
+    if most >= NARROW and max(map(len, beside)) <= most:
+        return beside
+    found = []
+    above = _narrowed([row[:_ERROR] for row in rows], most)
+    for line, row in zip(_aligned(above), rows, strict=True):
+        parts = [
+            part for each in row[_ERROR:] for part in errors.wrapped(f"  {each}", most, _LINES)
+        ]
+        found += [line, *parts]
+    return found
 
 
-def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+def _at_the_point(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Losses that are numbers, one point below the other."""
+    head, *others = ([*row] for row in rows)
+    parts = [decimals(row[_LOSS].removeprefix("≈ ")) for row in others]
+    if None not in parts:
+        longest = max((len(part or "") for part in parts), default=0)
+        for row, part in zip(others, parts, strict=True):
+            row[_LOSS] += " " * (longest - len(part or ""))
+        wide = max(len(row[_LOSS]) for row in (head, *others))
+        for row in (head, *others):
+            row[_LOSS] = row[_LOSS].rjust(wide)
+    return [tuple(row) for row in (head, *others)]
+
+
+def _aligned(rows: Sequence[Sequence[Sequence[str]]]) -> list[str]:
+    """A line, or several, of each row."""
+    lines = [line for row in rows for line in row]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
-        "  ".join(each.ljust(wide) for each, wide in zip(row, widths, strict=True)).rstrip()
-        for row in rows
+        "  ".join(each.ljust(wide) for each, wide in zip(line, widths, strict=True)).rstrip()
+        for line in lines
     ]
 
 
-def _narrowed(rows: Sequence[tuple[str, ...]], most: int) -> list[tuple[str, ...]]:
-    """Shortened where they are widest."""
+def _narrowed(rows: Sequence[tuple[str, ...]], most: int) -> list[list[tuple[str, ...]]]:
+    """Shortened where they are widest, each in a line or two."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    words = [word for row in rows for each in row[_ERROR:][:1] for word in errors.wrapped(each, 1)]
+    least = {**LEAST, _ERROR: max(LEAST[_ERROR], *map(len, words), 0)}
     while sum(widths) + 2 * (len(widths) - 1) > most:
-        wide = [
-            (widths[at], at) for at, least in LEAST.items() if widths[at:] and widths[at] > least
-        ]
+        wide = [(widths[at], at) for at, end in least.items() if widths[at:] and widths[at] > end]
         if not wide:
             break
         widths[max(wide)[1]] -= 1
-    return [tuple(map(cut, row, widths)) for row in rows]
+    return [_in_two(row, widths) for row in rows]
+
+
+def _in_two(row: tuple[str, ...], widths: Sequence[int]) -> list[tuple[str, ...]]:
+    """A row whose errors and question take a second line where the first one doesn't hold them."""
+    cells = [
+        errors.wrapped(each, wide, _LINES) if at >= _ERROR else [cut(each, wide)]
+        for at, (each, wide) in enumerate(zip(row, widths, strict=True))
+    ]
+    return list(zip_longest(*cells, fillvalue=""))
 
 
 def cut(said: str, most: int) -> str:
@@ -98,7 +130,7 @@ def coloured(said: str, state: str) -> str:
         elif line.startswith("["):
             filled = line.count("#")
             line = f"[{_in(colour, '#' * filled)}{_in(_FAINT, line[1 + filled : -1])}]"
-        elif line.startswith(("release ", "and ", "†", "by source")):
+        elif line.startswith(("release ", "  error (", "and ", "†", "by source")):
             line = _in(_FAINT, line)
         told.append(line)
     return "\n".join(told)

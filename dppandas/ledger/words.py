@@ -15,6 +15,7 @@ from typing import NamedTuple
 from ..privacy.accounting.composition import ParallelComposition
 from ..privacy.accounting.losses import Loss, in_short
 from ..privacy.accounting.measures import Measure
+from ..rows import sentences
 from . import terminal
 from .snapshot import Snapshot
 from .storage.store import MISSING, NOT_COMPARED, Entry
@@ -263,7 +264,7 @@ def text(
     all_by : what shows all of them.
     """
     charges = ledger.charges(last) if charges is None else charges
-    width = terminal.width()
+    width = sentences.width()
     lines = terminal.head(f"dppandas ledger · {summary(ledger)}", width)
     if ledger.budget is not None:
         filled = round(30 * float(ledger.spent / ledger.budget))

@@ -14,13 +14,14 @@ from ..privacy.accounting.losses import Epsilon
 from ..release.private import Private
 from ..rows.facts import kinds
 from ..rows.facts.keys import SOURCE_ATTR
+from ..rows.sentences import ShownInSentences
 from . import designs, lost
 from .designs import MOST_CELLS, Design
 from .estimates import Estimated, EstimatedFloat, EstimatedSeries, mean_of, table_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Responses:
+class Responses(ShownInSentences):
     """Responses, each randomised by itself: public, like everything computed from them.
 
     responses : an ordinary pandas Series with one of the keys for each respondent, in the order of
@@ -43,11 +44,11 @@ class Responses:
     def __len__(self) -> int:
         return len(self.responses)
 
-    def __repr__(self) -> str:
-        return (
+    def _sentences(self) -> list[str]:
+        return [
             f"<{len(self):,} randomised responses: {self.design.name}, {len(self.design.keys)} "
             f"keys, ε = {self.epsilon} of each respondent>"
-        )
+        ]
 
     @hide_internals
     def value_counts(self, normalize: bool = False) -> EstimatedSeries:

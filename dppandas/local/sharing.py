@@ -20,6 +20,7 @@ from ..release.accuracy.expected import CONFIDENCE, HELD, parse_confidence
 from ..rows.facts.bounds import Bounds, Grid
 from ..rows.facts.units import whole_number
 from ..rows.figures import written
+from ..rows.sentences import ShownInSentences
 from ..rows.values.reading import column
 from ..rows.values.vectors import as_numbers
 from .responses import _as_series, _refuse_private
@@ -29,7 +30,7 @@ LEAST, MOST = 2, 100
 
 
 @dataclass(frozen=True, repr=False)
-class SimulatedSum:
+class SimulatedSum(ShownInSentences):
     """The outcome of a SIMULATION of secret-shared sums. It is NOT SECURE.
 
     value : the sum, with the noise of every party.
@@ -51,9 +52,10 @@ class SimulatedSum:
         risk = 1 - parse_confidence(confidence)
         return self._law.half_width_of_sum(risk, len(self.parties)) * self._grid.step
 
-    def __repr__(self) -> str:
+    def _sentences(self) -> list[str]:
         said = f"{written(self.value, self.error())} ({HELD})"
-        return f"<SIMULATION, not secure: sum {said} of the shares of {len(self.parties)} parties>"
+        parties = len(self.parties)
+        return [f"<SIMULATION, not secure: sum {said} of the shares of {parties} parties>"]
 
 
 @hide_internals

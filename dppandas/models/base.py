@@ -25,6 +25,7 @@ from ..errors import (
     hide_internals,
     parameters,
     quoted,
+    unbroken,
     warn_user,
 )
 from ..frames.frame import PrivateFrame
@@ -37,9 +38,11 @@ from ..release.blocks import preview, split
 from ..release.context import within
 from ..release.ways import Ways
 from ..release.wording import LONGEST
+from ..rows import html_tables
 from ..rows.expressions import Column
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import SOURCE_ATTR, did_you_mean, some_names
+from ..rows.sentences import ShownInSentences
 from .points import Matrix
 
 #: The most rounds.
@@ -194,7 +197,7 @@ class ProgramAnswers:
         return preview.running() is None and numbers[-1] in numbers[:-1]
 
 
-class Releases(tuple[Record, ...]):
+class Releases(ShownInSentences, tuple[Record, ...]):
     """The records of a model's releases, in order: a tuple that shows one line for each, and
     ``note``, what has to be known of the model."""
 
@@ -205,11 +208,16 @@ class Releases(tuple[Record, ...]):
         """What they were charged together."""
         return sum((each.loss for each in self), Loss())
 
-    def __repr__(self) -> str:
-        return "\n".join(filter(None, [*map(in_a_line, self), self.note]))
+    @property
+    def _paid(self) -> str:
+        number = len(self)
+        return f"{number} release{'s' * (number != 1)}, {self.loss.in_short}"
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(repr(self))
+    def _sentences(self) -> list[str]:
+        return [*filter(None, [*map(in_a_line, self), self.note])]
+
+    def _repr_html_(self) -> str:
+        return html_tables.sentences("releases", *map(unbroken, (self._paid, *self._sentences())))
 
 
 def released(
@@ -244,7 +252,7 @@ def released(
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Model(ABC):
+class Model(ShownInSentences, ABC):
     """A model that learns by releases, with scikit-learn's `fit`, `get_params` and `set_params`.
 
     Arguments are kept as they are and checked by `fit`, so that scikit-learn's clone works. What
@@ -355,20 +363,17 @@ class Model(ABC):
             setattr(self, name, value)
         return self
 
-    def __repr__(self) -> str:
+    def _sentences(self) -> list[str]:
         defaults = {field.name: field.default for field in fields(self)}
         given = self.get_params().items()
         changed = [f"{name}={value!r}" for name, value in given if value is not defaults[name]]
-        return f"{type(self).__name__}({', '.join(changed)})"
+        return [f"{type(self).__name__}({', '.join(changed)})"]
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        lines = [repr(self)]
-        if hasattr(self, "releases_"):
-            paid = self.releases_.loss.in_short
-            number = len(self.releases_)
-            lines.append(f"fitted by {number} release{'s' * (number > 1)}, {paid}:")
-            lines += [f"  {line}" for line in repr(self.releases_).splitlines()]
-        printer.text("\n".join(lines))
+    def _more(self) -> list[str]:
+        if not hasattr(self, "releases_"):
+            return []
+        told = (f"  {line}" for line in self.releases_._sentences())
+        return [f"fitted by {self.releases_._paid}:", *told]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "releases_")

@@ -28,7 +28,8 @@ from ..release.ways import Ways
 from ..rows import html_tables
 from ..rows.facts.keys import Keys
 from ..rows.facts.units import whole_number
-from ..rows.figures import format_error, format_interval, written
+from ..rows.figures import format_error, within
+from ..rows.sentences import ShownInSentences
 from ..statistics import Layout, Likelihoods
 from ..statistics.likelihoods import STEPS
 from .base import LossOfAll, ProgramAnswers, Releases, of_whom, released
@@ -61,7 +62,7 @@ POINTS = 1025
 MOST_DRAWN = 10**8
 
 
-class Found:
+class Found(ShownInSentences):
     """A law of parameters given what was released."""
 
     family: str
@@ -80,6 +81,16 @@ class Found:
     @property
     def _is_preview(self) -> bool:
         return self.releases_[0].preview
+
+    @property
+    def _told(self) -> str:
+        """What was found, in words."""
+        raise NotImplementedError
+
+    def _sentences(self) -> list[str]:
+        if self._is_preview:
+            return [f"<posterior of {self._title} in a preview: made up, and means nothing>"]
+        return [self._told]
 
     def _answer(self) -> tuple[Sequence[int], NoiseLaw]:
         """The noisy counts, and the law of their noise."""
@@ -165,14 +176,12 @@ class Posterior(Found):
         rest, hits = noisy
         return of_two(hits, rest, law, *self.prior)
 
-    def __repr__(self) -> str:
-        if self._is_preview:
-            return f"<posterior of {self._title} in a preview: made up, and means nothing>"
-        low, high = self.interval()
+    @property
+    def _told(self) -> str:
+        mean = within(self.mean, *self.interval())
         return (
-            f"<posterior of {self._title}: mean {written(self.mean, self.std).value}, "
-            f"std {format_error(self.std)}, 95 % within {format_interval(low, high)} "
-            f"(noise and sample), {self.loss.in_short}>"
+            f"<posterior of {self._title}: mean {mean.value}, std {format_error(self.std)}, "
+            f"95 % within {mean.said.strip('()')} (noise and sample), {self.loss.in_short}>"
         )
 
 
@@ -277,18 +286,19 @@ class JointPosterior(Found):
         """The mean, the deviation and a 95 % interval of each parameter."""
         return pd.concat([self.mean, self.std, self.interval()], axis=1)
 
-    def __repr__(self) -> str:
-        if self._is_preview:
-            return f"<posterior of {self._title} in a preview: made up, and means nothing>"
+    @property
+    def _told(self) -> str:
         told = f"posterior of {self._title}, with 95 % intervals (noise and sample), "
-        return f"{told}{self.loss.in_short}\n{self.to_frame()}"
+        return f"{told}{self.loss.in_short}"
 
-    def _repr_html_(self) -> str | None:
+    def __repr__(self) -> str:
+        return super().__repr__() + ("" if self._is_preview else f"\n{self.to_frame()}")
+
+    def _repr_html_(self) -> str:
         if self._is_preview:
-            return None
-        head, _, _ = repr(self).partition("\n")
+            return super()._repr_html_()
         table = html_tables.of_frame(self.to_frame()).html()
-        return html_tables.card("posterior", html_tables.title(head), table)
+        return html_tables.card("posterior", html_tables.title(self._told), table)
 
 
 class Mixture:

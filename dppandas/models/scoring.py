@@ -26,6 +26,7 @@ from ..release.accuracy.expected import CONFIDENCE, parse_confidence
 from ..release.blocks import split
 from ..release.ways import Ways
 from ..rows.facts.units import whole_number
+from ..rows.sentences import ShownInSentences
 from .base import LossOfAll, ProgramAnswers, Releases, of_whom, released
 from .classes import Classifier
 
@@ -100,7 +101,7 @@ def _checked(model: Any, X: Any, y: Any) -> list[Any]:
 
 
 @dataclass(eq=False, repr=False)
-class RocCurve:
+class RocCurve(ShownInSentences):
     """How many rows of either class score at least each threshold, from released counts: see
     `roc_curve`.
 
@@ -217,14 +218,14 @@ class RocCurve:
             raise InternalError("counts have noise of a known law.")
         return law
 
-    def __repr__(self) -> str:
+    def _sentences(self) -> list[str]:
         if self.releases_[0].preview:
-            return f"<ROC curve of {self._title} in a preview: made up, and means nothing>"
+            return [f"<ROC curve of {self._title} in a preview: made up, and means nothing>"]
         low, high = self.interval()
-        return (
+        return [
             f"<ROC curve of {self._title}: area {self.auc:.3f}, 95 % within {low:.3f} to "
             f"{high:.3f} (noise only), {len(self.thresholds) - 1} thresholds, {self.loss.in_short}>"
-        )
+        ]
 
 
 @hide_internals

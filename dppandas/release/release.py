@@ -139,7 +139,7 @@ def release_all(
             bought = _bought(ledger, due) if due else {}
             break
         except BudgetExceeded as refused:
-            refused.earlier = running._advice(plans[0].query)
+            refused._earlier = running._advice(plans[0].query)
             raise
         except Taken as taken:  # this process holds nothing meanwhile, so there is no deadlock
             _wait(ledger, taken.key, taken.draw)

@@ -22,6 +22,7 @@ from ..privacy.accounting.losses import Epsilon, Loss
 from ..privacy.accounting.measures import Measure, PrivacyBudget
 from ..rows.facts.declared import DeclaredFacts
 from ..rows.facts.kinds import Kind
+from ..rows.sentences import in_lines
 from .answers.earlier import KEPT, Answered, advice
 from .context import Slot, here, noting_refusals, within
 from .query import UNNAMED, Query, Source
@@ -99,7 +100,7 @@ class Session:
         # in one step, because other threads may be reading it
         self._asked = dict([(name, query), *others][:REMEMBERED])
 
-    def _advice(self, asked: Query | None = None) -> str:
+    def _advice(self, asked: Query | None = None) -> tuple[str, ...]:
         """What earlier answers are still good for, when a question is too dear."""
         charged, left = self.ledger._charges(last=KEPT), self.ledger._left or Loss()
         return advice(list(self._answered), charged, left, asked)
@@ -192,7 +193,7 @@ class Session:
             )
 
     def __repr__(self) -> str:
-        return "\n".join(filter(None, [self._refusal, repr(self.ledger)]))
+        return "\n".join(filter(None, [in_lines(self._refusal), repr(self.ledger)]))
 
     def _repr_html_(self) -> str:
         refusal = f"<p>{escape(self._refusal)}</p>" if self._refusal else ""

@@ -20,6 +20,7 @@ from ..ledger.questions import Question
 from ..privacy.accounting.losses import LossOptions, ReleaseOptions, with_options_named
 from ..rows.expressions import Expression
 from ..rows.facts.keys import did_you_mean
+from ..rows.sentences import ShownInSentences
 from ..statistics import Statistic
 from .accuracy import expected
 from .answers import results
@@ -31,11 +32,12 @@ from .request import Request
 from .ways import Ways
 
 
-class Unreleased(Private, Generic[Answer]):
+class Unreleased(ShownInSentences, Private, Generic[Answer]):
     """A question without a privacy loss. Nothing is computed or charged until one is given."""
 
     _request: Request
 
+    _shown_as: ClassVar[str] = "unreleased"
     _is_answer: ClassVar[bool] = True
     #: How many labels it selects; 0 if it answers with numbers.
     _selects: ClassVar[int] = 0
@@ -105,7 +107,7 @@ class Unreleased(Private, Generic[Answer]):
             raise UnsupportedVerb(f"an answer that is not released yet has no {name!r}.{meant}")
         raise UnsupportedVerb(
             f"{name!r} of an answer that is not released yet. Give epsilon=, as in "
-            f".release(epsilon=0.1).{name}: {self!r}."
+            f".release(epsilon=0.1).{name}: {self._in_a_line}."
         )
 
     if not TYPE_CHECKING:  # which would believe in every name
@@ -188,7 +190,7 @@ class Unreleased(Private, Generic[Answer]):
             raise QueryError(
                 f"{what} needs counts or sums under one label each: of several columns, or of one "
                 "column by keys. Of other answers release all, and take it from these: "
-                f".release(epsilon=…).{what.partition('(')[0]}(). This is {self!r}."
+                f".release(epsilon=…).{what.partition('(')[0]}(). This is {self._in_a_line}."
             )
         return self._request.selecting(number, what)
 
@@ -232,8 +234,8 @@ class Unreleased(Private, Generic[Answer]):
             raise QueryError("nlargest needs a Series of entries. Select one column first.")
         return self.release(epsilon=epsilon, **more).nlargest(int(n))  # type: ignore[attr-defined]
 
-    @hide_internals
-    def __repr__(self) -> str:
+    @property
+    def _in_a_line(self) -> str:
         where = self._request.where
         limit = self._statistic.cells.limited
         what = self._request.what.beside(("limit", limit)) if limit else self._request.what
@@ -243,11 +245,13 @@ class Unreleased(Private, Generic[Answer]):
             f"nothing computed or charged; ask {', '.join(self._menu())}>"
         )
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+    def _sentences(self) -> list[str]:
+        return [self._in_a_line]
+
+    def _more(self) -> list[str]:
         from .accuracy.forecast import forecasts
 
-        told = forecasts([("", self._request.query_at, Fraction(1))])
-        printer.text("\n".join([repr(self), *told]))
+        return forecasts([("", self._request.query_at, Fraction(1))])
 
     def _menu(self) -> list[str]:
         more = [".idxmax(epsilon=…)", ".nlargest(n, epsilon=…)"] if self._can_select else []
@@ -316,7 +320,7 @@ class UnreleasedKeys(Unreleased[Answer]):
     def _selecting(self, number: int, what: str) -> Request:
         raise QueryError(
             f"{what} needs declared keys. Release the answer and take its {what}, which costs no "
-            f"more: {self!r}."
+            f"more: {self._in_a_line}."
         )
 
     @with_options_named

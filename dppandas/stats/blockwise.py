@@ -51,10 +51,10 @@ class BlockTestResult(SignificanceResult):
 
     _beside: ClassVar[tuple[str, ...]] = ("blocks", "alpha")
 
-    def __repr__(self) -> str:
+    def _sentences(self) -> list[str]:
         if self._record is not None and self._record.preview:
-            return f"{self.test}: preview, no answer ({self._record.expected} blocks)"
-        return super().__repr__()
+            return [f"{self.test}: preview, no answer ({self._record.expected} blocks)"]
+        return super()._sentences()
 
 
 class UnreleasedBlockTest(Unreleased[BlockTestResult]):

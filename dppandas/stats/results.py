@@ -9,8 +9,8 @@ from ..dataclasses import dataclass
 from ..errors import QueryError, hide_internals
 from ..release.accuracy.expected import parse_confidence
 from ..release.context import here
-from ..rows import html_tables
 from ..rows.figures import format_error, format_interval, format_number
+from ..rows.sentences import ShownInSentences
 
 #: What an alternative says of a number and the one under the null hypothesis.
 ALTERNATIVES = {"two-sided": "other than", "less": "less than", "greater": "greater than"}
@@ -32,7 +32,7 @@ def parse_alternative(alternative: object) -> str:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SignificanceResult:
+class SignificanceResult(ShownInSentences):
     """The result of a test: ``statistic, pvalue = result`` takes it apart as scipy's.
 
     exact : whether P[pvalue ≤ α] ≤ α holds for each α under the null hypothesis by theorem, given
@@ -55,6 +55,7 @@ class SignificanceResult:
     _interval: Callable[[float], tuple[float, float]] | None = None
 
     #: What ``tuple(result)`` has, as that of scipy.
+    _shown_as: ClassVar[str] = "test"
     _unpacked: ClassVar[tuple[str, ...]] = ("statistic", "pvalue")
     #: What is shown beside them.
     _beside: ClassVar[tuple[str, ...]] = ()
@@ -69,17 +70,11 @@ class SignificanceResult:
     def __iter__(self) -> Iterator[Any]:
         return iter([getattr(self, name) for name in self._unpacked])
 
-    def __repr__(self) -> str:
+    def _sentences(self) -> list[str]:
         shown = [("statistic", self.statistic), ("pvalue", self.pvalue)]
         shown += [(name, getattr(self, name)) for name in self._beside]
         numbers = ", ".join(f"{name}={_shown(value)}" for name, value in shown)
         kind = "exact" if self.exact else "approximate"
-        return "\n".join([f"{self.test}: {numbers} ({kind})", *self._sentences()])
-
-    def _repr_html_(self) -> str:
-        return html_tables.sentences("test", *repr(self).splitlines())
-
-    def _sentences(self) -> list[str]:
         interval = []
         if self._interval is not None and self.parameter:
             low, high = self._interval(0.95)
@@ -88,7 +83,7 @@ class SignificanceResult:
         tail = f' Alternative: "{self.alternative}".' if one_sided else ""
         null = f"Null hypothesis: {self.null}.{tail}"
         said = [null, *interval, f"{self.noise} ({self.source})."]
-        return [*said, *self.notes]
+        return [f"{self.test}: {numbers} ({kind})", *said, *self.notes]
 
 
 def _shown(value: Any) -> str:

@@ -65,18 +65,40 @@ def test_no_line_is_wider_than_the_terminal(
             assert sum("mean of age" in line for line in lines) == 2
 
 
-def test_long_errors_and_sources_are_shortened_too(monkeypatch: pytest.MonkeyPatch) -> None:
+#: Errors of one, two and three numbers, the last of which have no room.
+ERRORS = "± 19,000 to 3,400,000", "± 1,234,567,890,123", str(LONG.released_error)
+
+
+def test_long_sources_are_shortened_and_numbers_never(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     store = MemoryStore()
-    store.add([LONG._replace(source="a survey of the towns along the river")], agreed)
-    for columns in (100, 80, 50):
+    for error in ERRORS:
+        long = LONG._replace(source="a survey of the towns along the river", released_error=error)
+        store.add([long], agreed)
+    whole = {number for error in ERRORS for number in re.findall(r"\d[\d,.]*\d|\d", error)}
+    for columns in (200, 120, 100, 80, 72, 71, 50, 40):
         with noted(columns):
             monkeypatch.setenv("COLUMNS", str(columns))
-            lines = words.text(Ledger(limit(2), store)._snapshot()).splitlines()
-            (row,) = (line for line in lines if line.startswith("1 "))
-            assert len(row) <= columns
-            assert row.count("…") >= 2
-            assert "age ± 1.247" in row, "of an error its beginning stays"
+            told = words.text(Ledger(limit(2), store)._snapshot())
+            table = told[told.index("release ") :]
+            assert max(map(len, table.splitlines())) <= columns
+            assert "age ± 1.247" in table, "of an error its beginning stays"
+            assert "± 1,234,567,890,123" in table
+            beside = re.findall(r"(?:±|\bto) ([\d,.]*\d)", table)
+            assert {*beside} <= whole
+            assert not re.search(r"±\s*$|\d…", table, re.MULTILINE)
+
+
+def test_losses_stand_with_one_point_below_the_other() -> None:
+    store = MemoryStore()
+    losses = Epsilon("0.1"), Epsilon("0.01"), Epsilon(1, 3), Epsilon(1)
+    for loss in losses:
+        store.add([DRAFT._replace(loss=Loss(loss))], agreed)
+    lines = words.text(Ledger(limit(2), store)._snapshot()).splitlines()[-6:]
+    head, *rows = (line for line in lines if not line.startswith("†"))
+    places = [re.search(r"(\d)(\.\d+)? *count", row) for row in rows]
+    assert len({found and found.start(1) for found in places}) == 1, rows
+    assert head.index("ε") == rows[2].index("≈ 0.3333") + len("≈ 0.333")
 
 
 def test_a_wide_terminal_is_used(monkeypatch: pytest.MonkeyPatch, capsys: Any, file: Path) -> None:

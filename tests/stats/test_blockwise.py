@@ -22,6 +22,7 @@ import dppandas as dp
 from dppandas.errors import LineageError, MissingArgument, QueryError
 from dppandas.privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from dppandas.release.context import watching
+from dppandas.rows.sentences import in_lines
 from dppandas.statistics.callers import unheard
 from dppandas.statistics.of_blocks.block_tests import BESIDE, pvalue_of
 from dppandas.stats import blockwise, scipy_tests
@@ -274,7 +275,7 @@ def test_it_is_planned_and_shared_as_other_releases() -> None:
     assert plan.loss.epsilon == 1
     waiting = ask()
     assert isinstance(waiting, dp.types.UnreleasedBlockTest)
-    assert "nothing computed or charged" in repr(waiting)
+    assert repr(waiting).startswith("<unreleased ")
     assert waiting.expected_error(epsilon=1) == 3
     with dp.split(epsilon=2, into=2):
         found = ask()
@@ -519,7 +520,8 @@ def test_a_missing_argument_has_its_own_error() -> None:
 def test_what_is_told() -> None:
     p = protected(visits(shift=1))
     first = asked(p.query("before > 0"), groups=["B", "A"], method="exact", exact=True)
-    lines = repr(first).splitlines()
+    lines = first._sentences()
+    assert repr(first) == in_lines(*lines)
     assert lines[0].startswith("blockwise mannwhitneyu: statistic=")
     assert lines[0].endswith("blocks=40, alpha=0.17 (exact)")
     assert lines[1] == (

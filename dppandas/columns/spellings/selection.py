@@ -15,6 +15,7 @@ from ...rows import query_string
 from ...rows.expressions import Expression, Facts
 from ...rows.facts import kinds
 from ...rows.facts.keys import Keys, did_you_mean
+from ...rows.sentences import html_above
 from ..private_rows import PrivateTable
 
 Columns = dict[Any, Expression]
@@ -117,6 +118,9 @@ class Locator(Private, Generic[Rows]):
     @hide_internals
     def __repr__(self) -> str:
         return f"<.loc of {self._rows_of!r}>"
+
+    def _repr_html_(self) -> str:
+        return html_above(".loc of", self._rows_of)
 
     @typing.overload
     def __getitem__(self, key: tuple[Any, Any]) -> Any: ...

@@ -20,6 +20,7 @@ from ...errors import QueryError, StoreError, quoted
 from ...privacy.accounting.composition import ParallelComposition, Place, first_beyond
 from ...privacy.accounting.losses import Loss
 from ...privacy.accounting.measures import PrivacyBudget
+from ...rows.sentences import ShownInSentences
 from .. import canonical
 from ..stated_errors import StatedError
 from . import chain, connections, log, schema
@@ -45,7 +46,7 @@ class Deviation:
 
 
 @dataclass(frozen=True, repr=False)
-class Verdict:
+class Verdict(ShownInSentences):
     """What a ledger's file was found to hold: ``is_sound``, and if not, its ``deviations``.
 
     ``head`` is the hash of the last event: note it elsewhere, because a file that was cut off at
@@ -99,6 +100,9 @@ class Verdict:
         ])  # fmt: skip
 
     __repr__ = __str__
+
+    def _sentences(self) -> list[str]:
+        return str(self).splitlines()
 
 
 def verified(path: str | os.PathLike[str], noted: str | None = None) -> Verdict:

@@ -18,6 +18,7 @@ from ...release.ways import Ways
 from ...rows.expressions import Column
 from ...rows.facts.bounds import Bounds
 from ...rows.facts.keys import some_names
+from ...rows.sentences import ShownInSentences
 from ..base import MOST_NAMED, Box, LossOfAll, ProgramAnswers, Releases, of_whom, released
 from ..linear import target_range
 from ..points import Matrix, floats, rounded
@@ -54,7 +55,7 @@ class Columns:
         return self.frame.assign(**columns)[titles], ends
 
 
-class OLS:
+class OLS(ShownInSentences):
     """Ordinary least squares on private rows: ``OLS(y, X, epsilon=1).fit()``, as in statsmodels.
 
     endog : the target, a private column.
@@ -173,8 +174,8 @@ class OLS:
         """The formula, if there is one."""
         return None if self._design.formula is None else self._design.formula.text
 
-    def __repr__(self) -> str:
-        return f"<OLS {self._design!r}: nothing computed or charged; ask .fit()>"
+    def _sentences(self) -> list[str]:
+        return [f"<OLS {self._design!r}: nothing computed or charged; ask .fit()>"]
 
     @hide_internals
     def fit(self, cov_type: str = "nonrobust") -> OLSResults:

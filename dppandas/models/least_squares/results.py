@@ -16,6 +16,7 @@ from ...privacy.accuracy.nearly_normal import NearlyNormal
 from ...release.answers import populations
 from ...release.blocks import preview
 from ...rows import html_tables
+from ...rows.sentences import ShownInSentences
 from ..base import Releases
 from ..points import Matrix
 from .design import OLSDesign
@@ -27,7 +28,7 @@ OF = "rows", "population"
 
 
 @dataclass(eq=False, repr=False)
-class OLSResults:
+class OLSResults(ShownInSentences):
     """Coefficients of least squares, and how far they may be off: names as in statsmodels.
 
     ``params``, ``conf_int``, ``summary``, ``predict`` and ``get_prediction`` are about the rows
@@ -259,13 +260,14 @@ class OLSResults:
         self._answered()
         return summary_of(self, _alpha(alpha))
 
-    def __repr__(self) -> str:
-        if self._is_preview:
-            return "<OLS results of a preview: made up, and mean nothing>"
-        return str(self.summary())
+    def _sentences(self) -> list[str]:
+        return ["<OLS results of a preview: made up, and mean nothing>"]
 
-    def _repr_html_(self) -> str | None:
-        return None if self._is_preview else self.summary().as_html()
+    def __repr__(self) -> str:
+        return super().__repr__() if self._is_preview else str(self.summary())
+
+    def _repr_html_(self) -> str:
+        return super()._repr_html_() if self._is_preview else self.summary().as_html()
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(repr(self))

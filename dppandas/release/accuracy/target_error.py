@@ -190,7 +190,7 @@ class TargetError:
             f"{symbol} = {wanted}, and {symbol} = {left} is left. {advice}",
             requested=wanted,
             remaining=left,
-            earlier=error.earlier,
+            earlier=error._earlier,
         )
 
 

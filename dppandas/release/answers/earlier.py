@@ -20,15 +20,15 @@ Answered = tuple[Entry, Query, Mechanism]
 
 def advice(
     latest: Iterable[Answered], charged: Sequence[Entry], left: Loss, asked: Query | None = None
-) -> str:
-    """What can be had at no cost, and for what is left.
+) -> tuple[str, ...]:
+    """What can be had at no cost, and for what is left, each in a sentence.
 
     latest : the latest answers of this kernel. charged : the latest charges. asked : the question
         that is refused.
     """
     answered = {each.number: each for each in charged if each.status == "released"}
     if not any(each.key for each in answered.values()):
-        return ""
+        return ()
     who = "What was" if all(each.key for each in charged) else "What named sources"
     known = {
         entry.number: query
@@ -47,8 +47,8 @@ def advice(
     wanted = "" if asked is None else asked.question
     if rest and worth:
         best = min(worth, key=lambda each: (questions[each.number] != wanted, _first(each)))
-        said.append(f"dp.record(answer).refine({way}={rest}) makes {_named(best)} more accurate.")
-    return " ".join(said)
+        said.append(f"dp.record(answer).refine({way}={rest}) improves {_named(best)}.")
+    return tuple(said)
 
 
 def _can_be_joined(query: Query, mechanism: Mechanism) -> bool:

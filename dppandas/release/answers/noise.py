@@ -18,6 +18,7 @@ from ...privacy.mechanisms.sensitivity_bounds import BoundedSensitivity
 from ...privacy.mechanisms.smooth import PolyPlace
 from ...privacy.mechanisms.thresholds import KeyedNoise, Threshold
 from ...rows.figures import format_number
+from ...rows.sentences import ShownInSentences
 from ..accuracy import units
 from ..accuracy.expected import CONFIDENCE, parse_confidence
 
@@ -36,7 +37,7 @@ HALF_ULP = 2.0**-53
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Noise:
+class Noise(ShownInSentences):
     """The law of the noise in a number, in its unit: a frozen distribution as in scipy.stats.
 
     ``name`` is its name, ``unit`` what it is counted in, ``step`` the distance of possible values,
@@ -134,13 +135,16 @@ class Noise:
         return math.sqrt(self._law.variance) * self.step
 
     def __repr__(self) -> str:
+        return self._sentences()[0]  # in a line, because several stand in a dict
+
+    def _sentences(self) -> list[str]:
         if isinstance(self._law, PolynomialLaw):
-            return f"<{self.name}: the shape of the noise of {self.of}, in units of {self.unit}>"
+            return [f"<{self.name}: the shape of the noise of {self.of}, in units of {self.unit}>"]
         unit = self.unit if self.unit in units.ONE_BY_ONE else f"(in {self.unit})"
         steps = f"steps of {format_number(self.step)}" if self.step != 1 else "whole numbers"
-        return (
+        return [
             f"<{self.name} noise of {self.of}: scale {format_number(self._scale)} {unit}, {steps}>"
-        )
+        ]
 
     def _density(self, steps: Floats) -> Floats:
         found: Floats = np.exp(self._law.log_density(steps))

@@ -25,6 +25,7 @@ from ...privacy.accounting.measures import Measure
 from ...privacy.accounting.shares import SharedLoss
 from ...privacy.mechanisms.base import Mechanism
 from ...privacy.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
+from ...rows.sentences import ShownInSentences
 from .. import context
 from ..answers.records import Record
 from ..answers.shapes import Answer
@@ -45,7 +46,7 @@ GRID = 1e-4
 MOST_MOVED = 1000
 
 
-class PendingRelease(Generic[Answer]):
+class PendingRelease(ShownInSentences, Generic[Answer]):
     """A release of a batch. ``.result()`` is the answer, once the block has ended."""
 
     def __init__(self, asked: Unreleased[Answer], ways: Ways) -> None:
@@ -62,9 +63,9 @@ class PendingRelease(Generic[Answer]):
             )
         return self._asked._shaped(self._record)  # type: ignore[no-any-return]
 
-    def __repr__(self) -> str:
+    def _sentences(self) -> list[str]:
         state = "promised" if self._record is None else "answered"
-        return f"<{state}: {self._asked._what}>"
+        return [f"<{state}: {self._asked._what}>"]
 
 
 class Batch:

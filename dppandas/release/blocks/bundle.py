@@ -21,6 +21,7 @@ from ...errors import (
 from ...privacy.accounting.losses import ReleaseOptions, parse_budget, with_options_named
 from ...privacy.accounting.measures import LossRequest
 from ...privacy.accounting.shares import SharedLoss
+from ...rows.sentences import ShownInSentences
 from ..accuracy import possible
 from ..answers import results
 from ..answers.making import counted
@@ -63,7 +64,7 @@ class ShownLabel:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReleaseBundle(Private, Generic[Answer]):
+class ReleaseBundle(ShownInSentences, Private, Generic[Answer]):
     """Questions answered together. Nothing is computed or charged until a loss is given."""
 
     _requests: Bundled
@@ -73,6 +74,7 @@ class ReleaseBundle(Private, Generic[Answer]):
     #: Where the labels of groups are shown.
     _placed: Callable[[Any], Any] = lambda value: value
 
+    _shown_as: ClassVar[str] = "unreleased"
     _is_answer: ClassVar[bool] = True
 
     @with_options_named
@@ -114,12 +116,11 @@ class ReleaseBundle(Private, Generic[Answer]):
     if not TYPE_CHECKING:  # which would believe in every name
         __getattr__ = _refuse_name
 
-    @hide_internals
-    def __repr__(self) -> str:
+    def _sentences(self) -> list[str]:
         asked = ", ".join(str(request.what) for request in self._requests.values())
-        return f"<unreleased {asked}: nothing computed or charged; ask .release(epsilon=…)>"
+        return [f"<unreleased {asked}: nothing computed or charged; ask .release(epsilon=…)>"]
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+    def _more(self) -> list[str]:
         from ..accuracy.forecast import forecasts
 
         titles = zip(_titles(self._requests), self._requests.items(), strict=True)
@@ -127,7 +128,7 @@ class ReleaseBundle(Private, Generic[Answer]):
             (_told(title, name, each), each.query_at, self._shares[name])
             for title, (name, each) in titles
         ]
-        printer.text("\n".join([repr(self), *forecasts(parts)]))
+        return forecasts(parts)
 
 
 def _counted(records: dict[Name, Record]) -> dict[Name, Record]:

@@ -19,7 +19,9 @@ from ...privacy.accounting.composition import ParallelComposition
 from ...privacy.accounting.losses import NO_DELTA, NO_EPSILON, NO_RHO, Epsilon, Loss
 from ...privacy.mechanisms.base import Mechanism
 from ...rows import html_tables
+from ...rows.figures import short
 from ...rows.html_tables import LABEL, NUMBER, TEXT
+from ...rows.sentences import in_lines
 from .. import context, limited
 from ..accuracy import expected, reach
 from ..answers.records import PREVIEW, Record
@@ -88,20 +90,23 @@ class Preview:
             account = self._account = _Account(ledger, spending, spending)
         if account.ledger is not ledger:
             raise SessionError("a preview is of one session, and another one is running now.")
-        before = None
+        before, draw = None, query.asked.draw
         if not self._replays:
-            is_free = self._was_answered(ledger, draft.key, query.asked.draw)
+            is_free = self._was_answered(ledger, draft.key, draw)
+            stored = ledger._stored(draft.key, max(0, draw - self._bought[draft.key]))
         else:
             # Once an answer was made up, later questions may differ from what they will be: they
             # may look as if they had been answered before, or asked twice.
             if not self._is_blank:
-                before = ledger._stored(draft.key, query.asked.draw)
-            is_free = before is not None
+                before = ledger._stored(draft.key, draw)
+            is_free, stored = before is not None, before
         loss = Loss() if is_free else draft.loss
         self._bought[draft.key] += not is_free
         status = "replayed" if is_free else "new"
         error = expected.in_words(query.statistic, mechanism, self._rows)
         error = error or query.statistic.errors.later
+        if is_free and stored is not None and draft.what.is_like(stored.entry.what):
+            error = stored.entry.known_error or error  # which the answer told
         self._entries.append(draft.whole._replace(loss=loss, status=status, error=error))
         self._populations.append(self._for_population(query, mechanism))
         self._unlimited.append(limited.error_without(query, self._rows))
@@ -112,8 +117,7 @@ class Preview:
         self._is_blank = True
         dummy = mechanism.dummy_output(query.statistic.size)
         entry = draft._replace(loss=loss, status=PREVIEW)
-        draw = query.asked.draw or self._next(ledger, draft.key)
-        return record(StoredRelease(entry, dummy, draw))
+        return record(StoredRelease(entry, dummy, draw or self._next(ledger, draft.key)))
 
     def _for_population(self, query: Query, mechanism: Mechanism) -> str:
         """What noise and sample make together, where units have one row each."""
@@ -210,18 +214,25 @@ class Preview:
         return [f"release {number}: {said}" for number, said in each if said]
 
     def __repr__(self) -> str:
-        table = f"\n{self.to_frame().to_string()}" if self._entries else ""
-        return "\n".join([f"dppandas preview · {self._summary()}{table}", *self.warnings])
+        table = [self._shown().to_string()] if self._entries else []
+        head, feet = in_lines(f"dppandas preview · {self._summary()}"), map(in_lines, self.warnings)
+        return "\n".join([head, *table, *feet])
+
+    def _shown(self) -> pd.DataFrame:
+        """`to_frame` as people read it."""
+        shown, counted = self.to_frame(), self._counted()
+        return shown.assign(**{name: shown[name].map(short) for name in counted}).rename(
+            columns=_SYMBOLS
+        )
 
     def _repr_html_(self) -> str:
         table = ""
         if self._entries:
-            shown = self.to_frame().reset_index()
+            shown = self._shown().reset_index()
             heads = [each for each in _ORDER if each in shown.columns]
             rows = shown[heads].astype(str).to_numpy().tolist()
             columns = [
-                html_tables.Column(_symbol(head), _KINDS.get(head, TEXT), head in _WRAPPED)
-                for head in heads
+                html_tables.Column(head, _KINDS.get(head, TEXT), head in _WRAPPED) for head in heads
             ]
             table = html_tables.Table(columns, rows).html()
         title = html_tables.title("Preview", self._summary())
@@ -230,15 +241,12 @@ class Preview:
 
 #: The columns of the card, those whose lines may break, and those that are numbers.
 _ORDER = (
-    "release", "query", "epsilon", "delta", "rho", "error", "population", "without limits",
+    "release", "query", "ε", "δ", "ρ", "error", "population", "without limits",
     "mechanism", "scale", "source", "lineage", "status",
 )  # fmt: skip
 _WRAPPED = ("query", "error", "population", "without limits", "scale")
-_KINDS = {"release": LABEL, **dict.fromkeys(("epsilon", "delta", "rho", *_WRAPPED[1:]), NUMBER)}
-
-
-def _symbol(head: str) -> str:
-    return {"epsilon": "ε", "delta": "δ", "rho": "ρ"}.get(head, head)
+_KINDS = {"release": LABEL, **dict.fromkeys(("ε", "δ", "ρ", *_WRAPPED[1:]), NUMBER)}
+_SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 
 
 def running() -> Preview | None:

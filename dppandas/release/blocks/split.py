@@ -25,6 +25,7 @@ from ...privacy.accounting.losses import LARGEST, Loss, parse_budget, parse_delt
 from ...privacy.accounting.measures import Measure
 from ...privacy.accounting.shares import SharedLoss
 from ...rows.facts.units import whole_number
+from ...rows.sentences import ShownInSentences
 from .. import context
 from ..session import current
 from ..ways import Ways
@@ -33,7 +34,7 @@ from ..ways import Ways
 MOST = 100_000
 
 
-class Split:
+class Split(ShownInSentences):
     """A loss in shares: see `split`. Each release in its block takes the next share."""
 
     def __init__(self, whole: SharedLoss, parts: Sequence[Fraction]) -> None:
@@ -135,8 +136,8 @@ class Split:
         delta = part.delta if own is None else own
         return replace(ways, epsilon=part.epsilon, rho=part.rho, delta=delta)
 
-    def __repr__(self) -> str:
-        return f"<split of {self._whole} into {len(self._fractions)}, {self.left} left>"
+    def _sentences(self) -> list[str]:
+        return [f"<split of {self._whole} into {len(self._fractions)}, {self.left} left>"]
 
 
 def running() -> Split | None:

@@ -211,7 +211,7 @@ def _cannot_afford(
     symbol, number = "ρ" if price.rho else "ε", plan.looks
     if isinstance(error.remaining, Delta):  # which the call named itself: no error costs it
         return BudgetExceeded(
-            error.args[0], error.requested, error.remaining, bought=bought, earlier=error.earlier
+            error.args[0], error.requested, error.remaining, bought=bought, earlier=error._earlier
         )
     return BudgetExceeded(
         f"until={plan._said(plan.within)} may cost {price} in {number} "
@@ -220,7 +220,7 @@ def _cannot_afford(
         requested=error.requested,
         remaining=error.remaining,
         bought=bought,
-        earlier=error.earlier,
+        earlier=error._earlier,
     )
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from ...dataclasses import dataclass, field
 from ...errors import QueryError, hide_internals
 from ...privacy.accounting.losses import Number
 from ...privacy.accounting.measures import Measure
 from ...release.session import running
-from ...rows import html_tables
 from ...rows.figures import format_number, plus_minus
+from ...rows.sentences import ShownInSentences
 from .designs import Design
 from .draws import Loss
 from .guesses import design_of, loss_of, number, whole_number
@@ -20,7 +20,7 @@ from .solving import MOST, Enough, Plan, least_effect, least_loss, least_rows
 
 
 @dataclass(frozen=True, repr=False)
-class Power:
+class Power(ShownInSentences):
     """A plan of a test: all of its numbers, of which one was solved for. ``float(plan)`` is that
     one.
 
@@ -47,14 +47,10 @@ class Power:
     solved: str
     assumed: str = field(repr=False)
 
+    _shown_as: ClassVar[str] = "power"
+
     def __float__(self) -> float:
         return float(getattr(self, self.solved))
-
-    def __repr__(self) -> str:
-        return "\n".join(self._sentences())
-
-    def _repr_html_(self) -> str:
-        return html_tables.sentences("power", *self._sentences())
 
     def _sentences(self) -> list[str]:
         loss = f"ε = {self.epsilon}" if self.rho is None else f"ρ = {self.rho}"

@@ -34,6 +34,7 @@ from dppandas.ledger.storage.store import MemoryStore
 from dppandas.privacy.accounting.losses import Delta, Epsilon, Loss, Rho
 from dppandas.privacy.sampling import samplers
 from dppandas.release.blocks import preview
+from dppandas.rows.figures import format_error
 
 EVERY = [*OPERATIONS, *OF_UNITS, *SELECTIONS, *UNKNOWN, *TESTED]
 
@@ -185,6 +186,22 @@ def test_what_was_answered_before_would_be_free(kept: str, tmp_path: Path) -> No
         sixty().dp.count(epsilon="0.1")
         sixty().dp.count(epsilon="0.1")
     assert asserted.total == Fraction("0.2")  # which never replays
+
+
+def test_a_repeated_answer_has_the_error_that_it_told() -> None:
+    dp.session(epsilon=9)
+    p = people(version="1")
+    told = p["number"].mean(bounds=(0, 9), epsilon=1)
+    with dp.preview() as plan:
+        p["number"].mean(bounds=(0, 9), epsilon=1)
+        p["number"].mean(bounds=(0, 9), epsilon=2)
+    again, new = plan.to_frame()["error"]
+    assert again == dp.ledger().to_frame()["error"].iloc[0] == f"± {format_error(told.error())}"
+    assert "/n" in new
+    (first, *_), (head, *rows) = plan._repr_html_().split("<table")[1:], repr(plan).splitlines()[1:]
+    assert head.split()[:5] == ["source", "lineage", "query", "ε", "mechanism"]
+    assert [row.split(" in 0 to 9")[1].split()[0] for row in rows[1:]] == ["0", "2"]
+    assert re.findall(r">(ε|\d|0\.0)</t[dh]>", first) == ["ε", "1", "0", "2", "2"]
 
 
 def test_the_total_is_what_the_ledger_then_charges() -> None:
