@@ -245,8 +245,10 @@ class InternalError(DPError, RuntimeError):
 _WIDTH = 72
 #: Lines of a refusal, and how many there are at most where sentences don't fill them.
 _SHOWN, _MOST = 3, 4
-#: A number isn't parted from what it is of: "ε = 50", "± 3", "95 %".
-_WHOLE = re.compile("(?<=[=±≈]) | (?=[=%])")
+#: What isn't parted: "ε = 50", "± 0.79 to 1,300 days", "95 %".
+_WHOLE = re.compile(
+    r"(?:\S+ =|[±≈≤]) \S+(?: to [\d.,]*\d)?(?: (?:ranks|days|h|min|s|ms|µs|ns)\b)?| %"
+)
 #: What runs a notebook's code, or calls back what a user gave it.
 _OTHERS = ("IPython", "ipykernel", "numpy", "pandas")
 
@@ -268,8 +270,8 @@ def _in_lines(text: str, most: int) -> list[str]:
 
 
 def unbroken(text: str) -> str:
-    """A text whose lines don't break within "ε = 50", "± 3" and "95 %"."""
-    return _WHOLE.sub("\N{NO-BREAK SPACE}", text)
+    """A text whose lines don't break within "ε = 50", "± 3 to 5" and "95 %"."""
+    return _WHOLE.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
 
 
 def wrapped(text: str, width: int, most: int | None = None) -> list[str]:

@@ -8,9 +8,10 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from html import escape
 
+from ..errors import unbroken
 from ..privacy.accounting.losses import NO_EPSILON, Epsilon, Loss
 from ..privacy.accounting.measures import Measure
-from ..rows.html_tables import LABEL, NUMBER, Column, Markup, Table, whole
+from ..rows.html_tables import LABEL, NUMBER, Column, Markup, Table
 from .statement import AskedSource, Statement, moment, part, version
 from .storage.store import MISSING, NOT_COMPARED, Entry, lost_log
 
@@ -246,7 +247,7 @@ def _row(said: Statement, entry: Entry) -> list[str]:
         escaped(entry.source) + of,
         escaped(entry.lineage),
         *_sums(said, entry.loss),
-        whole(escaped(entry.known_error)) or "—",
+        unbroken(escaped(entry.known_error)) or "—",
         f"{escaped(entry.mechanism_in_words)} <small>scale {escaped(entry.scale)}</small>",
         _OUTCOMES.get(entry.status, escaped(entry.status)),
     ]

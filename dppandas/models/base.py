@@ -25,7 +25,6 @@ from ..errors import (
     hide_internals,
     parameters,
     quoted,
-    unbroken,
     warn_user,
 )
 from ..frames.frame import PrivateFrame
@@ -217,7 +216,7 @@ class Releases(ShownInSentences, tuple[Record, ...]):
         return [*filter(None, [*map(in_a_line, self), self.note])]
 
     def _repr_html_(self) -> str:
-        return html_tables.sentences("releases", *map(unbroken, (self._paid, *self._sentences())))
+        return html_tables.sentences("releases", self._paid, *self._sentences())
 
 
 def released(

@@ -18,6 +18,7 @@ from zlib import crc32
 import pandas as pd
 
 from ..dataclasses import dataclass
+from ..errors import unbroken
 from .figures import decimals, format_value
 
 #: What stands back: heads and feet.
@@ -54,10 +55,6 @@ td>q{display:none}td::before,td::after{opacity:.75}td[style^=opacity]::before{op
 %s}}</style>"""
 
 
-#: What stands on one line: "± 0.79 to 1,300 days", "ε = 0.2", "95 %".
-_UNBROKEN = re.compile(
-    r"(?:[±≈≤]|[εδρα] =) \S+(?: to [\d.,]*\d)?(?: (?:ranks|days|h|min|s|ms|µs|ns)\b)?| %"
-)
 #: What begins another line in markup.
 _LINES = re.compile("<br>|<div|<small")
 
@@ -367,13 +364,7 @@ def _text(cell: str | Cell) -> str:
 def _escaped(text: str) -> str:
     if isinstance(text, Markup):
         return text
-    text = whole(text)
-    return escape(text)
-
-
-def whole(text: str) -> str:
-    """A text whose lines don't break within an error, a range of errors or an ε, nor before "%"."""
-    return _UNBROKEN.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
+    return escape(unbroken(text))
 
 
 def of_frame(frame: pd.DataFrame) -> Table:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ..errors import hide_internals, unbroken, wrapped
+from ..errors import hide_internals, wrapped
 from . import html_tables
 
 #: Longer lines take another one.
@@ -54,5 +54,4 @@ class ShownInSentences:
     def _repr_html_(self) -> str:
         first, *others = self._sentences()
         first = first.removeprefix("<").removesuffix(">")
-        said = map(unbroken, (first, *others, *self._more()))
-        return html_tables.sentences(self._shown_as, *said)
+        return html_tables.sentences(self._shown_as, first, *others, *self._more())

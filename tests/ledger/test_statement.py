@@ -19,7 +19,7 @@ from refusals import raising, refusal
 
 import dppandas as dp
 from dppandas import __main__
-from dppandas.errors import QueryError, StoreError
+from dppandas.errors import QueryError, StoreError, unbroken
 from dppandas.ledger import report
 from dppandas.ledger.earlier_questions import earlier
 from dppandas.ledger.storage.sqlite import SqliteStore
@@ -27,7 +27,6 @@ from dppandas.ledger.storage.store import Entry
 from dppandas.ledger.storage.verify import verified
 from dppandas.privacy.accounting.composition import Part
 from dppandas.privacy.accounting.losses import Epsilon, Loss
-from dppandas.rows import html_tables
 
 SESSIONS: dict[str, dict[str, Any]] = {
     "no limit": {}, "pure": {"epsilon": 2}, "approximate": {"epsilon": 2, "delta": 1e-6},
@@ -128,7 +127,7 @@ def test_the_page_has_the_figures_of_the_table(session: str, kept: str, tmp_path
     whole = (table["query"] + "; " + table["details"]).str.removesuffix("; ")
     for column, expected in {
         "release": table.index.astype(str), "query": whole, "lineage": table["lineage"],
-        "error (95\N{NO-BREAK SPACE}%)": table["error"].replace("", "—").map(html_tables.whole),
+        "error (95\N{NO-BREAK SPACE}%)": table["error"].replace("", "—").map(unbroken),
         "outcome": table["status"],
         "date": table["time"].dt.strftime("%Y-%m-%d"),
         "mechanism": table["mechanism"] + " |scale " + table["scale"],

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby, pairwise
 
+from ...errors import unbroken
 from ...ledger.colours import TEAL
 from ...rows import html_tables as tables
 from ...rows.html_tables import ERROR, LABEL, MUTED, NUMBER, STRIP, Across, Column, Markup
@@ -87,12 +88,12 @@ def _spanners(card: Card) -> list[tuple[str, int]]:
 def _rows(card: Card) -> Iterator[tables.Row]:
     """All rows, below what some of them have in common. What is longest in a column doesn't break,
     and so nothing else does there, as long as strips can give way."""
-    unbroken = _unbroken(card)
+    longest = _longest(card)
     for outer, rows in groupby(card.rows, _outer if card.is_grouped else lambda _: ""):
         if outer:
             yield Across(outer)
         for row in rows:
-            yield _left_out(card) if row is None else list(_cells(row, card, unbroken))
+            yield _left_out(card) if row is None else list(_cells(row, card, longest))
 
 
 def _left_out(card: Card) -> Across:
@@ -103,7 +104,7 @@ def _outer(row: Row | None) -> str:
     return row.parts.outer if row is not None and row.parts is not None else ""
 
 
-def _unbroken(card: Card) -> set[str]:
+def _longest(card: Card) -> set[str]:
     """The longest label of those that aren't long, and the longest words beside numbers."""
     rows = [row for row in card.rows if row is not None]
     labels = [label for row in rows if len(label := _label(row, card)) <= _LABEL]
@@ -118,9 +119,9 @@ def _label(row: Row, card: Card) -> str:
     return row.parts.inner if card.is_grouped and row.parts is not None else row.label
 
 
-def _cells(row: Row, card: Card, unbroken: set[str]) -> Iterator[str | tables.Cell]:
+def _cells(row: Row, card: Card, longest: set[str]) -> Iterator[str | tables.Cell]:
     label = _label(row, card)
-    yield tables.Cell(label, _WHOLE) if label in unbroken else label
+    yield tables.Cell(label, _WHOLE) if label in longest else label
     for cell, has_population in zip(row.cells, card.has_population, strict=True):
         if card.is_under:
             yield _under(cell)
@@ -129,7 +130,7 @@ def _cells(row: Row, card: Card, unbroken: set[str]) -> Iterator[str | tables.Ce
             is_time = cell.decimals is None and cell.error.startswith("±")
             yield tables.Cell(cell.value, muted + _WHOLE * is_time)
             yield tables.Cell(
-                cell.note, muted + _WHOLE * (", " in cell.note and cell.note in unbroken)
+                cell.note, muted + _WHOLE * (", " in cell.note and cell.note in longest)
             )
         if has_population:
             yield tables.Cell(cell.population, MUTED)
@@ -139,7 +140,7 @@ def _cells(row: Row, card: Card, unbroken: set[str]) -> Iterator[str | tables.Ce
 
 def _under(cell: Cell) -> tables.Cell:
     """A number, and its error under it."""
-    error = f'<br><span style="{MUTED}font-size:11px">{escape(tables.whole(cell.note))}</span>'
+    error = f'<br><span style="{MUTED}font-size:11px">{escape(unbroken(cell.note))}</span>'
     return tables.Cell(Markup(escape(cell.value) + error), _HATCHED if cell.includes_zero else "")
 
 

@@ -43,9 +43,7 @@ def test_a_copy_has_a_line_for_each_row_and_a_cell_for_each_cell(exact: None) ->
     assert [row.split("\t") for row in rows] == [
         ["cat", "300", "± 4", ""], ["dog", "300", "± 4", ""],
     ]  # fmt: skip
-    assert re.search(r"float:right;[^\"]*quotes:'304'", counts()), (
-        "drawn, and not copied"
-    )
+    assert re.search(r"float:right;[^\"]*quotes:'304'", counts()), "drawn, and not copied"
     assert "visibility:hidden" in table(_figures()).to_html()
     assert "600\t" in aligned, "decimals that keep a place aren't copied"
 
