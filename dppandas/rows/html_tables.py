@@ -160,8 +160,8 @@ class Table:
             style = _NUMBER + _NEXT * self._has_several if is_followed else _EVEN
         elif column.kind == LABEL and self._is_grouped and not is_head:
             style = _INNER
-        elif column.kind == ERROR and ((column.head and self.is_dense) or self._is_even(place)):
-            style = _EVEN  # below its head; others are next to a number
+        elif column.kind == ERROR and self._is_short(place):
+            style = _EVEN
         if self.is_dense:
             return style
         wide = (
@@ -176,9 +176,13 @@ class Table:
             strong = f";font-weight:{'normal' if column.wraps else 600}"
         return f"{style}{strong};{_TOP}{wide if column.wraps else f';{_WHOLE}'}"
 
-    def _is_even(self, place: int) -> bool:
-        """Whether texts are equally long, so that they begin alike where they end alike, too."""
-        return self.is_dense and len({*map(len, self._texts(place))}) == 1
+    def _is_short(self, place: int) -> bool:
+        """Whether errors end below their head, and without one, where they begin alike, too. Words
+        after them, and errors beside a number, begin alike instead."""
+        texts = self._texts(place)
+        if self.columns[place].head:
+            return self.is_dense and not any(", " in text for text in texts)
+        return self.is_dense and len({*map(len, texts)}) == 1
 
     def _texts(self, place: int) -> list[str]:
         """The texts of a column."""
