@@ -245,9 +245,10 @@ class InternalError(DPError, RuntimeError):
 _WIDTH = 72
 #: Lines of a refusal, and how many there are at most where sentences don't fill them.
 _SHOWN, _MOST = 3, 4
-#: What isn't parted: "ε = 50", "± 0.79 to 1,300 days", "95 %".
+#: What isn't parted: "ε = 50", "age ± 0.79 to 1,300 days", "95 %".
 _WHOLE = re.compile(
-    r"(?:\S+ =|[±≈≤]) \S+(?: to [\d.,]*\d)?(?: (?:ranks|days|h|min|s|ms|µs|ns)\b)?| %"
+    r"(?:\S+ =|(?:\S{1,16} )?±|[≈≤]) \S+(?: to [\d.,]*\d)?"
+    r"(?: (?:ranks|days|h|min|s|ms|µs|ns)\b)?| %"
 )
 #: What runs a notebook's code, or calls back what a user gave it.
 _OTHERS = ("IPython", "ipykernel", "numpy", "pandas")

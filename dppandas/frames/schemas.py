@@ -60,7 +60,8 @@ def fact(table: Table, name: Any, expression: Expression) -> Fact:
         or isinstance(declared, Span)
         or expression.bounds(table.source.domain) is not None
     )
-    return Fact(label, shown, said, ", ".join(_asks(kind, is_bounded, keys is not None)))
+    asks = ", ".join(_asks(kind, is_bounded, keys is not None))
+    return Fact(label, shown, said or "not declared", asks)
 
 
 def _keys(table: Table, expression: Expression) -> Keys | None:

@@ -202,7 +202,7 @@ _MARK = f"border:1px solid {EDGE};border-radius:8px;padding:0 6px;font-size:12px
 
 def _columns(head: str) -> list[Column]:
     return [
-        Column("question", LABEL, wraps=True, least=10), Column("source", wraps=True, least=4),
+        Column("question", LABEL, wraps=True, least=14), Column("source", wraps=True, least=4),
         Column(head, NUMBER), Column("", STRIP, least=7), Column("error (95 %)", wraps=True),
         Column("cell", wraps=True, least=4),
     ]  # fmt: skip

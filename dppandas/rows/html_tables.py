@@ -274,6 +274,11 @@ class Table:
 
     # --- where there is no room -------------------------------------------------------------------
 
+    def _is_named(self, place: int) -> bool:
+        """Whether labels have their head where rows stack. Of columns and questions it is known."""
+        are_numbers = all(text.isdigit() for text in self._texts(place))
+        return self.has_sheet or are_numbers or (self.is_dense and not self._is_grouped)
+
     def _needed(self) -> float:
         """How wide the columns are together, in em, without those that give way."""
         wide = 0.0
@@ -310,8 +315,7 @@ class Table:
             if not column.head or column.kind == STRIP:
                 continue
             if column.kind == LABEL:
-                # of facts in cards the names are known
-                if self.has_sheet or (self.is_dense and not self._is_grouped):
+                if self._is_named(place):
                     head = column.stacked or column.head
                     said = f"content:{_in_quotes(head + ' ')};opacity:.75;font-weight:normal"
                     rules.append(f"tbody th::before{{{said}}}")

@@ -98,7 +98,7 @@ def test_a_frame_lists_its_columns(people: Any) -> None:
     assert said["town"] == "text 4 keys: Aldersgate, Little Snoring, … value_counts, groupby"
     assert said["income"] == "number 0 to 90,000.5 mean, quantile, std"
     assert said["seen"] == "time 2024-01-01 to 2025-01-01 mean, quantile, std"
-    assert said["note"] == "text value_counts(keys=…)"
+    assert said["note"] == "text not declared value_counts(keys=…)"
     assert said["old"] == "truth 2 keys: False, True value_counts, groupby, mean"
     assert max(map(len, lines)) <= 100
     drawn = people[people["age"] > 20]._repr_html_()
@@ -121,7 +121,7 @@ def test_the_unit_is_named_and_long_frames_are_cut() -> None:
 def test_columns_say_in_a_line_what_they_can_be_asked(people: Any) -> None:
     assert repr(people["age"]) == "<private column age of survey (verified)>"
     assert pretty(people["age"]).split("\n")[1] == "number · 17 to 60 · ask mean, quantile, std"
-    assert pretty(people["note"]).split("\n")[1] == "text · ask value_counts(keys=…)"
+    assert pretty(people["note"]).split("\n")[1] == "text · not declared · ask value_counts(keys=…)"
     assert "rows where age" in people[people["age"] > 20]["age"]._repr_html_()
 
 
@@ -162,7 +162,7 @@ def test_of_an_undeclared_kind_the_same_is_said_whatever_the_dtype(
     wanted = {
         "(0, 5)": "x number 0 to 5 mean, quantile, std",
         "[1, 2]": "x number 2 keys: 1, 2 value_counts, groupby, mean, quantile, std",
-        "None": "x mean(bounds=…) or value_counts(keys=…)",
+        "None": "x not declared mean(bounds=…) or value_counts(keys=…)",
     }
     assert " ".join(line.split()) == wanted[str(domain and domain["x"])]
     assert line in repr(shown)

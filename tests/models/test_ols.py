@@ -308,7 +308,7 @@ def test_the_summary_reads_as_statsmodels(exact: None) -> None:
     assert repr(results) == text
     assert page.count("<table ") == 2
     assert re.findall(r'colspan="(\d)">([^<]+)<', page) == [
-        ("1", "these rows"), ("4", "population, approximate"),
+        ("1", "these rows"), ("4", "population"),
     ]  # fmt: skip
     assert ">age</th>" in page
     assert results._repr_html_() == page
@@ -336,7 +336,7 @@ def test_the_summary_writes_numbers_as_all_of_them_are(exact: None) -> None:
     assert r"Dep. Variable: & pay\_\% &" in tex
     assert f"age & {coefficient} & {low} & {high} & {deviation} &" in tex
     assert tex.count(r"\begin{tabular}") == tex.count(r"\end{tabular}") == 2
-    assert r"\multicolumn{5}{c}{population, approximate}" in tex
+    assert r"\multicolumn{5}{c}{population}" in tex
 
 
 def test_several_rows_of_a_unit_say_nothing_of_a_population() -> None:

@@ -107,7 +107,7 @@ def summary_of(results: Any, alpha: float) -> Summary:
     over, head = [("", 1), ("these rows", 2)], ["", "coef", *ends]
     columns = [results.params, *_sides(results, alpha, "rows")]
     if results.has_population:
-        over.append(("population, approximate", 5))
+        over.append(("population", 5))
         head += ["std err", "t", "P>|t|", *ends]
         columns += [results.bse, results.tvalues, results.pvalues]
         columns += _sides(results, alpha, "population")
@@ -146,8 +146,8 @@ def _notes(results: Any, alpha: float) -> list[str]:
         return [*said, "Nothing is said of a population, as a unit may have several rows."]
     return [
         *said,
-        "Population: each interval by itself, for units that are a random sample; the standard",
-        "errors count sample and noise.",
+        "Population: approximate, each interval by itself, for units that are a random sample;",
+        "the standard errors count sample and noise.",
     ]
 
 
