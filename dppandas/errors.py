@@ -247,8 +247,8 @@ _WIDTH = 72
 _SHOWN, _MOST = 3, 4
 #: What isn't parted: "ε = 50", "age ± 0.79 to 1,300 days", "95 %".
 _WHOLE = re.compile(
-    r"(?:\S+ =|(?:\S{1,16} )?±|[≈≤]) \S+(?: to [\d.,]*\d)?"
-    r"(?: (?:ranks|days|h|min|s|ms|µs|ns)\b)?| %"
+    r"(?:[εδρα] =|(?:\S{1,16} )?±|[≈≤]) \S+(?: to [\d.,]*\d)?"
+    r"(?: (?:ranks|days|h|min|s|ms|µs|ns)\b)?|(?<=\d) %"
 )
 #: What runs a notebook's code, or calls back what a user gave it.
 _OTHERS = ("IPython", "ipykernel", "numpy", "pandas")

@@ -408,7 +408,7 @@ def foot(said: str) -> str:
 
 def folded(said: str, lines: Iterable[str]) -> str:
     """A remark under a table that opens more lines."""
-    more = "".join(f"<div>{_escaped(line)}</div>" for line in lines)
+    more = "".join(f"<div>{escape(line)}</div>" for line in lines)  # with code to copy
     return (
         f'<details style="{_FOOT}"><summary style="cursor:pointer">{_escaped(said)}'
         f'</summary><div style="margin:4px 0 0 14px">{more}</div></details>'

@@ -195,7 +195,7 @@ def test_what_is_read_in_each_way_says_so() -> None:
     assert dp.ledger().to_frame()["error"].tolist() == ["each ± 3"]
     sums = dp.record(p.groupby("x", delta=DELTA)["y"].sum(bounds=(0, 1), epsilon=1))
     assert sums.expected.startswith("each ± ")
-    assert "95 % interval of each label" in sums._repr_html_()
+    assert "95\N{NO-BREAK SPACE}% interval of each label" in sums._repr_html_()
     declared = dp.record(p["x"].value_counts(keys=["a"], epsilon=1))
     assert "each at most" not in str(declared)
     assert "of each label" not in declared._repr_html_()

@@ -599,7 +599,7 @@ def test_a_record_belongs_to_its_answer_and_intervals_hold_a_row() -> None:
     assert record.intervals(1 - 1e-12)["lower"].tolist() == [1, 1]  # who is told has a row
     assert record.intervals().loc["b", "lower"] == 1  # noise may have lifted it
     assert (record.errors().tolist(), record.expected) == ([width, 18], "each at most ± 20")
-    assert ">95 % interval of each label, noise only</th>" in record._repr_html_()
+    assert ">95\N{NO-BREAK SPACE}% interval of each label, noise only</th>" in record._repr_html_()
     assert "released if its noisy count is at least 14" in record.mechanism
     entry = dp.ledger()._entries()[-1]
     assert (entry.mechanism, entry.threshold) == ("discrete Laplace", (14, "count"))
