@@ -250,6 +250,8 @@ _WHOLE = re.compile(
     r"(?:[εδρα] =|(?:\S{1,16} )?±|[≈≤]) \S+(?: to [\d.,]*\d)?"
     r"(?: (?:ranks|days|h|min|s|ms|µs|ns)\b)?|(?<=\d) %"
 )
+#: A letter that no text has, in the place of a space while lines are made.
+_SPACE = "\ue000"
 #: What runs a notebook's code, or calls back what a user gave it.
 _OTHERS = ("IPython", "ipykernel", "numpy", "pandas")
 
@@ -270,20 +272,20 @@ def _in_lines(text: str, most: int) -> list[str]:
     return but_last if fits else whole
 
 
-def unbroken(text: str) -> str:
+def unbroken(text: str, space: str = "\N{NO-BREAK SPACE}") -> str:
     """A text whose lines don't break within "ε = 50", "± 3 to 5" and "95 %"."""
-    return _WHOLE.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
+    return _WHOLE.sub(lambda found: found[0].replace(" ", space), text)
 
 
 def wrapped(text: str, width: int, most: int | None = None) -> list[str]:
     """A text in lines, broken between words and not within "ε = 50"; of more lines than ``most``
     the rest is left out."""
     lines = textwrap.wrap(
-        unbroken(text), width, max_lines=most, placeholder=" …",
+        unbroken(text, _SPACE), width, max_lines=most, placeholder=" …",
         break_long_words=most is not None, break_on_hyphens=False,
         subsequent_indent=" " * (len(text) - len(text.lstrip())),
     )  # fmt: skip
-    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
+    return [line.replace(_SPACE, " ") for line in lines]
 
 
 def _place(error: BaseException) -> str:

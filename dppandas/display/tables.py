@@ -13,12 +13,12 @@ from ..release.answers.results import shown_in
 from ..rows import latex
 from ..rows.latex import escaped
 from .cards import markup, plain
-from .cards.card import POPULATION, Card, Cell, card_of, card_of_number
+from .cards.card import POPULATION, SIGNS, Card, Cell, card_of, card_of_number
 from .labels import text_of
 
 #: What a column of errors is called by their unit.
 ERRORS = {"ranks": "error in ranks", "utility": "gap"}
-_NUMBER = r"-?[\d,]+(?:\.\d+)?"
+_NUMBER = r"-?[\d,]+(?:\.\d+)?(?:e[+-]\d+)?"
 _NUMBERS = re.compile(_NUMBER)
 _BESIDE = re.compile(rf"± ({_NUMBER})([^,]*)(.*)", re.DOTALL)
 _SETUP = (
@@ -158,12 +158,15 @@ def _cells(card: Card, write: Any) -> tuple[list[str], list[list[str]]]:
 def _in_latex(cell: Cell) -> str:
     """A number and its error as siunitx reads them; anything else as text."""
     found, number = _BESIDE.fullmatch(cell.error), _NUMBERS.fullmatch(cell.value)
-    mark = escaped(cell.note.removeprefix(cell.error))
+    word = next((word for word, sign in SIGNS.items() if sign == cell.mark), cell.mark)
+    mark = f", {escaped(word)}" if word else ""  # a star would be read as significance
     if found is None or number is None or found[2].strip() == "ranks":
         value = f"\\num{{{_plain(cell.value)}}}" if number else escaped(cell.value)
         return f"{value} {escaped(cell.error)}".rstrip() + mark
-    unit = found[2].strip()
-    both = f"\\num{{{_plain(cell.value)} +- {_plain(found[1])}}}"
+    unit, numbers = found[2].strip(), [_plain(cell.value), _plain(found[1])]
+    both = f"\\num{{{' +- '.join(numbers)}}}"
+    if "e" in both.removeprefix("\\num"):  # siunitx reads a power of ten of both together alone
+        both = " $\\pm$ ".join(f"\\num{{{each}}}" for each in numbers)
     return f"{both}{f'~{escaped(unit)}' if unit else ''}{escaped(found[3])}{mark}"
 
 
@@ -172,5 +175,6 @@ def _plain(number: str) -> str:
 
 
 def _in_markdown(text: str) -> str:
-    """What Markdown would read as a cell's end, as HTML or as a formula."""
-    return re.sub(r"[|$]", r"\\\g<0>", re.sub(r"&(?=#?\w+;)", "&amp;", text).replace("<", "&lt;"))
+    """What Markdown would read as a cell's end, HTML, a formula, emphasis, code or a link."""
+    plain = re.sub(r"&(?=#?\w+;)", "&amp;", text).replace("<", "&lt;")
+    return re.sub(r"[\\|$*`\[~]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", plain)

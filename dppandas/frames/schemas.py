@@ -20,7 +20,7 @@ from ..rows.facts import kinds
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import Keys
 from ..rows.facts.spans import Span
-from ..rows.figures import format_fact
+from ..rows.figures import format_fact, format_label
 
 #: Longer lists of keys, and names, are cut.
 LONGEST = 32
@@ -46,7 +46,7 @@ def fact(table: Table, name: Any, expression: Expression) -> Fact:
     """What is public of a column, in the same words whatever its dtype is."""
     keys, declared = _keys(table, expression), table.declared(expression)
     kind, step = _kind(table, expression, keys), table.step(expression)
-    label = _cut("" if name is None else str(name))
+    label = _cut("" if name is None else format_label(name) if isinstance(name, str) else str(name))
     held = expression.held if isinstance(expression, Declared) else ""
     shown = held or ("" if kind == kinds.UNKNOWN else kind)
     if is_unit(expression, table) and declared is None:

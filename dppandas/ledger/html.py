@@ -13,6 +13,7 @@ from fractions import Fraction
 from html import escape
 from itertools import cycle
 
+from ..errors import unbroken
 from ..privacy.accounting.losses import Epsilon
 from ..rows.html_tables import LABEL, NUMBER, STRIP, Cell, Column, Markup, Table
 from . import charts, words
@@ -203,8 +204,8 @@ _MARK = f"border:1px solid {EDGE};border-radius:8px;padding:0 6px;font-size:12px
 def _columns(head: str) -> list[Column]:
     return [
         Column("question", LABEL, wraps=True, least=14), Column("source", wraps=True, least=4),
-        Column(head, NUMBER), Column("", STRIP, least=7), Column("error (95 %)", wraps=True),
-        Column("cell", wraps=True, least=4),
+        Column(head, NUMBER), Column("", STRIP, least=7),
+        Column(unbroken("error (95 %)"), wraps=True), Column("cell", wraps=True, least=4),
     ]  # fmt: skip
 
 
@@ -280,7 +281,8 @@ def _row(
     return [
         Cell(Markup(text), title=title), Markup(_source(last)),
         Cell(words.loss_in_words(ledger, row.loss), title=str(row.loss)),
-        Cell("", "min-width:88px;" * is_first + _bar(share)), last.known_error if single else "",
+        Cell("", "min-width:88px;" * is_first + _bar(share)),
+        unbroken(last.known_error) if single else "",
         Markup("<br>".join(filter(None, cells))),
     ]  # fmt: skip
 

@@ -11,6 +11,7 @@ from html import escape
 from ..errors import unbroken
 from ..privacy.accounting.losses import NO_EPSILON, Epsilon, Loss
 from ..privacy.accounting.measures import Measure
+from ..rows.figures import visible
 from ..rows.html_tables import LABEL, NUMBER, Column, Markup, Table
 from .statement import AskedSource, Statement, moment, part, version
 from .storage.store import MISSING, NOT_COMPARED, Entry, lost_log
@@ -44,8 +45,7 @@ def html(said: Statement) -> str:
 def escaped(text: object) -> str:
     """Text of any origin without markup, and without invisible characters, such as one that
     reverses the direction of the text after it."""
-    shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
-    return escape("".join(shown))
+    return escape(visible(str(text)))
 
 
 def _p(text: str, kind: str = "") -> str:
@@ -229,7 +229,7 @@ def _releases(said: Statement) -> Iterator[str]:
         return
     columns = [
         Column("release", LABEL), Column("date"), Column("query", wraps=True), Column("source"),
-        Column("lineage"), *_losses(said), Column("error (95 %)", wraps=True),
+        Column("lineage"), *_losses(said), Column(unbroken("error (95 %)"), wraps=True),
         Column("mechanism", wraps=True), Column("outcome", wraps=True),
     ]  # fmt: skip
     rows = ([str(e.number), *_row(said, e)] for e in said.entries)

@@ -16,6 +16,7 @@ from ..privacy.accounting.composition import ParallelComposition
 from ..privacy.accounting.losses import Loss, in_short
 from ..privacy.accounting.measures import Measure
 from ..rows import sentences
+from ..rows.figures import visible
 from . import terminal
 from .snapshot import Snapshot
 from .storage.store import MISSING, NOT_COMPARED, Entry
@@ -293,7 +294,7 @@ def _row(
     said = mark(entry)
     source = entry.source + (f" ({said})" if said else "")
     # cells of replays differ from run to run: last, so that they don't move the other columns
-    question = entry.what.text + _unanswered(entry, states)
+    question = visible(entry.what.text) + _unanswered(entry, states)
     said = " · ".join(filter(None, [question, replays.get(entry.number, "")]))
     return (
         str(entry.number), cell(ledger, entry), source,

@@ -22,6 +22,8 @@ LISTED = 4
 DIGITS = 2
 #: And how many at most, where two would make it look larger than the error that was asked for.
 MOST_DIGITS = 4
+#: What stands for a label that is missing.
+MISSING = "missing"
 #: An infinite error, in words.
 UNBOUNDED = "unbounded"
 #: What stands in the place of an error beside what was selected, which has none.
@@ -35,6 +37,8 @@ _UNITS = {
 _FORMS = {
     "days": "%Y-%m-%d", "h": "%Y-%m-%d %H:%M", "min": "%Y-%m-%d %H:%M", "s": "%Y-%m-%d %H:%M:%S",
 }  # fmt: skip
+#: A time is rounded to a unit of at most this part of its error.
+_TENTH = 10
 #: A unit suits a duration whose error is at least this much of it: it has three decimals at most.
 _LEAST = 0.01
 #: Two ends as `Bounds` and `Span` write them, and how bins are kept in a question.
@@ -58,6 +62,8 @@ def format_number(value: float) -> str:
     """A number for people: with thousands separators, and fractions to four significant digits."""
     if value != value or math.isinf(value):
         return str(value)
+    if isinstance(value, float) and abs(value) >= 10**_MOST_PLAIN:
+        return f"{value:.4g}"
     if isinstance(value, int) or value == int(value) or abs(value) >= 1000:
         return f"{round(value):,}"
     return f"{value:.4g}"
@@ -245,8 +251,16 @@ def _open(low: Any, high: Any) -> str:
     """An interval without an end."""
     ends = [not (_is_missing(end) or _is_infinite(end)) for end in (low, high)]
     if ends[0]:
-        return f"{format_value(low)} or more"
-    return f"{format_value(high)} or less" if ends[1] else f"error {UNBOUNDED}"
+        return f"{_outwards(low, ROUND_FLOOR)} or more"
+    return f"{_outwards(high, ROUND_CEILING)} or less" if ends[1] else f"error {UNBOUNDED}"
+
+
+def _outwards(end: Any, mode: str) -> str:
+    """An end to four digits, and to whole numbers from a thousand on, as `format_value` has it, but
+    never nearer than it is."""
+    if not isinstance(end, float) or end == int(end) or not math.isfinite(end):
+        return format_value(end)
+    return _at(end, min(0, _decimal(end).adjusted() - 3), mode)
 
 
 # --- public facts ---------------------------------------------------------------------------------
@@ -293,12 +307,26 @@ def format_label(label: Any) -> str:
     if isinstance(label, pd.Interval):
         return _bin(label)
     if _is_missing(label):
-        return "missing"
+        return MISSING
     if isinstance(label, float):
         return f"{label:.12g}"
     if isinstance(label, pd.Timestamp | pd.Timedelta):
         return format_exactly(label)
-    return " ".join(str(label).split())
+    return _in_one_line(label) if isinstance(label, str) else " ".join(str(label).split())
+
+
+def _in_one_line(label: str) -> str:
+    """A text as it is, and in quotes if it would look like another one: what is empty, has spaces
+    at an end or side by side, or letters that aren't seen, begins with a quotation mark, or is the
+    word for what is missing."""
+    is_plain = label.isprintable() and label == " ".join(label.split()) and label != MISSING
+    return label if is_plain and label and label[0] not in "'\"" else repr(label)
+
+
+def visible(text: str) -> str:
+    """A text in which all letters are seen, such as one that turns the direction of what follows,
+    or one that commands a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _bin(label: pd.Interval) -> str:
@@ -434,7 +462,8 @@ def _of_time(value: Any, error: pd.Timedelta, unit: str, digits: int) -> Written
         found = written(float(_nanos(value) / one), float(_nanos(error) / one), digits=digits)
         return found._replace(unit=unit)
     said, unit = format_error(error, digits).rsplit(" ", 1)
-    return Written(_time_at(value, unit, "round"), said, unit)
+    place = _unit_within(_nanos(error) // _TENTH)
+    return Written(_time_at(value, place, "round"), said, unit)
 
 
 def _unit_within(nanos: int) -> str:

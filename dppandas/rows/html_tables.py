@@ -226,6 +226,8 @@ class Table:
     def _cell(self, cell: str | Cell, column: Column, style: str, longest: str) -> str:
         """A cell. Decimals that a number lacks take their room, and are no text."""
         text, title, own = _text(cell), "", ""
+        if column.kind in (NUMBER, ERROR) and not isinstance(text, Markup):
+            text = unbroken(text)  # names, questions and code are copied, and stay as they are
         if isinstance(cell, Cell):
             title, own = cell.title, cell.style
         shown, found = _escaped(text), decimals(text)
@@ -268,6 +270,8 @@ class Table:
         if not column.head:
             return _EMPTY
         style, shown = self._style(place, is_head=True), _escaped(column.head)
+        if column.kind == ERROR:
+            shown = _escaped(unbroken(column.head))
         if column.kind == STRIP:
             return f'<td style="{style}">{shown}</td>'
         return f'<th scope="col" style="{style};font-weight:normal">{shown}</th>'
@@ -372,7 +376,7 @@ def _text(cell: str | Cell) -> str:
 def _escaped(text: str) -> str:
     if isinstance(text, Markup):
         return text
-    return escape(unbroken(text))
+    return escape(text)
 
 
 def of_frame(frame: pd.DataFrame) -> Table:
@@ -403,14 +407,14 @@ _FOOT = f"{QUIET};margin:4px 8px"
 
 def foot(said: str) -> str:
     """A remark under a table; nothing without one."""
-    return f'<div style="{_FOOT}">{_escaped(said)}</div>' if said else ""
+    return f'<div style="{_FOOT}">{escape(unbroken(said))}</div>' if said else ""
 
 
 def folded(said: str, lines: Iterable[str]) -> str:
     """A remark under a table that opens more lines."""
     more = "".join(f"<div>{escape(line)}</div>" for line in lines)  # with code to copy
     return (
-        f'<details style="{_FOOT}"><summary style="cursor:pointer">{_escaped(said)}'
+        f'<details style="{_FOOT}"><summary style="cursor:pointer">{escape(unbroken(said))}'
         f'</summary><div style="margin:4px 0 0 14px">{more}</div></details>'
     )
 
@@ -418,4 +422,4 @@ def folded(said: str, lines: Iterable[str]) -> str:
 def sentences(kind: str, first: str, *more: str) -> str:
     """What is said without a table: a line, and smaller ones below it."""
     strong, _, rest = first.partition(": ")
-    return card(kind, title(strong, rest), *map(foot, more))
+    return card(kind, title(strong, unbroken(rest)), *map(foot, more))

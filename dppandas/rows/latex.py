@@ -7,16 +7,16 @@ from collections.abc import Iterable, Sequence
 #: What LaTeX reads otherwise, and letters that not all of its fonts have.
 _LETTERS = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"}, "[": "{[}", "±": r"$\pm$", "≤": r"$\leq$",
-    "†": r"\dag{}", "<": r"$<$", ">": r"$>$", "|": r"$|$",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"}, "[": "{[}", "*": "{*}",
+    "±": r"$\pm$", "≤": r"$\leq$", "†": r"\dag{}", "<": r"$<$", ">": r"$>$", "|": r"$|$",
     "≈": r"$\approx$", "ε": r"$\varepsilon$", "δ": r"$\delta$", "ρ": r"$\rho$", "·": r"$\cdot$",
     "…": r"\ldots{}", "µ": r"$\mu$", "²": r"$^2$",
 }  # fmt: skip
 
 
 def escaped(text: str) -> str:
-    """A text that LaTeX prints as it is."""
-    return "".join(_LETTERS.get(letter, letter) for letter in text)
+    """A text that LaTeX prints as it is, in one line."""
+    return "".join(_LETTERS.get(letter, letter) for letter in " ".join(text.split()))
 
 
 def tabular(sides: str, heads: Iterable[Sequence[str]], rows: Iterable[Sequence[str]]) -> str:

@@ -12,7 +12,7 @@ import pytest
 import dppandas as dp
 from dppandas.display.cards import markup, plain
 from dppandas.display.cards.card import card_of
-from dppandas.errors import RecordError
+from dppandas.errors import RecordError, wrapped
 
 CITIES = ["Aachen", "Bonn", "A|B & 50 %"]
 
@@ -135,3 +135,36 @@ def test_exports_hold_what_markup_would_read_otherwise(exact: None) -> None:
     labels = [line.split("  ")[0] for line in repr(both).splitlines()[1:11]]
     assert len({*labels}) == 10, "a terminal has different ones"
     assert max(map(len, labels)) <= 60
+
+
+def test_latex_has_powers_of_ten_and_words_for_signs(exact: None) -> None:
+    """siunitx reads no power of ten of one of two numbers, and a star would be significance."""
+    tiny = pd.DataFrame({"x": [3e-12] * 50, "y": [1.0] * 50})
+    p = dp.protect(tiny, "tiny", domain={"x": (0, 1e-11), "y": (0, 2)})
+    said = dp.table(p["x"].mean(epsilon=1)).to_latex()
+    assert re.search(r"\\num\{[\d.]+e-12\} \$\\pm\$ \\num\{[\d.]+e-1\d\}", said), said
+    few = dp.table(p.groupby("y", keys=[1.0, 2.0])[["x"]].agg(["count", "mean"], epsilon=1))
+    assert "*" in repr(few).replace("* may be empty", "")
+    assert "* may be empty" in repr(few)
+    lines = [line for line in few.to_latex().splitlines() if line.startswith("2 &")]
+    assert all(", may be empty" in line and "*" not in line for line in lines)
+    assert lines
+
+
+def test_markdown_reads_nothing_in_labels(exact: None) -> None:
+    keys = ["a\\|b", "*b*", "_i_", "snake_case", "`c`", "~~s~~", "[l](http://x)"]
+    df = pd.DataFrame({"k": keys * 30})
+    said = dp.table(df.dp["k"].value_counts(keys=keys, epsilon=1)).to_markdown()
+    for label in (r"a\\\|b", r"\*b\*", r"\_i\_", "snake_case", r"\`c\`", r"\~\~s\~\~", r"\[l](h"):
+        assert f"| {label}" in said, label
+
+
+def test_names_and_questions_are_copied_as_they_are(exact: None) -> None:
+    """No-break spaces stand in what we say of them alone: pandas would find no such column."""
+    df = pd.DataFrame({"growth 5 %": [1.0, 2.0] * 50, "x": [3, 4] * 50})
+    p = dp.protect(df, "names", domain={"growth 5 %": (0, 9), "x": [3, 4]})
+    means = dp.table(p.groupby("x")[["growth 5 %"]].mean(epsilon=1)).to_html()
+    assert ">growth 5 %</th>" in means
+    assert "±\N{NO-BREAK SPACE}" in means
+    assert "(10 % x) &gt; 3" in p.query("(10 % x) > 3")._repr_html_()
+    assert "a\N{NO-BREAK SPACE}b" in wrapped("the column a\N{NO-BREAK SPACE}b has ε = 3", 30)[0]

@@ -56,8 +56,8 @@ def places(text: str) -> int:
         (np.nan, 2.0, "unknown"), (4.999e-21, 3.51e-24, "4.9990e-21 ± 3.6e-24"),
         (0.5, 2e-9, "0.5000000000 ± 2.0e-9"), (0.0, 2e-9, "0 ± 2.0e-9"),
         (4.5e17, 3.51e15, "4.500e+17 ± 3.6e+15"), (0.00012, 0.000035, "0.000120 ± 0.000035"),
-        (pd.Timestamp("2020-03-01 12:13"), pd.Timedelta("76h"), "2020-03-02 ± 3.2 days"),
-        (pd.Timestamp("2020-03-01 12:13"), pd.Timedelta("4h"), "2020-03-01 12:00 ± 4 h"),
+        (pd.Timestamp("2020-03-01 12:13"), pd.Timedelta("76h"), "2020-03-01 12:00 ± 3.2 days"),
+        (pd.Timestamp("2020-03-01 12:13"), pd.Timedelta("4h"), "2020-03-01 12:13 ± 4 h"),
         (pd.Timestamp("2020-03-29 02:00", tz="UTC").tz_convert("Europe/Berlin"),
          pd.Timedelta("5h"), "2020-03-29 04:00 ± 5 h"),
         (pd.Timedelta("76h"), pd.Timedelta("3h"), "3.17 ± 0.13 days"),
@@ -74,6 +74,8 @@ def test_a_value_has_the_place_of_its_error(value: Any, error: Any, said: str) -
 def test_an_infinite_error_is_told_by_the_end_that_there_is() -> None:
     assert str(written(16, math.inf, 12.0, math.inf)) == "16 (12 or more)"
     assert str(written(16.5, math.inf, -math.inf, 20.0)) == "16.5 (20 or less)"
+    assert format_interval(2.876948, math.inf) == "2.876 or more", "outwards"
+    assert format_interval(-math.inf, 12345.4) == "12,346 or less"
     longest = pd.Timedelta(np.timedelta64(2**62, "us"))
     assert str(written(pd.Timedelta("1h"), longest)) == "1 h (error unbounded)"
     assert plus_minus(math.inf) == "error unbounded"
@@ -205,11 +207,21 @@ def test_bounds_that_differ_are_told_differently(low: float, wide: float) -> Non
         (pd.Interval(1.00000001, 1.00000002), "(1.00000001, 1.00000002]"),
         (pd.Timedelta("90min"), "1.5 h"), (pd.Timestamp("2020-01-01 12:00"), "2020-01-01 12:00"),
         (pd.Timestamp("2020-01-01", tz="Europe/Berlin"), "2020-01-01"), (pd.NaT, "missing"),
-        (("a", pd.Timestamp("2020")), "a, 2020-01-01"), (1990, "1990"), ("a\nb", "a b"),
+        (("a", pd.Timestamp("2020")), "a, 2020-01-01"), (1990, "1990"), ("a b", "a b"),
+        ("a\nb", r"'a\nb'"), (" a b", "' a b'"), ("", "''"), ("missing", "'missing'"),
+        ("'a'", '"\'a\'"'), ("a\u202eb", r"'a\u202eb'"), ("\x1b[31m", r"'\x1b[31m'"),
     ],
 )  # fmt: skip
 def test_labels_are_told_in_one_line(label: Any, said: str) -> None:
     assert format_label(label) == said
+
+
+@given(st.text(), st.text())
+def test_texts_that_differ_look_different_and_can_be_seen(one: str, other: str) -> None:
+    told = format_label(one)
+    assert (told == format_label(other)) == (one == other)
+    assert told.isprintable()
+    assert " ".join(told.split()) == told or told[0] in "'\""
 
 
 @pytest.mark.parametrize(

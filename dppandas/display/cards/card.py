@@ -71,8 +71,9 @@ class Cell:
     @property
     def note(self) -> str:
         """What stands beside the number: its error, and its mark."""
-        between = "" if self.mark in SIGNS.values() else ", " if self.error and self.mark else ""
-        return f"{self.error}{between}{self.mark}"
+        if self.mark in SIGNS.values() or not self.mark:
+            return f"{self.error}{self.mark}"
+        return f"{self.error}, {self.mark}" if self.error else f"({self.mark})"
 
     @property
     def signed(self) -> Cell:
@@ -382,10 +383,8 @@ def _padded(cells: Sequence[Cell], figures: Figures, wide: int) -> list[Cell]:
         ]  # fmt: skip
         longest = max((cells[i].decimals or "" for i in places), key=len, default="")
         for i in places:
-            known = len(cells[i].decimals or "")
-            point = longest[:1] if not known else ""
-            zeros = "0" * (len(longest) - known - len(point))
-            found[i] = replace(cells[i], value=f"{cells[i].value}{point}{zeros}")
+            value = f"{figures.values[i]:,.{max(0, len(longest) - 1)}f}"
+            found[i] = replace(cells[i], value=value)
     return found
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...dataclasses import dataclass
 from ...rows import html_tables, latex
-from ...rows.figures import format_error, format_interval, written
+from ...rows.figures import format_error, format_interval, format_label, written
 from ...rows.html_tables import LABEL, NUMBER, Column, Table
 from ...rows.latex import escaped
 
@@ -111,9 +111,12 @@ def summary_of(results: Any, alpha: float) -> Summary:
         head += ["std err", "t", "P>|t|", *ends]
         columns += [results.bse, results.tvalues, results.pvalues]
         columns += _sides(results, alpha, "population")
-    rows = tuple((name, *_cells([column[name] for column in columns])) for name in model.exog_names)
+    rows = tuple(
+        (format_label(name), *_cells([column[name] for column in columns]))
+        for name in model.exog_names
+    )
     facts = (
-        ("Dep. Variable", model.endog_names),
+        ("Dep. Variable", format_label(model.endog_names)),
         ("R-squared", "unknown" if math.isnan(results.rsquared) else f"{results.rsquared:.3f}"),
         ("Privacy loss", results.loss.in_short),
         ("No. Observations", f"{results.nobs:,.0f}, noisy"),
@@ -158,7 +161,7 @@ def _cells(numbers: Sequence[float]) -> Iterator[str]:
     yield from _interval(low, high)
     if population:
         deviation, t, p, *ends = population
-        yield from (format_error(deviation), f"{t:,.3f}", f"{p:.3f}", *_interval(*ends))
+        yield from (format_error(deviation), f"{t:z,.3f}", f"{p:.3f}", *_interval(*ends))
 
 
 def _interval(low: float, high: float) -> tuple[str, str]:

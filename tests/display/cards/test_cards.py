@@ -389,10 +389,14 @@ def test_an_axis_of_counts_begins_at_0_where_that_is_near(exact: None) -> None:
 def test_what_noise_selected_has_as_many_decimals_in_a_column() -> None:
     """Large numbers are whole, and whole ones of a column of counts, too."""
     nothing = [None] * 6
-    values = [38.0, 7, 38.75, 8, 1234.0, 9]
+    values = [38.00400000810623, 7, 38.75, 8, 1234.0, 9]
     of = (values, [40.0] * 6, nothing, nothing, ["ranks"] * 6, [False] * 6, [False] * 6)
     cells = _numbers(Figures(*of), False, None, 2)
     assert [cell.value for cell in cells] == ["38.00", "7", "38.75", "8", "1,234", "9"]
+    others = _numbers(
+        Figures([0.1234, 38.004, 12.3456], *[each[:3] for each in of[1:]]), False, None, 1
+    )
+    assert [cell.value for cell in others] == ["0.1234", "38.0040", "12.3456"], "digits that it has"
 
 
 def test_only_the_longest_texts_of_a_column_are_kept_on_a_line(exact: None) -> None:
