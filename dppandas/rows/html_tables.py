@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from html import escape, unescape
 from itertools import zip_longest
 from zlib import crc32
@@ -179,10 +180,12 @@ class Table:
     def _is_short(self, place: int) -> bool:
         """Whether errors end below their head, and without one, where they begin alike, too. Words
         after them, and errors beside a number, begin alike instead."""
+        if not self.is_dense:
+            return False
         texts = self._texts(place)
         if self.columns[place].head:
-            return self.is_dense and not any(", " in text for text in texts)
-        return self.is_dense and len({*map(len, texts)}) == 1
+            return not any(", " in text for text in texts)
+        return len({*map(len, texts)}) == 1
 
     def _texts(self, place: int) -> list[str]:
         """The texts of a column."""
@@ -356,6 +359,7 @@ def quoted(text: str, style: str) -> str:
     return f"<q style=\"{style};quotes:'{said}' ''\"></q>"
 
 
+@lru_cache(256)  # a live ledger has the same heads in each of its updates
 def _in_quotes(text: str) -> str:
     """A text within a sheet, where nothing of it can be anything else."""
     plain = (each if each.isascii() and each.isalnum() else f"\\{ord(each):x} " for each in text)
@@ -364,7 +368,7 @@ def _in_quotes(text: str) -> str:
 
 def _length(text: str) -> int:
     """How long the longest line of a text is."""
-    if not isinstance(text, Markup):
+    if not isinstance(text, Markup) or not ("<" in text or "&" in text):
         return len(text)
     return max(len(unescape(re.sub("<[^>]*>", "", line))) for line in _LINES.split(text))
 
