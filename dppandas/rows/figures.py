@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any, NamedTuple
+from unicodedata import category
 
 import pandas as pd
 
@@ -22,6 +23,8 @@ LISTED = 4
 DIGITS = 2
 #: And how many at most, where two would make it look larger than the error that was asked for.
 MOST_DIGITS = 4
+#: Letters that aren't drawn, and say how others are.
+_JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"
 #: What stands for a label that is missing.
 MISSING = "missing"
 #: An infinite error, in words.
@@ -319,8 +322,14 @@ def _in_one_line(label: str) -> str:
     """A text as it is, and in quotes if it would look like another one: what is empty, has spaces
     at an end or side by side, or letters that aren't seen, begins with a quotation mark, or is the
     word for what is missing."""
-    is_plain = label.isprintable() and label == " ".join(label.split()) and label != MISSING
+    is_plain = label == " ".join(label.split()) and label != MISSING and all(map(_is_seen, label))
     return label if is_plain and label and label[0] not in "'\"" else repr(label)
+
+
+def _is_seen(letter: str) -> bool:
+    """Whether a letter is drawn, or joins or parts its neighbours, as in emoji and in Persian; or
+    is one that no font here may have."""
+    return letter.isprintable() or letter in _JOINERS or category(letter) in ("Cn", "Co")
 
 
 def visible(text: str) -> str:

@@ -323,7 +323,7 @@ def test_labels_are_no_mathematics() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         dp.plot(frame.dp["k"].value_counts(keys=keys, sort=False, epsilon=1)).figure.canvas.draw()
-    assert text_of("two\nlines") == "two lines"
+    assert text_of("two\nlines") == r"'two\nlines'"
     assert text_of(float("nan")) == "missing"
     assert len(text_of("x" * 99)) == 36
     assert text_of(12345678.0) == "12345678"
