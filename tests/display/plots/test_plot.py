@@ -188,7 +188,7 @@ def test_a_histogram_stands_on_its_bins(people: Any) -> None:
     assert named == ["(0, 5]", "(5, 60]"]  # areas of bins as wide as these would mislead
 
 
-def test_a_table_has_its_noise_on_the_colours_and_zeros_hatched(people: Any) -> None:
+def test_a_table_has_its_noise_on_the_colours_and_zeros_hatched(people: Any, exact: None) -> None:
     table = people.query("g != 'c'").crosstab("g", "h", epsilon=1)
     axes = dp.plot(table)
     assert np.array_equal(axes.images[0].get_array(), table.to_numpy())
