@@ -88,9 +88,8 @@ class PrivateColumn(ColumnOperators):
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.private(pd.DataFrame({"age": [20, 90, 300]}), unit="row")
         >>> p["age"].clip(0, 99).mean()
-        <unreleased mean of clip(age, 0, 99) in 0 to 99, from unnamed (asserted): nothing \
-computed or
-        charged; ask .release(epsilon=…)>
+        <unreleased mean of clip(age, 0, 99) in 0 to 99, from unnamed (asserted): nothing computed \
+or charged; ask .release(epsilon=…)>
         """
         span = clipped_to(lower, upper)
         if span is not None:
@@ -164,8 +163,7 @@ computed or
         >>> p = dp.private(pd.DataFrame({"educ": [9, 12, 16]}), unit="row")
         >>> p["educ"].map({9: "school", 12: "school", 16: "college"}).value_counts()
         <unreleased value_counts of educ (2 keys), from unnamed (asserted): nothing computed or \
-charged; ask
-        .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
+charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         """
         if not (na_action is None or is_one_of(na_action, ("ignore",))):
             raise QueryError(f"na_action={quoted(na_action)} must be None or 'ignore'.")
@@ -266,8 +264,7 @@ charged; ask
         >>> p = dp.private(pd.DataFrame({"age": [15, 30, 60]}), unit="row")
         >>> p["age"].cut([0, 18, 65], labels=["child", "adult"]).value_counts()
         <unreleased value_counts of age (2 keys), from unnamed (asserted): nothing computed or \
-charged; ask
-        .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
+charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         """
         if not isinstance(ordered, bool):
             raise QueryError(f"ordered={quoted(ordered)} must be True or False.")

@@ -58,8 +58,7 @@ class TimeMethods(Accessor[C]):
     >>> p = dp.private(pd.DataFrame({"when": pd.to_datetime(["2020-01-31"])}), unit="row")
     >>> p["when"].dt.quarter.value_counts()
     <unreleased value_counts of when (4 keys), from unnamed (asserted): nothing computed or \
-charged; ask
-    .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
+charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
     """
 
     _kind, _known = "private times", refusals.TIMES

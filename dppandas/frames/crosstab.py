@@ -196,8 +196,7 @@ def crosstab(
     >>> p = dp.private(pd.DataFrame({"a": [1, 2], "b": [3, 3]}), unit="row")
     >>> dp.crosstab(p["a"], p["b"], keys={"a": [1, 2], "b": [3, 4]})
     <unreleased crosstab of a by b (4 keys), from unnamed (asserted): nothing computed or \
-charged; ask
-    .release(epsilon=…)>
+charged; ask .release(epsilon=…)>
     """
     sides = []
     for given, name in ((index, "row"), (columns, "col")):

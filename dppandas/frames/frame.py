@@ -145,8 +145,8 @@ class PrivateFrame(FrameAggregations[Counted, "PrivateFrame[pd.Series[int]]"]):
         >>> people = dp.protect(pd.DataFrame({"age": [20, 30, 40] * 99}), name="known")
         >>> people = people.declare(age=(0, 120))
         >>> people["age"].mean()
-        <unreleased mean of age in 0 to 120, from known (verified): nothing computed or charged; ask
-        .release(epsilon=…)>
+        <unreleased mean of age in 0 to 120, from known (verified): nothing computed or charged; \
+ask .release(epsilon=…)>
         """
         parsed = [parse_domain(given, list(self._columns), "declare") for given in (facts, columns)]
         twice = [name for name in parsed[0] if name in parsed[1]]

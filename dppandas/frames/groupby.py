@@ -28,7 +28,6 @@ from ..rows import query_string
 from ..rows.expressions import Expression
 from ..rows.facts.bounds import Bounds
 from ..rows.facts.keys import Keys
-from ..rows.sentences import in_lines
 from ..statistics import Cells, Count, KeyLimit, Layout, Statistic
 from ..statistics.layout import GroupLabels
 from ..statistics.methods import FOUND_GROUPS, GROUPS, Offered
@@ -67,7 +66,7 @@ class PrivateGroupBy(
 
     @hide_internals
     def __repr__(self) -> str:
-        return in_lines(f"<{self._headline}>")
+        return f"<{self._headline}>"
 
     @property
     def _headline(self) -> str:

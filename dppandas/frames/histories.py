@@ -271,10 +271,8 @@ unnamed (asserted)>
         >>> p = dp.private(visits, unit="who", max_rows=2).sort_values("day")
         >>> p[p.groupby("who").cumcount() == 0]["day"].value_counts(keys=[4, 5, 9])
         <unreleased value_counts of day (3 keys) where (cumcount() by who in order of day) == 0, \
-from
-        unnamed (asserted): nothing computed or charged; ask .release(epsilon=…), \
-.idxmax(epsilon=…),
-        .nlargest(n, epsilon=…)>
+from unnamed (asserted): nothing computed or charged; ask .release(epsilon=…), .idxmax(epsilon=…), \
+.nlargest(n, epsilon=…)>
         """
         if not isinstance(ascending, bool):
             raise QueryError(f"ascending={quoted(ascending)} must be True or False.")

@@ -102,8 +102,8 @@ def protect(
     >>> df = pd.DataFrame({"age": [20, 30, 40]})
     >>> people = dp.protect(df, name="doctest", domain={"age": (17, 60)})
     >>> people["age"].mean()
-    <unreleased mean of age in 17 to 60, from doctest (verified): nothing computed or charged; ask
-    .release(epsilon=…)>
+    <unreleased mean of age in 17 to 60, from doctest (verified): nothing computed or charged; \
+ask .release(epsilon=…)>
     """
     _check_names(name, version)
     found = _taken(df, materialize, prune)
@@ -308,8 +308,8 @@ def private(
 
     >>> import pandas as pd, dppandas as dp
     >>> dp.private(pd.DataFrame({"x": [1, 2]}), unit="row").count()
-    <unreleased count, from unnamed (asserted): nothing computed or charged; ask \
-.release(epsilon=…)>
+    <unreleased count, from unnamed (asserted): nothing computed or charged; \
+ask .release(epsilon=…)>
     """
     if isinstance(df, pd.Series):
         if unit is not None and not _is_row(unit, [df.name]):

@@ -160,8 +160,7 @@ class PerUnit(UnitRows[V]):
         >>> spend = people.agg(spend=("amount", "sum"))
         >>> spend["spend"].mean(bounds=(0, 50))
         <unreleased mean of spend in 0 to 50, from unnamed (asserted): nothing computed or \
-charged; ask
-        .release(epsilon=…)>
+charged; ask .release(epsilon=…)>
         >>> people["amount"].sum()
         <private column amount of unnamed (asserted)>
         """

@@ -291,8 +291,9 @@ class JointPosterior(Found):
         told = f"posterior of {self._title}, with 95 % intervals (noise and sample), "
         return f"{told}{self.loss.in_short}"
 
-    def __repr__(self) -> str:
-        return super().__repr__() + ("" if self._is_preview else f"\n{self.to_frame()}")
+    def _sentences(self) -> list[str]:
+        table = [] if self._is_preview else str(self.to_frame()).splitlines()
+        return [*super()._sentences(), *table]
 
     def _repr_html_(self) -> str:
         if self._is_preview:

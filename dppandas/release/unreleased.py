@@ -107,7 +107,7 @@ class Unreleased(ShownInSentences, Private, Generic[Answer]):
             raise UnsupportedVerb(f"an answer that is not released yet has no {name!r}.{meant}")
         raise UnsupportedVerb(
             f"{name!r} of an answer that is not released yet. Give epsilon=, as in "
-            f".release(epsilon=0.1).{name}: {self._in_a_line}."
+            f".release(epsilon=0.1).{name}: {self!r}."
         )
 
     if not TYPE_CHECKING:  # which would believe in every name
@@ -190,7 +190,7 @@ class Unreleased(ShownInSentences, Private, Generic[Answer]):
             raise QueryError(
                 f"{what} needs counts or sums under one label each: of several columns, or of one "
                 "column by keys. Of other answers release all, and take it from these: "
-                f".release(epsilon=…).{what.partition('(')[0]}(). This is {self._in_a_line}."
+                f".release(epsilon=…).{what.partition('(')[0]}(). This is {self!r}."
             )
         return self._request.selecting(number, what)
 
@@ -234,19 +234,15 @@ class Unreleased(ShownInSentences, Private, Generic[Answer]):
             raise QueryError("nlargest needs a Series of entries. Select one column first.")
         return self.release(epsilon=epsilon, **more).nlargest(int(n))  # type: ignore[attr-defined]
 
-    @property
-    def _in_a_line(self) -> str:
+    def _sentences(self) -> list[str]:
         where = self._request.where
         limit = self._statistic.cells.limited
         what = self._request.what.beside(("limit", limit)) if limit else self._request.what
         asked = replace(what, where="" if where is None else where).text
-        return (
+        return [
             f"<unreleased {asked}, from {self._table.source.name} ({self._table.source.lineage}): "
             f"nothing computed or charged; ask {', '.join(self._menu())}>"
-        )
-
-    def _sentences(self) -> list[str]:
-        return [self._in_a_line]
+        ]
 
     def _more(self) -> list[str]:
         from .accuracy.forecast import forecasts
@@ -320,7 +316,7 @@ class UnreleasedKeys(Unreleased[Answer]):
     def _selecting(self, number: int, what: str) -> Request:
         raise QueryError(
             f"{what} needs declared keys. Release the answer and take its {what}, which costs no "
-            f"more: {self._in_a_line}."
+            f"more: {self!r}."
         )
 
     @with_options_named

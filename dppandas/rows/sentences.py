@@ -46,10 +46,10 @@ class ShownInSentences:
 
     @hide_internals
     def __repr__(self) -> str:
-        return in_lines(*self._sentences())
+        return "\n".join(self._sentences())  # in a list, or in a log, no width is known
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text("\n".join(filter(None, [repr(self), in_lines(*self._more())])))
+        printer.text(in_lines(*repr(self).splitlines(), *self._more()))
 
     def _repr_html_(self) -> str:
         first, *others = self._sentences()

@@ -12,7 +12,6 @@ import pytest
 from ledgers import anew
 from refusals import refusal
 from scipy import special, stats
-from told import told
 
 import dppandas as dp
 from dppandas.models import posterior
@@ -252,7 +251,7 @@ def test_joint_ones_have_a_number_for_each_parameter() -> None:
         assert ((drawn.mean() - found.mean).abs() < 5 * found.std / math.sqrt(20_000)).all()
         assert np.allclose(drawn.std(), found.std, rtol=0.05)
         assert not drawn.equals(found.sample(20_000))
-        assert "95 % intervals (noise and sample), ε = 1" in told(found)
+        assert "95 % intervals (noise and sample), ε = 1" in repr(found)
         assert labels[0] in found._repr_html_()
         assert "flat list" in refusal(lambda each=found: each.pdf([[1]]))
     assert np.allclose(posterior(p["city"], "categorical", epsilon=1).sample(9).sum(axis=1), 1)

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from ledgers import anew
 from refusals import refusal
-from told import told
 
 import dppandas as dp
 from dppandas.errors import BudgetExceeded
@@ -62,7 +61,7 @@ def test_shares_are_of_rows_or_columns() -> None:
         found = dp.models.confusion_matrix(model, p[["x"]], p["kind"], normalize=how, epsilon=ALL)
         assert np.allclose(found, exact, atol=1e-3)
     asked = dp.models.confusion_matrix(model, p[["x"]], p["kind"])
-    assert "unreleased crosstab of true by predicted" in told(asked)
+    assert "unreleased crosstab of true by predicted" in repr(asked)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +83,7 @@ def test_without_noise_a_curve_is_that_of_scikit_learn(of: str, target: str) -> 
     assert frame.columns.tolist() == ["fpr", "tpr", "thresholds"]
     assert frame.iloc[0].tolist() == [0, 0, np.inf]
     assert frame.iloc[-1].tolist() == [1, 1, 0]
-    assert f"area {area:.3f}" in told(found)
+    assert f"area {area:.3f}" in repr(found)
 
 
 def test_one_class_of_several_is_positive() -> None:
@@ -158,12 +157,12 @@ def test_a_curve_costs_what_was_given() -> None:
     assert str(session.remaining) == "0"
     assert (np.diff(found.tpr) >= 0).all()
     assert (np.diff(found.fpr) >= 0).all()
-    assert "noise only" in told(found)
+    assert "noise only" in repr(found)
     with pytest.raises(BudgetExceeded):
         dp.models.roc_curve(model, p[["x"]], p["kind"] == "a", epsilon=1)
     with dp.preview():
         dummy = dp.models.roc_curve(model, p[["x"]], p["is_c"], bins=5, epsilon="1/2")
-        assert "made up" in told(dummy)
+        assert "made up" in repr(dummy)
         assert "preview" in refusal(lambda: dummy.auc)
 
 

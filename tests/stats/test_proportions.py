@@ -12,7 +12,6 @@ from ledgers import anew
 from refusals import refusal
 from scipy import stats
 from statsmodels.stats import proportion
-from told import told
 
 import dppandas as dp
 from dppandas.errors import QueryError, RecordError
@@ -111,7 +110,7 @@ def test_noise_is_counted_in_words_and_in_the_error(exact: None, p: Any) -> None
     found = dp.stats.proportions_ztest(rates.loc[["B", "A"]])
     assert dp.ledger().spent == spent
     assert not found.exact
-    assert "the two proportions are equal" in told(found)
+    assert "the two proportions are equal" in repr(found)
     said = found.noise.removeprefix("Noise makes the standard error ").partition(":")[0]
     noisy, sampled = map(float, said.split(" in place of "))
     assert noisy > 1.5 * sampled
@@ -184,7 +183,7 @@ def test_few_successes_are_said() -> None:
     anew(epsilon=10**4)
     rare = pd.DataFrame({"ill": [True] * 2 + [False] * 400})
     ill = dp.protect(rare, name="rare")["ill"].mean(epsilon=60)
-    assert "binomtest is exact" in told(dp.stats.proportions_ztest(ill, value=0.01))
+    assert "binomtest is exact" in repr(dp.stats.proportions_ztest(ill, value=0.01))
 
 
 # --- proportion_confint ---------------------------------------------------------------------------

@@ -11,7 +11,6 @@ import pytest
 from ledgers import anew
 from scipy import stats
 from scripts import script
-from told import told
 
 import dppandas as dp
 from dppandas.errors import QueryError, RecordError
@@ -341,18 +340,18 @@ def test_gaussian_noise_is_simulated() -> None:
 def test_results_say_what_they_rest_on(p: Any) -> None:
     table = p.crosstab("arm", "place", epsilon=1)
     found = dp.stats.chi2_contingency(table)
-    said = told(found)
+    said = repr(found)
     assert said.startswith("chi2_contingency: statistic=")
     assert "dof=6 (approximate)" in said
     assert "Noise of ± 3 on each count (95 %) is counted by 9,999 simulated tables" in said
     assert "(from release 1)" in said
     assert "one cell" in found.null
     assert not found.notes
-    assert "This is test 2 of this session" in told(dp.stats.chi2_contingency(table[[1, 2]]))
-    assert "This is test" not in told(dp.stats.chi2_contingency(table))
+    assert "This is test 2 of this session" in repr(dp.stats.chi2_contingency(table[[1, 2]]))
+    assert "This is test" not in repr(dp.stats.chi2_contingency(table))
     with pytest.raises(QueryError, match="no interval"):
         found.confidence_interval()
-    assert told(pickle.loads(pickle.dumps(found))) == said
+    assert repr(pickle.loads(pickle.dumps(found))) == said
     fourfold = dp.stats.fisher_exact(table[[1, 2]].loc[["A", "B"]])
     copy = pickle.loads(pickle.dumps(fourfold))
     assert copy.confidence_interval() == fourfold.confidence_interval()
@@ -580,5 +579,5 @@ def test_that_rows_of_several_releases_are_of_other_units_is_the_callers_stateme
     frame = pd.DataFrame({"a": np.arange(400) % 2, "b": np.arange(400) % 3})
     p = dp.protect(frame, name="parts", domain={"a": [0, 1], "b": [0, 1, 2]})
     each = [p.query(f"a == {a}")["b"].value_counts(epsilon=1) for a in (0, 1)]
-    assert "your statement" in told(dp.stats.chi2_contingency(each))
-    assert "your statement" not in told(dp.stats.chi2_contingency(p.crosstab("a", "b", epsilon=1)))
+    assert "your statement" in repr(dp.stats.chi2_contingency(each))
+    assert "your statement" not in repr(dp.stats.chi2_contingency(p.crosstab("a", "b", epsilon=1)))

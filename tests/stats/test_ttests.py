@@ -13,7 +13,6 @@ import pytest
 from ledgers import anew
 from refusals import refusal
 from scipy import stats
-from told import told
 
 import dppandas as dp
 from dppandas.errors import BudgetExceeded, QueryError, RecordError
@@ -101,7 +100,7 @@ def test_a_result_is_taken_apart_as_scipys_and_says_what_noise_added(p: Any) -> 
     statistic, pvalue = found
     assert (statistic, pvalue) == (found.statistic, found.pvalue)
     assert not found.exact
-    said = told(found)
+    said = repr(found)
     assert "(approximate)" in said
     assert "Null hypothesis: both populations have the same mean" in said
     assert "Noise makes the standard error" in said
@@ -110,12 +109,12 @@ def test_a_result_is_taken_apart_as_scipys_and_says_what_noise_added(p: Any) -> 
     assert dp.ledger().spent == spent
     assert dp.stats.ttest_ind(means, "B", "A").pvalue == pvalue  # and it is the same test
     again = pickle.loads(pickle.dumps(found))
-    assert (told(again), again.confidence_interval()) == (said, found.confidence_interval())
+    assert (repr(again), again.confidence_interval()) == (said, found.confidence_interval())
     name, _, numbers = repr(found).splitlines()[0].partition(": ")
     assert f"<b>{escape(name)}</b> · {numbers}" in found._repr_html_()
     other = dp.stats.ttest_ind(means, "A", "B")
-    assert "This is test 2 of this session" in told(other)
-    assert "multipletests" in told(other)
+    assert "This is test 2 of this session" in repr(other)
+    assert "multipletests" in repr(other)
     assert other.statistic == pytest.approx(-statistic)
 
 
@@ -155,7 +154,7 @@ def test_a_preview_lists_the_releases_of_tests(p: Any) -> None:
     assert math.isnan(found.pvalue)
     assert math.isnan(again.df)
     assert math.isnan(found.confidence_interval().low)
-    assert "preview" in told(found)
+    assert "preview" in repr(found)
     assert float(dp.ledger().spent) == 0
 
 
@@ -224,7 +223,7 @@ def test_hardly_any_rows_show_nothing() -> None:
     frame = people().query("x < -1")
     found = dp.stats.ttest_1samp(dp.protect(frame, name="none", domain=DOMAIN)["x"], 5, epsilon=60)
     assert found.pvalue >= 0.01
-    assert "few" in told(found)
+    assert "few" in repr(found)
 
 
 def test_what_has_no_record_or_no_mean_is_refused(p: Any) -> None:

@@ -76,8 +76,7 @@ class ColumnTransformations(PrivateTable, Generic[Selected]):
         >>> adults = p.assign(adult="age >= 18", months=lambda p: p["age"] * 12)
         >>> adults.groupby("adult").size()
         <unreleased size by adult (2 keys), from unnamed (asserted): nothing computed or charged; \
-ask
-        .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
+ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         """
         variables = variables_of(caller(sys._getframe()))
         frame = self
@@ -297,8 +296,7 @@ ask
         >>> p = dp.private(pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 5.0]}), unit="row")
         >>> p.idxmin(axis=1).value_counts()
         <unreleased value_counts of `least of (a, b)` (2 keys), from unnamed (asserted): nothing \
-computed or
-        charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
+computed or charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         """
         if is_along_rows(axis):
             return self._name_of(largest=False)

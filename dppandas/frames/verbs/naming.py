@@ -134,8 +134,7 @@ class Naming(Transformations[Selected]):
         >>> cities = pd.Series(["Rome", "Oslo"], index=["10", "20"], name="city")
         >>> p.join(cities, on="zip")["city"].value_counts()
         <unreleased value_counts of city (2 keys), from unnamed (asserted): nothing computed or \
-charged; ask
-        .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
+charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         """
         if on is None:
             raise _no_index("join", 'name the columns to find in the other index: on="zip"')
@@ -172,8 +171,8 @@ charged; ask
         >>> import pandas as pd, dppandas as dp
         >>> p = dp.private(pd.DataFrame({"maths": [1, 5], "art": [2, 1]}), unit="row")
         >>> p.melt(value_name="grade").groupby("variable")["grade"].mean(bounds=(1, 6))
-        <unreleased mean of grade by variable (2 keys), from unnamed (asserted): nothing computed or
-        charged; ask .release(epsilon=…)>
+        <unreleased mean of grade by variable (2 keys), from unnamed (asserted): nothing computed \
+or charged; ask .release(epsilon=…)>
         """
         kept, melted = self._listed(id_vars), self._listed(value_vars)
         unit = self._table.source.unit.column

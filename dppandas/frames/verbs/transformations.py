@@ -195,8 +195,7 @@ class Transformations(FrameOperators[Selected]):
         >>> zips = pd.DataFrame({"zip": ["10", "20"], "city": ["Rome", "Oslo"]})
         >>> p.merge(zips, how="left", on="zip")["city"].value_counts()
         <unreleased value_counts of city (2 keys), from unnamed (asserted): nothing computed or \
-charged; ask
-        .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
+charged; ask .release(epsilon=…), .idxmax(epsilon=…), .nlargest(n, epsilon=…)>
         """
         if not (validate is None or is_one_of(validate, ("m:1", "many_to_one"))):
             raise QueryError(
@@ -312,8 +311,8 @@ charged; ask
         >>> p = dp.private(visits, unit="who", max_rows=2)
         >>> p.drop_duplicates(["who", "day"])["day"].count()
         <unreleased count of day where not ((cumcount() by who and day.isna() and \
-where(day.isna(), 0, day))
-        > 0), from unnamed (asserted): nothing computed or charged; ask .release(epsilon=…)>
+where(day.isna(), 0, day)) > 0), from unnamed (asserted): nothing computed or charged; ask \
+.release(epsilon=…)>
         """
         once_only = expressions.Not(is_repeated(self, subset, keep))
         return self._with(self._columns, expressions.both(self._where, once_only))

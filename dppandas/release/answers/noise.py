@@ -134,9 +134,6 @@ class Noise(ShownInSentences):
         """The standard deviation."""
         return math.sqrt(self._law.variance) * self.step
 
-    def __repr__(self) -> str:
-        return self._sentences()[0]  # in a line, because several stand in a dict
-
     def _sentences(self) -> list[str]:
         if isinstance(self._law, PolynomialLaw):
             return [f"<{self.name}: the shape of the noise of {self.of}, in units of {self.unit}>"]

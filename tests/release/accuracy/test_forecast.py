@@ -8,14 +8,15 @@ from refusals import refusal
 import dppandas as dp
 from dppandas.errors import RecordError
 from dppandas.release.session import running
+from dppandas.rows.sentences import in_lines
 
 PETS = pd.DataFrame({"pet": ["cat", "dog"] * 500, "age": [1, 2, 3, 4] * 250})
 
 
 def lines(asked: object) -> list[str]:
-    told = pretty(asked)
-    assert told.startswith(repr(asked))
-    return told.removeprefix(repr(asked)).splitlines()[1:]
+    told, first = pretty(asked), in_lines(repr(asked))
+    assert told.startswith(first)
+    return told.removeprefix(first).splitlines()[1:]
 
 
 def test_an_unreleased_answer_says_what_it_would_cost_and_give() -> None:
