@@ -19,7 +19,7 @@ NOTEBOOKS = ROOT / "notebooks"
 COURSE = sorted(NOTEBOOKS.glob("lecture_*.ipynb"))
 ALL = sorted(NOTEBOOKS.rglob("*.ipynb"))
 COLUMNS = 88
-KILOBYTES = 50
+KILOBYTES = 40
 
 lectures = pytest.mark.parametrize("path", COURSE, ids=lambda path: path.stem)
 

@@ -30,7 +30,7 @@ def test_each_page_has_its_picture_and_is_in_the_gallery() -> None:
         name = page.stem
         assert f"](plots/{name}.png)](plots/{name}.md)" in front
         assert f"]({name}.png)" in page.read_text("utf-8")
-        assert page.with_suffix(".png").stat().st_size < 150_000
+        assert page.with_suffix(".png").stat().st_size < 130_000
 
 
 def test_the_front_page_has_a_picture_for_each_ground() -> None:
@@ -39,4 +39,4 @@ def test_the_front_page_has_a_picture_for_each_ground() -> None:
     assert len(names) == 2 * len({*names}) >= 12
     for name in names:
         for ground in ("light", "dark"):
-            assert (DOCS / "plots" / f"{name}-{ground}.png").stat().st_size < 150_000
+            assert (DOCS / "plots" / f"{name}-{ground}.png").stat().st_size < 130_000

@@ -13,7 +13,7 @@ from ..release.answers.results import shown_in
 from ..rows import latex
 from ..rows.latex import escaped
 from .cards import markup, plain
-from .cards.card import POPULATION, SIGNS, Card, Cell, card_of, card_of_number
+from .cards.card import KIND, POPULATION, SIGNS, Card, Cell, card_of, card_of_number
 from .labels import text_of
 
 #: What a column of errors is called by their unit.
@@ -138,7 +138,7 @@ def _name(answer: Any) -> Any:
 
 def _foot(card: Card) -> str:
     """How errors hold, without what the answer is in Python."""
-    return card.foot.partition(" · a plain pandas")[0]
+    return card.foot.partition(KIND)[0]
 
 
 def _cells(card: Card, write: Any) -> tuple[list[str], list[list[str]]]:

@@ -402,8 +402,8 @@ def card(kind: str, *parts: str) -> str:
 
 def title(strong: str, rest: str = "") -> str:
     """What it is, and more of it."""
-    more = f" · {_escaped(rest)}" if rest else ""
-    return f'<div style="margin:0 8px 6px"><b>{_escaped(strong)}</b>{more}</div>'
+    more = f" · {escape(rest)}" if rest else ""
+    return f'<div style="margin:0 8px 6px"><b>{escape(strong)}</b>{more}</div>'
 
 
 _FOOT = f"{QUIET};margin:4px 8px"

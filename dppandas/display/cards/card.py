@@ -42,7 +42,7 @@ POPULATION = "population"
 #: What stands for a mark in a table of several columns, whose foot says what it means.
 SIGNS = {EMPTY: "*", DROWNED: "†"}
 #: What a foot says last, of an answer that is pandas' own.
-_KIND = " · a plain pandas "
+KIND = " · a plain pandas "
 #: What has cards. Classes derived from these have displays of their own.
 PLAIN: tuple[type, ...] = (pd.Series, pd.DataFrame)
 
@@ -132,8 +132,8 @@ class Card:
             row and replace(row, cells=[cell.signed for cell in row.cells]) for row in self.rows
         ]
         said = [f"{sign} {word}" for word, sign in SIGNS.items() if word in marks]
-        held, *kind = self.foot.split(_KIND)
-        foot = " · ".join([held, *said]) + "".join(_KIND + each for each in kind)
+        held, *kind = self.foot.split(KIND)
+        foot = " · ".join([held, *said]) + "".join(KIND + each for each in kind)
         return replace(self, rows=rows, foot=foot)
 
     @property
@@ -254,7 +254,7 @@ def _derived(answer: DerivedSeries | DerivedFrame) -> Card:
     foot = f"{held}{of_population} · {answer._findings.source}"
     axis = None if strips is None else strips.axis
     spanned = _spanned(shown, across)
-    heads, more = _heads(answer, shown, across), down.count(None) and len(answer) - len(down) + 1
+    heads, more = _heads(answer, shown, across), len(answer) - sum(at is not None for at in down)
     return Card(_names(shown), heads, rows, axis, foot, False, None, spanned, more).with_signs()
 
 
@@ -421,7 +421,7 @@ def foot_of(shown: ShownFigures, figures: Figures, kind: str, of_population: str
     else:
         said.append(_held(shown, figures, record))
     said[-1] += of_population
-    return " · ".join(filter(None, [*said, kind and f"a plain pandas {kind}"]))
+    return " · ".join(filter(None, said)) + (KIND + kind if kind else "")
 
 
 def _held(shown: ShownFigures, figures: Figures, record: Record) -> str:

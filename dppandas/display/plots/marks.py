@@ -16,7 +16,7 @@ Bools = npt.NDArray[np.bool_]
 HOLLOW = "Hollow: noise dominates."
 CROSS = "×: the group may be empty."
 #: Of cells of a heat map, where no dot is drawn.
-HATCH, CROSSHATCH = "///", "xxx"
+HATCH, CROSSHATCH = "///", "xx"
 
 
 @dataclass(frozen=True)
