@@ -22,7 +22,7 @@ import pandas as pd
 
 from ..dataclasses import dataclass, field
 from ..display.plots.looks import draw_alone, parse_look
-from ..display.plots.style import ORANGE, TEAL, legend_above, tidy
+from ..display.plots.style import ORANGE, TEAL, legend_above, shade, tidy
 from ..errors import MissingArgument, QueryError, RecordError, hide_internals, quoted
 from ..rows.sentences import ShownInSentences
 from .dominating_pairs import ATOMS, ConcentratedLaw, Law, ResponseLaw, briefly
@@ -272,8 +272,7 @@ def _draw(ax: Any, loss: PrivacyLoss) -> str:
     is_bounded = loss._law.epsilon is not None
     low = 0.0 if is_bounded else 1e-12
     top = 1.0 if not is_bounded else min(1.0, 1.25 * float(np.nanmax([*curve["beyond"], *delta])))
-    ax.fill_between(at, np.maximum(delta, low), top, facecolor=(TEAL, 0.16), edgecolor=TEAL,
-                    linewidth=0, hatch=".", label="(ε, δ) that hold")  # fmt: skip
+    ax.fill_between(at, np.maximum(delta, low), top, **shade(TEAL), label="(ε, δ) that hold")
     ax.plot(at, np.where(delta > 0, delta, low), color=TEAL, linewidth=2, label="δ(ε)", zorder=3)
     kind = "Exact for these neighbours" if loss.exact else "A bound for all neighbours"
     said = (
@@ -294,6 +293,4 @@ def _draw(ax: Any, loss: PrivacyLoss) -> str:
     ax.set(ylim=(low, top), xlim=(0, at[-1]), xlabel="ε", ylabel="δ")
     tidy(ax, grid="both")
     legend_above(ax)
-    for patch in ax.get_legend().get_patches():
-        patch.set_hatch("..")  # one is too small for the dots of the region
     return said

@@ -88,9 +88,8 @@ class Found(ShownInSentences):
         raise NotImplementedError
 
     def _sentences(self) -> list[str]:
-        if self._is_preview:
-            return [f"<posterior of {self._title} in a preview: made up, and means nothing>"]
-        return [self._told]
+        made_up = f"<posterior of {self._title} in a preview: made up, and means nothing>"
+        return [made_up if self._is_preview else self._told]
 
     def _answer(self) -> tuple[Sequence[int], NoiseLaw]:
         """The noisy counts, and the law of their noise."""
@@ -289,11 +288,11 @@ class JointPosterior(Found):
     @property
     def _told(self) -> str:
         told = f"posterior of {self._title}, with 95 % intervals (noise and sample), "
-        return f"{told}{self.loss.in_short}"
+        return told + self.loss.in_short
 
     def _sentences(self) -> list[str]:
-        table = [] if self._is_preview else str(self.to_frame()).splitlines()
-        return [*super()._sentences(), *table]
+        told = super()._sentences()
+        return told if self._is_preview else [*told, *str(self.to_frame()).splitlines()]
 
     def _repr_html_(self) -> str:
         if self._is_preview:
