@@ -350,7 +350,8 @@ class DerivedTable(Derived):
 
     def _tidy_intervals(self, confidence: float, how: How | None = None) -> pd.DataFrame:
         shown = self._findings.check(self)
-        index = labels_of(shown.index, getattr(shown, "columns", None))
+        columns = None if isinstance(shown, pd.Series) else shown.columns
+        index = labels_of(shown.index, columns)
         return self._findings.tidy(confidence, index, how)
 
 
@@ -396,7 +397,7 @@ def made_of(result: Any) -> Any:
         )
     flat = [x if is_nothing(x) else known(x) for x in result.to_numpy(dtype=object).reshape(-1)]
     numbers = [each for each in flat if isinstance(each, Quantity)]
-    labels = [*result.index, *getattr(result, "columns", ())]
+    labels = [*result.index, *(result.columns if isinstance(result, pd.DataFrame) else ())]
     if (numbers and not any(each.records for each in numbers)) or any(
         isinstance(label, Quantity) for label in labels
     ):

@@ -85,7 +85,7 @@ def indexed(right: Any, left_on: Any, right_on: Any) -> tuple[Any, Any]:
 
 def shared_names(right: Any, columns: Collection[Any]) -> list[Any]:
     """The names that both tables have, by which pandas merges without on=."""
-    given = getattr(right, "columns", ())
+    given = () if isinstance(right, pd.Series) else right.columns
     found = [name for name in given if name in columns]
     if not found:
         raise QueryError(

@@ -160,18 +160,13 @@ class Card:
 
 
 def card_of(answer: Any) -> Card | None:
-    """The card of a released Series or DataFrame; None for others, and if values changed."""
+    """The card of a released Series or DataFrame, also if its labels have moved between rows and
+    columns; None for others, and if values changed."""
     if isinstance(answer, DerivedSeries | DerivedFrame):
         return _derived(answer)
-    if type(answer) not in PLAIN or results.claimed(answer) is None:
-        return None
-    try:
-        shown = results.shown_in(answer)
-    except RecordError:
-        return None
-    record = shown.record
-    if isinstance(record, RecordBundle) and record._places is None:
-        return None  # synthetic rows have no errors: see `caption_of`
+    shown = results.recognise(answer) if type(answer) in PLAIN else None
+    if shown is None or (isinstance(shown.record, RecordBundle) and shown.record._places is None):
+        return None  # also of synthetic rows, which have no errors: see `caption_of`
     return _drawn(answer, shown)
 
 

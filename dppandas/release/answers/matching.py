@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,13 +40,15 @@ def located(
 def with_labels_as_index(shown: Table, released: Table) -> pd.DataFrame | None:
     """A table whose first columns are the labels of a released one, as after reset_index, with
     these as its index again; None for other tables."""
-    names, columns = list(released.index.names), list(getattr(shown, "columns", ()))
+    if isinstance(shown, pd.Series):
+        return None
+    names, columns = list(released.index.names), list(shown.columns)
     usual = ["index"] if len(names) == 1 else [f"level_{i}" for i in range(len(names))]
     named = [n if n is not None else other for n, other in zip(names, usual, strict=True)]
     first = [c[0] if isinstance(c, tuple) and not any(c[1:]) else c for c in columns[: len(named)]]
     if first != named or len(columns) == len(named) or len({*columns}) < len(columns):
         return None
-    table = cast(pd.DataFrame, shown).set_index(columns[: len(named)])
+    table = shown.set_index(columns[: len(named)])
     return table.set_axis(table.index.set_names(names), axis=0)
 
 
@@ -68,8 +70,8 @@ def _places(labels: pd.Index, wanted: pd.Index) -> Places | None:
             found = labels.get_indexer(wanted)
             if labels.is_unique and (found >= 0).all():
                 return found
-    except (TypeError, ValueError, pd.errors.InvalidIndexError):
-        pass  # labels that pandas can't look up
+    except Exception:
+        pass  # labels that pandas can't look up: they may be anything
     places = {comparable(label): i for i, label in enumerate(labels)}
     each = [places.get(comparable(label)) for label in wanted]
     return None if None in each else np.array(each, dtype=np.intp)
@@ -83,11 +85,17 @@ def _are_equal(one: Any, other: Any) -> bool:
         return is_alike and np.array_equal(np.asarray(one), np.asarray(other), equal_nan=True)
     if one.dtype == other.dtype != object:
         return bool(one.equals(other))
-    return list(map(comparable, one)) == list(map(comparable, other))
+    return list(map(comparable, one.tolist())) == list(map(comparable, other.tolist()))
 
 
 def comparable(value: Any) -> Any:
-    """A value that is equal to itself, missing or not."""
+    """A value that is equal to itself, missing or not; what can be no label is equal to none."""
     if isinstance(value, tuple):
         return tuple(map(comparable, value))
-    return None if is_missing(value) else value
+    if is_missing(value):
+        return None
+    try:
+        hash(value)
+    except Exception:
+        return object()  # it was never released
+    return value

@@ -6,12 +6,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations, product
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ...rows.facts.keys import is_missing
 from ..context import here
 from .figures import ShownFigures
 from .matching import Table, comparable, has_figures
@@ -22,6 +24,8 @@ from .records import Record
 MOST = 10**5
 #: As many whole numbers, none of them 0, are no coincidence.
 FEW = 4
+#: Beyond any float: whole numbers that can't be compared with one.
+LARGEST = 2**1023
 #: With more labels that a row or column could have had, none is looked for.
 CHOICES = 1000
 #: What to write instead of a selection that drops labels.
@@ -39,15 +43,21 @@ def remember(answer: Any, record: Record | RecordBundle) -> None:
         slot.session._unstackable.append(record)
 
 
-def recalled(table: Any, match: Callable[[Any, Any], ShownFigures | None]) -> ShownFigures | None:
-    """What a table without a token shows of a late answer, if all that it may be of agree."""
-    is_table = isinstance(table, pd.DataFrame | pd.Series)
-    running = here().slot.session
-    if not is_table or table.attrs or table.size > MOST or not running:
+def recalled(
+    table: Any, released: Callable[[Any], Table], match: Callable[[Any, Any], ShownFigures | None]
+) -> ShownFigures | None:
+    """What a table without a token shows of a late answer, if all that it may be of agree.
+
+    released, match : the whole table of a record; what a table shows of it.
+    """
+    late = _late()
+    if not isinstance(table, Table) or table.attrs or table.size > MOST or not late:
         return None
-    if not tells(_flat(table)):
+    values = _flat(table)
+    if not all(map(_is_plain, values)) or not tells(values):
         return None
-    each = (match(table, record) for record in list(running._unstackable))
+    one = next(filter(_is_telling, values))  # as notebooks ask this of each table that they show
+    each = (match(table, record) for record in late if _holds(released(record), one))
     may_be = [shown for shown in each if shown is not None]
     if len({_told(shown) for shown in may_be}) <= 1 or len(set(map(_releases, may_be))) == 1:
         # of answers that read one release, those that hold for most numbers together
@@ -55,9 +65,15 @@ def recalled(table: Any, match: Callable[[Any, Any], ShownFigures | None]) -> Sh
     return None
 
 
+def _late() -> list[Any]:
+    """The records of the latest answers that can be unstacked."""
+    running = here().slot.session
+    return list(running._unstackable) if running else []
+
+
 def unstack_whole(table: Any) -> str:
-    """What to write instead of unstacking a column of an answer."""
-    if not isinstance(table, pd.DataFrame | pd.Series):
+    """What to write instead of unstacking a column of an answer, if there is one."""
+    if not isinstance(table, Table) or not _late():
         return ""
     return (
         " Unstack a whole answer, and select from it by lists: answer.unstack()[['mean']], and not "
@@ -129,8 +145,27 @@ def rearranged(
 def tells(values: Sequence[Any]) -> bool:
     """Whether values are those of one answer, and of no other by chance: a fraction, a time, or
     several whole numbers."""
-    told = [v for v in values if not (isinstance(v, int | float) and (v == 0 or v * 0 != 0))]
+    told = list(filter(_is_telling, values))
     return len(told) >= FEW or any(not isinstance(v, int | float) or v % 1 for v in told)
+
+
+def _is_telling(value: Any) -> bool:
+    """Whether a value is neither missing nor 0 nor infinite."""
+    is_number = isinstance(value, int | float)
+    return not (is_missing(value) or (is_number and (value == 0 or value * 0 != 0)))
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value could be one of an answer: others may do anything when compared."""
+    if isinstance(value, int):
+        return abs(value) < LARGEST
+    kinds = Real | str | pd.Timestamp | pd.Timedelta
+    return isinstance(value, kinds) or value is None or value is pd.NA or value is pd.NaT
+
+
+def _holds(released: Table, value: Any) -> bool:
+    """Whether a released table has such a value."""
+    return bool((_table(released) == value).to_numpy().any())
 
 
 def _are_same(values: Sequence[Any], places: Sequence[int | None], numbers: Sequence[Any]) -> bool:

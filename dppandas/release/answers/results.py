@@ -356,10 +356,10 @@ def shown_in(result: Any) -> ShownFigures:
         return ShownFigures(result._record, np.zeros((1, 1)), None, None)
     if isinstance(result, Record | RecordBundle):
         return _whole(result)
-    found = claimed(result)
-    shown = _matched(result, found) if found is not None else recalled(result, _matched)
+    shown = recognise(result)
     if shown is not None:
         return shown
+    found = claimed(result)
     if found is not None:
         raise RecordError(changed(result, released_table(found)))
     if getattr(result, "_is_answer", False):
@@ -378,6 +378,12 @@ def shown_in(result: Any) -> ShownFigures:
         said = "True and False can't hold a record, in Python: dp.ledger() lists the release, if it"
         raise RecordError(f"{said} is one.")
     raise RecordError(without_record(result))
+
+
+def recognise(table: Any) -> ShownFigures | None:
+    """What a Series, DataFrame or Index shows of its record; None if it isn't an answer."""
+    found = claimed(table)
+    return recalled(table, released_table, _matched) if found is None else _matched(table, found)
 
 
 def claimed(result: Any) -> Record | RecordBundle | None:

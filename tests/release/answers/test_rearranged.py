@@ -1,5 +1,7 @@
 """Answers keep their errors when pandas moves labels between rows and columns."""
 
+from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from refusals import refusal
 
 import dppandas as dp
 from dppandas.errors import RecordError
+from dppandas.release.answers import results
 
 ROWS = pd.DataFrame({
     "town": ["x", "y"] * 300, "kind": ["u", "v", "w"] * 200, "age": np.arange(600) % 90,
@@ -115,6 +118,10 @@ def test_what_was_computed_or_is_not_known_is_refused_with_the_line_to_write(p: 
             said = refusal(lambda made=made: dp.intervals(made), error=RecordError)
             assert "[['mean']]" in said
     assert told(means.loc["x"]) <= told(means)  # fractions are no coincidence
+    dp.reset()
+    dp.session(epsilon=1)
+    said = refusal(lambda: dp.intervals(pd.Series([1.5])), error=RecordError)
+    assert "unstack" not in said  # where nothing was
 
 
 def test_a_plot_of_a_column_has_its_own_error_bars(p: Any) -> None:
@@ -155,3 +162,75 @@ def test_an_answer_is_not_taken_for_one_of_other_data(p: Any) -> None:
     dp.reset()
     dp.session(epsilon=100)
     refusal(lambda: dp.record(asked[1].unstack()), "no release record", RecordError)
+
+
+def test_only_answers_that_hold_a_number_of_a_table_are_looked_at(
+    p: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Notebooks ask of each table that they show whether it is an answer, also of the largest."""
+    both = p.groupby(["town", "kind"])
+    answer, _ = both["age"].mean(epsilon=1), [both.size(epsilon=1) for _ in range(20)]
+    match, looked = results._matched, list[Any]()
+    monkeypatch.setattr(results, "_matched", lambda *of: [looked.append(of), match(*of)][1])
+    own = pd.DataFrame(np.arange(90_000).reshape(-1, 3) + 0.5, columns=["u", "v", "w"])
+    times = pd.DataFrame({"when": pd.Timestamp("2024-01-01", tz="UTC"), "who": "x"}, index=range(9))
+    for table in (own, times, own["u"]):
+        refusal(lambda table=table: results.shown_in(table), error=RecordError)
+    assert looked == []
+    assert results.shown_in(answer.unstack()).places.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert len(looked) == 1
+
+
+class Rude:
+    """What may be in somebody's table: nothing can be asked of it."""
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError
+
+    def __hash__(self) -> int:
+        raise RuntimeError
+
+
+#: Cells and labels of tables that aren't ours.
+CELLS: list[Any] = [
+    [1], {"a": 1}, np.array([1, 2]), Rude(), pd.Series([1]), pd.DataFrame(), pd.NA, pd.NaT, None,
+    1j, Decimal("NaN"), Decimal("sNaN"), pd.Period("2024"), pd.Interval(0, 1), b"x", (1, 2), {1},
+    True, np.datetime64("2024"), np.int64(3), -(10**400), 2**64, -0.0, float("inf"), Ellipsis, type,
+]  # fmt: skip
+
+
+def tables(answer: Any) -> Iterator[Any]:
+    """Tables of the numbers of an answer in which one cell, or one label, is anything."""
+    numbers, labels = answer.tolist(), answer.index
+    for anything in CELLS:
+        first, last, own = (np.empty(len(numbers), dtype=object) for _ in range(3))
+        first[:], last[:], own[:] = numbers, numbers, range(len(numbers))
+        for each, at in ((first, 0), (last, -1), (own, -1)):
+            each[at] = anything
+        yield from (pd.Series(each, labels) for each in (first, last))
+        yield pd.DataFrame({"found": last, "own": numbers}, labels)
+        other = pd.Index(own, dtype=object)
+        yield from (answer.set_axis(other), pd.Series(numbers, other))
+        yield pd.DataFrame([numbers], columns=other)
+
+
+def test_tables_of_anything_are_looked_at_without_an_error(p: Any) -> None:
+    """Notebooks ask this of each table that they show."""
+    both = p.groupby(["town", "kind"])
+    for answer in (both["age"].mean(epsilon=1), both.size(epsilon=1)):
+        for table in tables(answer):
+            results.recognise(table)
+        for kind in ("Float64", "category", "string", "complex", pd.SparseDtype("float")):
+            results.recognise(pd.Series(answer.tolist(), answer.index).astype(kind))
+    for empty in (pd.DataFrame(), pd.Series(dtype=float), pd.DataFrame(index=[1, 2])):
+        assert results.recognise(empty) is None
+
+
+def test_labels_may_be_named_as_attributes_of_a_table(p: Any) -> None:
+    """Found: a key "columns" made a Series look like a DataFrame."""
+    keys = ["columns", "index", "name", "attrs"]
+    counts = pd.Series(keys * 50, name="key").dp.value_counts(keys=keys, epsilon=1)
+    half = dp.derive(lambda answer: answer / 2, counts)
+    assert (half == counts / 2).all()
+    assert dp.intervals(half).index.equals(counts.index)
+    refusal(lambda: dp.record(counts / 2), "aren't those released", RecordError)
