@@ -153,7 +153,7 @@ def test_quantiles_with_intervals_of_values_show_these() -> None:
     times = p.groupby("city")["since"].median(
         bounds=("2020-01-01", "2023-01-01"), interval=True, epsilon=20
     )
-    assert re.search(r"^Köln +2021.* \(2021-.* to 2021-.*\)$", text(times), re.M)
+    assert re.search(r"^Köln +202\d-.* \(202\d-.* to 202\d-.*\)$", text(times), re.M)
     assert "ranks" not in text(times)
 
 
