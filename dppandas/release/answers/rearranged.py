@@ -24,8 +24,8 @@ from .records import Record
 MOST = 10**5
 #: As many whole numbers, none of them 0, are no coincidence.
 FEW = 4
-#: Beyond any float: whole numbers that can't be compared with one.
-LARGEST = 2**1023
+#: Whole numbers from here on are in no column of an answer, and numpy doesn't compare all of them.
+LARGEST = 2**63
 #: With more labels that a row or column could have had, none is looked for.
 CHOICES = 1000
 #: What to write instead of a selection that drops labels.
@@ -53,15 +53,18 @@ def recalled(
     late = _late()
     if not isinstance(table, Table) or table.attrs or table.size > MOST or not late:
         return None
-    values = _flat(table)
+    one = _one_of(table)  # as notebooks ask this of each table that they show
+    late = [record for record in late if _is_plain(one) and _holds(released(record), one)]
+    values = _flat(table) if late else []
     if not all(map(_is_plain, values)) or not tells(values):
         return None
-    one = next(filter(_is_telling, values))  # as notebooks ask this of each table that they show
-    each = (match(table, record) for record in late if _holds(released(record), one))
+    each = (match(table, record) for record in {_answered(of): of for of in late}.values())
     may_be = [shown for shown in each if shown is not None]
+    if len(may_be) < 2:
+        return may_be[0] if may_be else None
     if len({_told(shown) for shown in may_be}) <= 1 or len(set(map(_releases, may_be))) == 1:
         # of answers that read one release, those that hold for most numbers together
-        return max(reversed(may_be), key=_width, default=None)
+        return max(reversed(may_be), key=_width)
     return None
 
 
@@ -69,6 +72,18 @@ def _late() -> list[Any]:
     """The records of the latest answers that can be unstacked."""
     running = here().slot.session
     return list(running._unstackable) if running else []
+
+
+def _answered(record: Record | RecordBundle) -> tuple[Any, ...]:
+    """What is equal for answers to one question of one release, as those of a cell that ran again,
+    whatever their columns are called: a column is unstacked, not a frame, which keeps `attrs`."""
+    return type(record), *((each.ledger, each.number, each.query) for each in _components(record))
+
+
+def _one_of(table: Table) -> Any:
+    """The first value by which an answer could be known; None if there is none."""
+    parts = table.iloc[:FEW], table
+    return next((value for part in parts for value in filter(_is_telling, _flat(part))), None)
 
 
 def unstack_whole(table: Any) -> str:
@@ -95,9 +110,11 @@ def _width(shown: ShownFigures) -> float:
 
 
 def _parts(shown: ShownFigures) -> list[Record]:
-    record = shown.record
-    parts = record.components.values() if isinstance(record, RecordBundle) else [record]
-    return [each for each in parts if shown.of(each).size]
+    return [each for each in _components(shown.record) if shown.of(each).size]
+
+
+def _components(record: Record | RecordBundle) -> list[Record]:
+    return [*record.components.values()] if isinstance(record, RecordBundle) else [record]
 
 
 def _told(shown: ShownFigures) -> str:
@@ -165,7 +182,7 @@ def _is_plain(value: Any) -> bool:
 
 def _holds(released: Table, value: Any) -> bool:
     """Whether a released table has such a value."""
-    return bool((_table(released) == value).to_numpy().any())
+    return bool(np.any(released.to_numpy() == value))
 
 
 def _are_same(values: Sequence[Any], places: Sequence[int | None], numbers: Sequence[Any]) -> bool:
@@ -180,7 +197,8 @@ def _table(table: Table) -> pd.DataFrame:
 
 def _flat(table: Table) -> list[Any]:
     """The values row by row, as Python's objects."""
-    columns = (column.tolist() for _, column in _table(table).items())
+    whole = _table(table)
+    columns = (whole.iloc[:, i].tolist() for i in range(whole.shape[1]))
     return [value for row in zip(*columns, strict=True) for value in row]
 
 

@@ -169,7 +169,8 @@ def test_only_answers_that_hold_a_number_of_a_table_are_looked_at(
 ) -> None:
     """Notebooks ask of each table that they show whether it is an answer, also of the largest."""
     both = p.groupby(["town", "kind"])
-    answer, _ = both["age"].mean(epsilon=1), [both.size(epsilon=1) for _ in range(20)]
+    answer, *_ = [both["age"].mean(epsilon=1) for _ in range(5)]  # a cell that ran again
+    both.size(epsilon=1)
     match, looked = results._matched, list[Any]()
     monkeypatch.setattr(results, "_matched", lambda *of: [looked.append(of), match(*of)][1])
     own = pd.DataFrame(np.arange(90_000).reshape(-1, 3) + 0.5, columns=["u", "v", "w"])
@@ -207,8 +208,8 @@ def tables(answer: Any) -> Iterator[Any]:
         first[:], last[:], own[:] = numbers, numbers, range(len(numbers))
         for each, at in ((first, 0), (last, -1), (own, -1)):
             each[at] = anything
-        yield from (pd.Series(each, labels) for each in (first, last))
-        yield pd.DataFrame({"found": last, "own": numbers}, labels)
+        yield from (pd.Series(each, labels, dtype=object) for each in (first, last))
+        yield pd.DataFrame({"found": last, "own": numbers}, labels, dtype=object)
         other = pd.Index(own, dtype=object)
         yield from (answer.set_axis(other), pd.Series(numbers, other))
         yield pd.DataFrame([numbers], columns=other)
@@ -234,3 +235,17 @@ def test_labels_may_be_named_as_attributes_of_a_table(p: Any) -> None:
     assert (half == counts / 2).all()
     assert dp.intervals(half).index.equals(counts.index)
     refusal(lambda: dp.record(counts / 2), "aren't those released", RecordError)
+
+
+def test_answers_of_one_release_are_found_in_each_shape(p: Any) -> None:
+    both = p.groupby(["town", "kind"])
+    shapes = [
+        both["age"].mean(epsilon=1), both[["age"]].mean(epsilon=1),
+        both["age"].agg(["mean"], epsilon=1), both.agg({"age": "mean"}, epsilon=1),
+        both.agg(mean_age=("age", "mean"), epsilon=1),
+    ]  # fmt: skip
+    assert dp.ledger().spent == 1
+    for answer in shapes:
+        column = answer if isinstance(answer, pd.Series) else answer.iloc[:, 0]
+        assert column.unstack().attrs == {}
+        assert told(column.unstack()) == told(answer)
