@@ -399,6 +399,8 @@ def test_merges_that_cannot_be() -> None:
     p, by_city = private(clean()), NORTH.set_index("city")
     for line, says in (
         (lambda: p.merge(NORTH[["north"]]), "no column has the same name"),
+        (lambda: p.merge({"city": ["Bonn"]}), "takes a public DataFrame, not a dict"),
+        (lambda: p.merge(pd.Series([1], ["columns"])), "no column has the same name"),
         (lambda: p.merge(NORTH, validate="1:1"), "validate='1:1' must be"),
         (lambda: p.merge(by_city, right_index=True), "needs left_on="),
         (lambda: p.merge(by_city, left_on="city", right_on="x", right_index=True), "no on= or"),

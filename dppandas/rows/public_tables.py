@@ -30,7 +30,7 @@ def public_table(right: Any, how: str, on: Any, left_on: Any, right_on: Any) -> 
     if isinstance(right, pd.Series) and right.name is not None:
         right = right.to_frame().reset_index()
     if not isinstance(right, pd.DataFrame):
-        raise QueryError(f"merge takes a public DataFrame, not a {type(right).__name__}.")
+        raise _no_table(right)
     refuse_private(right, "this table")
     if not is_one_of(how, ("left", "inner")):
         raise QueryError(
@@ -83,8 +83,14 @@ def indexed(right: Any, left_on: Any, right_on: Any) -> tuple[Any, Any]:
     return table.rename_axis(names).reset_index(), names
 
 
+def _no_table(right: Any) -> QueryError:
+    return QueryError(f"merge takes a public DataFrame, not a {type(right).__name__}.")
+
+
 def shared_names(right: Any, columns: Collection[Any]) -> list[Any]:
     """The names that both tables have, by which pandas merges without on=."""
+    if not isinstance(right, pd.Series | pd.DataFrame):
+        raise _no_table(right)
     given = () if isinstance(right, pd.Series) else right.columns
     found = [name for name in given if name in columns]
     if not found:
