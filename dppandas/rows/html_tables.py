@@ -293,10 +293,11 @@ class Table:
             if column.kind == STRIP:
                 wide += 0 if self.is_dense else column.least  # in dense ones it gives way
                 continue
-            most = max(map(_length, (*column.head.split(), *self._texts(i))), default=0)
             may_wrap = column.wraps or (column.kind == LABEL and self.is_dense)
+            measure = _least if may_wrap else _length
+            most = max(map(measure, (*column.head.split(), *self._texts(i))), default=0)
             least = column.least if column.wraps and not self.is_dense else 0
-            wide += max(least, _LETTER * (min(most, _COUNTED) if may_wrap else most))
+            wide += max(least, _LETTER * most)
             wide += _BEFORE * self._has_several if column.kind == NUMBER else _AROUND
         return wide
 
@@ -371,6 +372,12 @@ def _length(text: str) -> int:
     if not isinstance(text, Markup) or not ("<" in text or "&" in text):
         return len(text)
     return max(len(unescape(re.sub("<[^>]*>", "", line))) for line in _LINES.split(text))
+
+
+def _least(text: str) -> int:
+    """How long a text is that may wrap: what doesn't break in it counts as a whole."""
+    whole = (len(part) for part in text.split(" ") if "\N{NO-BREAK SPACE}" in part)
+    return max(min(_length(text), _COUNTED), *whole, 0)
 
 
 def _text(cell: str | Cell) -> str:

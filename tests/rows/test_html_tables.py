@@ -6,6 +6,7 @@ from html import unescape
 import pytest
 
 from dppandas.dataclasses import replace
+from dppandas.errors import unbroken
 from dppandas.rows import html_tables
 from dppandas.rows.html_tables import (
     ERROR,
@@ -117,3 +118,14 @@ def test_parts_around_a_table() -> None:
         '<div class="dppandas-x" style="line-height:1.5"><div style="margin:0 8px 6px"><b>a</b>'
         " · &lt;b&gt;</div></div>"
     )
+
+
+def test_what_does_not_break_is_counted_as_a_whole() -> None:
+    """Found: beside `income ± 1,300 to 4,000,000` the last column of a ledger was cut off."""
+    columns = [Column("question", LABEL, wraps=True), Column("error", TEXT, wraps=True)]
+    broken = "income ± 1,300 to 4,000,000"
+    short, wrapping, whole = (
+        Table(columns, [["all", error]])._needed() for error in ("± 13", broken, unbroken(broken))
+    )
+    assert short < wrapping < whole
+    assert whole - wrapping >= 0.5 * (len("± 1,300 to 4,000,000") - 16)
