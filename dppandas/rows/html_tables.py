@@ -293,9 +293,10 @@ class Table:
             if column.kind == STRIP:
                 wide += 0 if self.is_dense else column.least  # in dense ones it gives way
                 continue
-            may_wrap = column.wraps or (column.kind == LABEL and self.is_dense)
-            measure = _least if may_wrap else _length
-            most = max(map(measure, (*column.head.split(), *self._texts(i))), default=0)
+            texts = self._texts(i)
+            most = max(map(_length, (*column.head.split(), *texts)), default=0)
+            if column.wraps or (column.kind == LABEL and self.is_dense):
+                most = max(min(most, _COUNTED), _whole(texts))
             least = column.least if column.wraps and not self.is_dense else 0
             wide += max(least, _LETTER * most)
             wide += _BEFORE * self._has_several if column.kind == NUMBER else _AROUND
@@ -374,10 +375,12 @@ def _length(text: str) -> int:
     return max(len(unescape(re.sub("<[^>]*>", "", line))) for line in _LINES.split(text))
 
 
-def _least(text: str) -> int:
-    """How long a text is that may wrap: what doesn't break in it counts as a whole."""
-    whole = (len(part) for part in text.split(" ") if "\N{NO-BREAK SPACE}" in part)
-    return max(min(_length(text), _COUNTED), *whole, 0)
+def _whole(texts: Sequence[str]) -> int:
+    """How long the longest part of a text is that doesn't break at a space."""
+    if "\N{NO-BREAK SPACE}" not in " ".join(texts):
+        return 0  # without a look at each
+    parts = (part for text in texts if not isinstance(text, Markup) for part in text.split(" "))
+    return max((len(part) for part in parts if "\N{NO-BREAK SPACE}" in part), default=0)
 
 
 def _text(cell: str | Cell) -> str:
